@@ -1,0 +1,45 @@
+# Every target makes its own environment first: a fresh clone needs nothing but Python >= 3.11.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo demo-lexical test quick check bench wheel clean
+
+help:           ## list the targets
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
+
+demo: setup     ## Python's own documentation: collect, train, export, evaluate, answer (3 minutes)
+	$(BIN)/ranklet demo
+
+demo-lexical: demo  ## the same, lexical rankers only
+
+test: setup     ## every test, doctests included
+	$(BIN)/python -m pytest --doctest-modules src/ranklet tests
+
+quick: setup    ## the tests that take a few seconds in all
+	$(BIN)/python -m pytest -m 'not slow'
+
+check: setup    ## ruff, mypy --strict, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src tests
+	$(BIN)/lint-imports
+
+bench: setup    ## the figures of benchmarks/RESULTS.md (needs the test collections)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks
+
+wheel: setup    ## build the wheel and the sdist into dist/
+	$(BIN)/python -m build
+
+clean:          ## remove what the other targets made
+	rm -rf $(VENV) dist build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

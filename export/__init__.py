@@ -1,0 +1,1 @@
+"""Export: checkpoint folders in, bundles out."""

@@ -1,0 +1,7 @@
+"""Errors of the exporting side."""
+
+from ranklet.runtime.errors import RankletError
+
+
+class ExportError(RankletError):
+    """A bundle that cannot be written: the target is taken, or the parts do not fit."""

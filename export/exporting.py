@@ -1,0 +1,176 @@
+"""Checkpoints become a bundle of rankers; with a collection, that becomes a bundle that ranks."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ranklet.export.errors import ExportError
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundle import TOKENIZER, Bundle
+from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
+from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.collection import Collection
+from ranklet.training.indexing import AnalysedCollection, analyse
+from ranklet.training.progress import progress
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+DEPTH = 1000  # candidates that the first stage gives; the paper found no gain beyond (000, §4.1)
+RETRIEVERS = ("bm25",)  # kinds that have an index of their own
+
+
+def exporter(kind: str) -> ModuleType:
+    """Return the exporting module of a kind."""
+    if kind not in KINDS:
+        raise ExportError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
+    return import_module(f"ranklet.export.rankers.{kind}")
+
+
+def export_bundle(
+    checkpoints: Mapping[str, Checkpoint], target: str | Path, *, overwrite: bool = False
+) -> Path:
+    """Write a bundle of rankers, without a collection.
+
+    Args:
+        checkpoints: by the name that the ranker gets in the bundle.
+        target: a folder, or a path that ends in .zip.
+        overwrite: whether a bundle there is replaced.
+
+    Raises:
+        ExportError: the target is taken, there is no checkpoint, or their word pieces differ.
+    """
+    if not checkpoints:
+        raise ExportError("there is no checkpoint to export; give at least one")
+    tokenizer = _one_tokenizer(checkpoints)
+    with BundleWriter(target, overwrite=overwrite) as writer:
+        rankers = {
+            name: exporter(checkpoint.kind).export(checkpoint, name, writer)
+            for name, checkpoint in checkpoints.items()
+        }
+        if tokenizer is not None:
+            writer.data(TOKENIZER, tokenizer.to_str().encode())
+        pipelines, default = standard_pipelines(rankers)
+        return writer.finish(
+            documents=0,
+            fields=(),
+            rankers=rankers,
+            pipelines=pipelines,
+            default_pipeline=default,
+            provenance={
+                "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
+            },
+        )
+
+
+def index_bundle(
+    source: str | Path,
+    collection: Collection,
+    target: str | Path,
+    *,
+    titles: bool = True,
+    overwrite: bool = False,
+) -> Path:
+    """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
+
+    Args:
+        source: a bundle; a collection that it has already is replaced.
+        collection: the documents.
+        target: a folder, or a path that ends in .zip.
+        titles: whether titles are part of the text that is ranked.
+        overwrite: whether a bundle there is replaced.
+
+    Raises:
+        BundleError: the source cannot be read.
+        CollectionError: the collection cannot be read or is empty.
+        ExportError: the target is taken, or the source has no ranker.
+    """
+    bundle = Bundle(source, check="full")
+    rankers = bundle.manifest.rankers
+    if not rankers:
+        raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
+    known = [w for name, e in rankers.items() for w in exporter(e.kind).known_words(bundle, name)]
+    with BundleWriter(target, overwrite=overwrite) as writer:
+        analysed = analyse(
+            collection.documents(),
+            {_field(name, entry) for name, entry in rankers.items()},
+            tokenizer=bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
+            titles=titles,
+            known_words=known,
+        )
+        _write_text(bundle, analysed, writer)
+        _write_documents(analysed, writer)
+        for name, entry in progress(rankers.items(), "indexing", len(rankers)):
+            exporter(entry.kind).index(bundle, name, analysed, writer)
+        return writer.finish(
+            documents=len(analysed.documents),
+            fields=analysed.fields,
+            rankers=rankers,
+            pipelines=bundle.manifest.pipelines,
+            default_pipeline=bundle.manifest.default_pipeline,
+            provenance={
+                **bundle.manifest.provenance,
+                "collection": {"name": collection.path.name, "titles": titles},
+            },
+        )
+
+
+def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pipeline], str]:
+    """Return each retriever alone, all rankers fused where there are several; and the default.
+
+    Reciprocal ranks need no weights: they fuse until `ranklet fuse` has learned some.
+    """
+    first = [name for name, entry in rankers.items() if entry.kind in RETRIEVERS]
+    pipelines = {name: Pipeline((Retrieve(name, DEPTH),)) for name in first}
+    if not first:
+        return {}, ""
+    if len(rankers) == 1:
+        return pipelines, first[0]
+    names = (first[0], *(name for name in rankers if name != first[0]))
+    stages: list[Stage] = [Retrieve(first[0], DEPTH), *(Rescore(name) for name in names[1:])]
+    fuse = Fuse("rrf", names, tuple(1.0 for _ in names))
+    pipelines["rrf"] = Pipeline((*stages, fuse))
+    return pipelines, "rrf"
+
+
+def _field(name: str, entry: RankerEntry) -> str:
+    settings: Any = ranker_module(entry.kind).Settings.from_json(entry.settings, f"rankers.{name}")
+    field: str = settings.field
+    return field
+
+
+def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
+    found = {
+        each.tokenizer.to_str(): each.tokenizer
+        for each in checkpoints.values()
+        if each.tokenizer is not None
+    }
+    if len(found) > 1:
+        raise ExportError(
+            "the checkpoints cut word pieces by different tokenizers; a bundle has one: train them "
+            "with the same --tokenizer"
+        )
+    return next(iter(found.values()), None)
+
+
+def _write_text(source: Bundle, analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    vocabulary = analysed.analyzer.vocabulary
+    writer.strings("text/forms", vocabulary.forms)
+    writer.array("text/lemma_of.npy", vocabulary.lemma_of)
+    if TOKENIZER in source.manifest.files:
+        writer.data(TOKENIZER, source.file(TOKENIZER))
+
+
+def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    documents = analysed.documents
+    writer.strings("documents/ids", documents.ids)
+    writer.array("documents/by_id.npy", documents.by_id)
+    writer.strings("documents/titles", documents.titles)
+    writer.strings("documents/texts", documents.texts)
+    for field, forward in analysed.forwards.items():
+        writer.array(f"documents/{field}.offsets.npy", forward.offsets)
+        writer.array(f"documents/{field}.npy", forward.tokens)

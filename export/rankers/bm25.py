@@ -1,0 +1,39 @@
+"""Exporting BM25: its settings; indexing it: postings with precomputed impacts."""
+
+from dataclasses import asdict
+
+import numpy as np
+
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.rankers.bm25 import DOCUMENTS, IMPACTS, LARGEST, OFFSETS, STATISTICS, Settings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.indexing import AnalysedCollection
+
+
+def export(checkpoint: Checkpoint, name: str, writer: BundleWriter) -> RankerEntry:  # noqa: ARG001
+    """Write what the ranker is before any collection: BM25 is its settings."""
+    return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
+
+
+def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001
+    """Return words that the vocabulary must have for this ranker: none."""
+    return ()
+
+
+def index(
+    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+) -> RankerEntry:
+    """Write the impact index of a collection."""
+    entry = source.manifest.rankers[name]
+    settings = Settings.from_json(entry.settings, f"rankers.{name}")
+    postings = analysed.postings(settings.field)
+    built = postings.bm25(settings.k1, settings.b)
+    folder = f"rankers/{name}/"
+    writer.array(folder + OFFSETS, built.offsets)
+    writer.array(folder + DOCUMENTS, built.documents)
+    writer.array(folder + IMPACTS, built.impacts)
+    writer.array(folder + LARGEST, built.largest)
+    writer.array(folder + STATISTICS, np.array([postings.average_length], np.float64))
+    return entry

@@ -1,0 +1,1 @@
+"""One platform a file; nothing here sees training or export."""

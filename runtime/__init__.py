@@ -1,0 +1,40 @@
+"""Rank with an exported bundle. Needs numpy and tokenizers; never PyTorch.
+
+>>> from ranklet import runtime
+>>> runtime.rank("remove indentation", bundle="python-docs.ranklet")  # doctest: +SKIP
+"""
+
+from ranklet.runtime.errors import (
+    BundleError,
+    CollectionError,
+    InputError,
+    RankletError,
+    UnknownRankerError,
+)
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.ranking import load, rank, rank_batch, score
+
+__all__ = [
+    "BundleError",
+    "CollectionError",
+    "Explanation",
+    "Fuse",
+    "Hit",
+    "InputError",
+    "Keep",
+    "LoadedBundle",
+    "Pipeline",
+    "Ranking",
+    "RankletError",
+    "Rescore",
+    "Retrieve",
+    "Timing",
+    "UnknownRankerError",
+    "load",
+    "rank",
+    "rank_batch",
+    "score",
+]

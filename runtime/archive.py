@@ -1,0 +1,113 @@
+"""The files of a bundle as read-only memory maps, from a folder or from an uncompressed zip.
+
+Nothing is ever extracted: a zip member must be stored, not compressed, and is mapped where it lies.
+So no path inside an archive can escape, and no archive can swell.
+"""
+
+import mmap
+import zipfile
+from pathlib import Path
+from struct import unpack_from
+from typing import Protocol
+
+from ranklet.runtime.errors import BundleError
+
+_LOCAL_HEADER = 30  # bytes before a zip member's name; name and extra lengths are at 26 and 28
+
+
+class Archive(Protocol):
+    """A flat set of named files."""
+
+    def names(self) -> set[str]:
+        """Return the paths of all files, POSIX, relative."""
+        ...
+
+    def read(self, name: str) -> memoryview:
+        """Return the content of a file, mapped; BundleError where it cannot be had."""
+        ...
+
+
+def open_archive(path: Path) -> Archive:
+    """Open a bundle's folder or zip.
+
+    Raises:
+        BundleError: there is nothing at the path, or it is neither a folder nor a zip.
+    """
+    if path.is_dir():
+        return _Folder(path)
+    if not path.exists():
+        raise BundleError(
+            f"no bundle at {str(path)!r}: give the folder or the .zip that `ranklet index` or "
+            "`export` wrote"
+        )
+    return _Zip(path)
+
+
+class _Folder:
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+
+    def names(self) -> set[str]:
+        return {
+            each.relative_to(self._root).as_posix()
+            for each in self._root.rglob("*")
+            if not each.is_dir()
+        }
+
+    def read(self, name: str) -> memoryview:
+        path = self._root / name
+        # A link may lead elsewhere inside the bundle (a mounted volume does that), never out.
+        if not path.resolve().is_relative_to(self._root):
+            raise BundleError(f"{name!r} is a link that leads out of the bundle")
+        try:
+            with path.open("rb") as file:
+                return _map(file.fileno())
+        except OSError as error:
+            raise BundleError(f"{name!r} of the bundle cannot be read: {error.strerror}") from error
+
+
+class _Zip:
+    def __init__(self, path: Path) -> None:
+        try:
+            with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
+                self._data = _map(file.fileno())
+        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise BundleError(
+                f"{str(path)!r} is neither a bundle's folder nor a zip of one: {error}"
+            ) from error
+        self._members: dict[str, zipfile.ZipInfo] = {}
+        for member in members:
+            if member.is_dir():
+                continue
+            if member.filename in self._members:
+                raise BundleError(f"the zip holds {member.filename!r} twice")
+            self._members[member.filename] = member
+
+    def names(self) -> set[str]:
+        return set(self._members)
+
+    def read(self, name: str) -> memoryview:
+        member = self._members.get(name)
+        if member is None:
+            raise BundleError(f"{name!r} of the bundle cannot be read: it is not in the zip")
+        if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
+            raise BundleError(
+                f"{name!r} is compressed or encrypted in the zip; a bundle's zip holds its files "
+                "as they are, to be mapped: write it by `ranklet index -o NAME.zip` or `zip -0 -r`"
+            )
+        at = member.header_offset
+        if at < 0 or at + _LOCAL_HEADER > len(self._data):
+            raise BundleError(f"{name!r} lies past the end of the zip: it is damaged")
+        name_length, extra_length = unpack_from("<HH", self._data, at + 26)
+        begin = at + _LOCAL_HEADER + name_length + extra_length
+        if begin + member.file_size > len(self._data):
+            raise BundleError(f"{name!r} lies past the end of the zip: it is damaged")
+        return self._data[begin : begin + member.file_size]
+
+
+def _map(descriptor: int) -> memoryview:
+    try:
+        return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    except ValueError:  # an empty file cannot be mapped
+        return memoryview(b"")

@@ -1,0 +1,85 @@
+"""The documents of one call: stored ones by number, or the caller's own texts."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.documents import Documents
+from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.text.analysis import Analysis
+
+
+class Candidates(Protocol):
+    """Documents that a ranker can score."""
+
+    @property
+    def stored(self) -> NDArray[np.uint32] | None:
+        """Their numbers in the collection, None for texts."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        ...
+
+    def tokens(self, field: str) -> Gathered:
+        """Return their tokens in a field."""
+        ...
+
+    def select(self, positions: NDArray[np.intp]) -> "Candidates":
+        """Return some of them, in the order named."""
+        ...
+
+
+class StoredCandidates:
+    """Documents of the bundle's collection."""
+
+    def __init__(self, documents: Documents, numbers: NDArray[np.uint32]) -> None:
+        self._documents, self._numbers = documents, numbers
+
+    @property
+    def stored(self) -> NDArray[np.uint32]:
+        """Their numbers in the collection."""
+        return self._numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def tokens(self, field: str) -> Gathered:
+        """Return their tokens in a field, from the forward store."""
+        return self._documents.tokens(field, self._numbers)
+
+    def select(self, positions: NDArray[np.intp]) -> "StoredCandidates":
+        """Return some of them, in the order named."""
+        return StoredCandidates(self._documents, self._numbers[positions])
+
+
+class TextCandidates:
+    """The caller's own texts, analysed when a ranker first asks and once a field."""
+
+    def __init__(self, texts: Sequence[str], analysis: Analysis) -> None:
+        self._texts, self._analysis = texts, analysis
+        self._fields: dict[str, Gathered] = {}
+
+    @property
+    def stored(self) -> None:
+        """None: they are not in the collection."""
+        return
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def tokens(self, field: str) -> Gathered:
+        """Return their tokens in a field."""
+        if field not in self._fields:
+            parts = [self._analysis.tokens(text, field) for text in self._texts]
+            lengths = np.array([len(part) for part in parts], np.int64)
+            tokens = np.concatenate([*parts, np.empty(0, np.int32)])
+            owner = np.repeat(np.arange(len(parts)), lengths)
+            self._fields[field] = Gathered(tokens, owner, lengths)
+        return self._fields[field]
+
+    def select(self, positions: NDArray[np.intp]) -> "TextCandidates":
+        """Return some of them, in the order named."""
+        return TextCandidates([self._texts[at] for at in positions.tolist()], self._analysis)

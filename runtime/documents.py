@@ -1,0 +1,78 @@
+"""The documents of a bundle: ids, titles, texts and tokens, read from disk when asked for."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.forward import Forward, Gathered
+from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.strings import Strings
+
+
+class Documents:
+    """The collection of one bundle; immutable, shared by all threads.
+
+    Args:
+        ids: the caller's document ids, unique.
+        by_id: document numbers in the order of their ids' UTF-8 bytes, (documents,) uint32.
+        titles: may be empty strings.
+        texts: without the titles.
+        forwards: tokens by field, ``words`` or ``wordpieces``; lemmas follow from the words.
+        vocabulary: leads from words to lemmas.
+    """
+
+    def __init__(
+        self,
+        ids: Strings,
+        by_id: NDArray[np.uint32],
+        titles: Strings,
+        texts: Strings,
+        forwards: Mapping[str, Forward],
+        vocabulary: Vocabulary,
+    ) -> None:
+        self.ids, self.titles, self.texts = ids, titles, texts
+        self.by_id, self._forwards, self._vocabulary = by_id, forwards, vocabulary
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def number(self, document_id: str) -> int:
+        """Return the number of a document id.
+
+        Raises:
+            InputError: the collection has no such id.
+        """
+        wanted = document_id.encode("utf-8", "replace")
+        low, high = 0, len(self.by_id)
+        while low < high:
+            middle = (low + high) // 2
+            if self.ids.raw(int(self.by_id[middle])) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(self.by_id) and self.ids.raw(int(self.by_id[low])) == wanted:
+            return int(self.by_id[low])
+        raise InputError(
+            f"unknown document id {document_id[:80]!r}: the bundle has {len(self):,} documents, "
+            f"the first is {self.ids[0]!r}"
+            if len(self)
+            else f"unknown document id {document_id[:80]!r}: the bundle has no documents"
+        )
+
+    @property
+    def stored_fields(self) -> tuple[str, ...]:
+        """The fields whose tokens are stored: words, wordpieces."""
+        return tuple(self._forwards)
+
+    def all_tokens(self, stored_field: str) -> NDArray[np.integer]:
+        """Return the tokens of all documents, end to end."""
+        return self._forwards[stored_field].tokens
+
+    def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
+        """Return the tokens of some documents in a field."""
+        if field != "lemmas":
+            return self._forwards[field].gather(numbers)
+        found = self._forwards["words"].gather(numbers)
+        return found._replace(tokens=self._vocabulary.lemma_of[found.tokens])

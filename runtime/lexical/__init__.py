@@ -1,0 +1,1 @@
+"""Impact indexes, translation tables and the formulas of the lexical rankers."""

@@ -1,0 +1,53 @@
+"""Forward store: the token ids of every document, so that rescoring tokenises no document."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+
+
+class Gathered(NamedTuple):
+    """The tokens of some documents, end to end."""
+
+    tokens: NDArray[np.integer]  # (tokens,)
+    owner: NDArray[np.intp]  # which of the documents each token is of, ascending, (tokens,)
+    lengths: NDArray[np.int64]  # tokens in each document, (documents,)
+
+
+class Forward:
+    """Token ids by document, in memory or memory-mapped.
+
+    Args:
+        offsets: tokens of document d are at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
+        tokens: token ids in text order, (tokens,) uint16 or int32.
+    """
+
+    def __init__(self, offsets: NDArray[np.int64], tokens: NDArray[np.integer]) -> None:
+        self.offsets, self.tokens = offsets, tokens
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def gather(self, documents: NDArray[np.integer]) -> Gathered:
+        """Return the tokens of some documents, in the order in which those are named.
+
+        >>> forward = Forward(np.array([0, 2, 2, 3]), np.array([7, 8, 9], np.int32))
+        >>> gathered = forward.gather(np.array([2, 0]))
+        >>> gathered.tokens.tolist(), gathered.owner.tolist(), gathered.lengths.tolist()
+        ([9, 7, 8], [0, 1, 1], [1, 2])
+        """
+        begin = self.offsets[documents]
+        lengths = self.offsets[documents.astype(np.intp) + 1] - begin
+        if len(lengths) and lengths.min() < 0:
+            raise BundleError("token offsets go backwards: the bundle is damaged; run verify on it")
+        shift = begin - np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(begin) else begin
+        at = np.repeat(shift, lengths) + np.arange(lengths.sum())
+        try:
+            tokens = self.tokens[at]
+        except IndexError as error:
+            raise BundleError(
+                "token offsets lead past the tokens: the bundle is damaged; run verify on it"
+            ) from error
+        return Gathered(tokens, np.repeat(np.arange(len(documents)), lengths), lengths)

@@ -1,0 +1,208 @@
+"""Impact index: postings of (document, impact), and the one retrieval routine over them.
+
+BM25 precomputed, EPIC's pruned document vectors and NDRM's query-term-independent scores are all
+impacts; a query is a sparse vector over terms; a score is their dot product.
+"""
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.topk import top_k
+
+Scored = tuple[NDArray[np.uint32], NDArray[np.float32]]  # documents best first, their scores
+
+
+class ImpactIndex:
+    """Postings in memory or memory-mapped; immutable and shared by all threads.
+
+    Args:
+        offsets: postings of term t are at ``offsets[t]:offsets[t + 1]``, (terms + 1,) int64.
+        documents: document numbers, ascending within a term, (postings,) uint32.
+        impacts: what the term adds to the document's score, > 0, (postings,) float32.
+        largest: the largest impact of each term, (terms,) float32.
+        size: number of documents in the collection.
+    """
+
+    def __init__(
+        self,
+        offsets: NDArray[np.int64],
+        documents: NDArray[np.uint32],
+        impacts: NDArray[np.float32],
+        largest: NDArray[np.float32],
+        size: int,
+    ) -> None:
+        self.offsets, self.documents, self.impacts = offsets, documents, impacts
+        self.largest, self.size = largest, size
+        self._local = threading.local()
+
+    def postings(self, term: int) -> Scored:
+        """Return the documents of a term and their impacts; empty for a term past the index."""
+        if not 0 <= term < len(self.offsets) - 1:
+            return self.documents[:0], self.impacts[:0]
+        begin, end = self.offsets[term], self.offsets[term + 1]
+        return self.documents[begin:end], self.impacts[begin:end]
+
+    def retrieve(self, terms: NDArray[np.int32], weights: NDArray[np.float32], k: int) -> Scored:
+        """Return the k documents with the largest dot product, best first, ties by number.
+
+        Documents that no term reaches are never returned, so there may be fewer than k.
+
+        Args:
+            terms: the query's term ids without repeats, (terms,) int32.
+            weights: the query's weight of each, > 0, (terms,) float32.
+            k: how many documents to return.
+
+        Raises:
+            BundleError: a posting names a document that the collection does not have, or a score
+                is not finite: the bundle is damaged or hostile.
+        """
+        lists = [
+            _List(documents, impacts, weight, weight * float(self.largest[term]))
+            for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
+            for documents, impacts in [self.postings(term)]
+            if len(documents)
+        ]
+        if k <= 0 or not lists:
+            return np.empty(0, np.uint32), np.empty(0, np.float32)
+        accumulator = self._accumulator()
+        touched: list[NDArray[np.uint32]] = []
+        try:
+            documents, scores = _max_score(lists, accumulator, touched, k)
+        except IndexError as error:
+            self._local.accumulator = None  # it may hold sums that no list of ours names
+            raise BundleError(
+                f"a posting names a document past the {self.size} of the collection: the bundle "
+                "is damaged; run `ranklet verify` on it"
+            ) from error
+        for part in touched:  # clearing what was touched is cheaper than clearing all
+            accumulator[part] = 0
+        best = top_k(scores, k, ties=documents)
+        if not np.isfinite(scores[best]).all():
+            raise BundleError("an impact is not finite: the bundle is damaged; run ranklet verify")
+        return documents[best], scores[best]
+
+    def matrix(
+        self, terms: NDArray[np.int32], documents: NDArray[np.uint32]
+    ) -> NDArray[np.float32]:
+        """Return the impact of each term on each of some documents, (terms, documents) float32."""
+        impacts = np.zeros((len(terms), len(documents)), np.float32)
+        for row, term in zip(impacts, terms.tolist(), strict=True):
+            _probe(*self.postings(term), documents, row)
+        return impacts
+
+    def verify(self, name: str) -> None:
+        """Check every posting; BundleError, which begins with `name`, says what is wrong."""
+        if len(self.documents) and self.documents.max() >= self.size:
+            raise BundleError(f"{name}: a posting names a document past the {self.size} there are")
+        within = np.ones(len(self.documents), np.bool_)  # False where a term's postings begin
+        within[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
+        steps = np.diff(self.documents.astype(np.int64), prepend=-1)
+        if (steps[within] <= 0).any():
+            raise BundleError(f"{name}: the documents of a term do not ascend")
+        if not (np.isfinite(self.impacts) & (self.impacts > 0)).all():
+            raise BundleError(f"{name}: an impact is not a number above 0")
+        filled = np.diff(self.offsets) > 0
+        largest = np.maximum.reduceat(self.impacts, self.offsets[:-1][filled])
+        if (largest > self.largest[filled]).any() or not np.isfinite(self.largest).all():
+            raise BundleError(f"{name}: the largest impact of a term is not its largest")
+
+    def _accumulator(self) -> NDArray[np.float32]:
+        """Return this thread's array of zeros, one for each document, (size,) float32."""
+        held: NDArray[np.float32] | None = getattr(self._local, "accumulator", None)
+        if held is None:
+            held = self._local.accumulator = np.zeros(self.size, np.float32)
+        return held
+
+
+class _List:
+    """The postings of one query term."""
+
+    __slots__ = ("bound", "documents", "impacts", "weight")
+
+    def __init__(
+        self,
+        documents: NDArray[np.uint32],
+        impacts: NDArray[np.float32],
+        weight: float,
+        bound: float,
+    ) -> None:
+        self.documents, self.impacts = documents, impacts
+        self.weight, self.bound = np.float32(weight), bound
+
+
+def _max_score(
+    lists: list[_List],
+    accumulator: NDArray[np.float32],
+    touched: list[NDArray[np.uint32]],
+    k: int,
+) -> Scored:
+    """MaxScore (Turtle & Flood 1995), vectorised: scan short strong lists, probe long weak ones.
+
+    Once the k-th best partial score exceeds all that the remaining lists could add together, no new
+    document can enter the top k: the remaining lists are then only probed at the documents that
+    are still in the race. `touched` receives what the caller must clear in `accumulator`.
+    """
+    lists.sort(key=lambda each: -each.bound)
+    found = 0
+    for position, each in enumerate(lists):
+        ahead = lists[position:]
+        remaining = sum(rest.bound for rest in ahead)
+        # Finding the threshold costs about as much as scanning as many postings as were touched.
+        if found >= k and sum(len(rest.documents) for rest in ahead) > 2 * found:
+            documents = np.concatenate(touched)
+            scores = accumulator[documents]
+            threshold = np.partition(scores, found - k)[found - k]
+            if threshold > remaining:
+                return _probe_rest(ahead, documents, scores, threshold, remaining, k)
+        current = accumulator[each.documents]
+        fresh = each.documents[current == 0]
+        touched.append(fresh)
+        found += len(fresh)
+        current += each.weight * each.impacts
+        accumulator[each.documents] = current
+    documents = np.concatenate(touched)
+    return documents, accumulator[documents]
+
+
+def _probe_rest(
+    lists: list[_List],
+    documents: NDArray[np.uint32],
+    scores: NDArray[np.float32],
+    threshold: float,
+    remaining: float,
+    k: int,
+) -> Scored:
+    """Add what the remaining lists give to the documents that can still reach the top k."""
+    documents_in, scores_in = documents, scores
+    order: NDArray[np.intp] | None = None
+    for each in lists:
+        # Rounding must not lose a document at the border: bounds are kept a hair wider.
+        racing = scores_in >= (threshold - remaining) * (1 - 1e-6)
+        documents_in, scores_in = documents_in[racing], scores_in[racing]
+        if order is None:
+            order = np.argsort(documents_in)
+            documents_in, scores_in = documents_in[order], scores_in[order]
+        gained = np.zeros(len(documents_in), np.float32)
+        _probe(each.documents, each.impacts, documents_in, gained)
+        scores_in = scores_in + each.weight * gained
+        remaining -= each.bound
+        threshold = np.partition(scores_in, len(scores_in) - k)[len(scores_in) - k]
+    return documents_in, scores_in
+
+
+def _probe(
+    postings: NDArray[np.uint32],
+    impacts: NDArray[np.float32],
+    documents: NDArray[np.uint32],
+    out: NDArray[np.float32],
+) -> None:
+    """Write to `out` the impact of each of `documents` in a list, leaving absent ones alone."""
+    if not len(postings):
+        return
+    at = np.searchsorted(postings, documents)
+    at[at == len(postings)] = 0
+    present = postings[at] == documents
+    out[present] = impacts[at[present]]

@@ -1,0 +1,263 @@
+"""A loaded bundle: what `runtime.load` returns and all ranking goes through."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.bundle import Bundle, Check
+from ranklet.runtime.candidates import Candidates, StoredCandidates, TextCandidates
+from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
+from ranklet.runtime.execution import Execution
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.manifest import Manifest
+from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.text.analysis import Analysis
+
+# A text, or an object with a "text" and perhaps an "id" and a "title".
+Document = str | Mapping[str, Any]
+# The name of a pipeline of the bundle, or a recipe of the caller's own.
+Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None
+
+
+class LoadedBundle:
+    """A bundle ready to rank; immutable, shared by all threads.
+
+    Args:
+        path: a folder or an uncompressed .zip.
+        check: see :class:`ranklet.runtime.bundle.Bundle`.
+
+    Raises:
+        BundleError: missing, damaged, hostile or of another version.
+    """
+
+    def __init__(self, path: str | Path, check: Check = "fast") -> None:
+        self._bundle = Bundle(path, check)
+
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        return (
+            f"<ranklet bundle {str(self._bundle.path)!r}: {manifest.documents:,} documents, "
+            f"rankers {', '.join(manifest.rankers) or 'none'}>"
+        )
+
+    def __len__(self) -> int:
+        """Return the number of documents in the collection."""
+        return self.manifest.documents
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the bundle says about itself."""
+        return self._bundle.manifest
+
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[Document] | None = None,
+        *,
+        k: int = 10,
+        pipeline: Recipe = None,
+        explain: bool = False,
+    ) -> Ranking:
+        """Rank the collection, or the caller's own documents, for a query.
+
+        Args:
+            query: what the user asks; not empty.
+            documents: the caller's own texts, ranked instead of the collection; all of them come
+                back (up to k), those that match nothing last, with a score of 0.
+            k: how many hits at most; 0 gives an empty answer, more than there are gives all.
+            pipeline: a pipeline's name, a `Pipeline` or its list of stages; None is the default.
+            explain: explain the score of each hit.
+
+        Returns:
+            The hits, best first; empty where no word of the query is known to the collection.
+
+        Raises:
+            InputError: the query is empty or not a string, k is not a whole number ≥ 0, or a
+                document is not a text.
+            UnknownRankerError: no such pipeline, or it names a ranker that is not in the bundle.
+            BundleError: the bundle is damaged, or has no collection and no documents are given.
+        """
+        _check_query(query)
+        _check_k(k)
+        analysis = self._bundle.analyzer.begin()
+        own = None if documents is None else _own(documents)
+        given = None if own is None else _candidates(own, analysis)
+        execution = self._execute(Query(query, analysis), self._recipe(pipeline), given)
+        begin = perf_counter()
+        top, positions, scores = execution.top(k)
+        hits = []
+        for at, position in enumerate(positions.tolist()):
+            index = position if top.stored is None else int(top.stored[at])
+            identity, title, text = self._stored(index) if own is None else own[index]
+            explanation = execution.explain(position) if explain else None
+            hits.append(Hit(identity, float(scores[at]), title, text, index, explanation))
+        timing = Timing("read hits", (perf_counter() - begin) * 1e3)
+        return Ranking(tuple(hits), query, (*execution.timings, timing))
+
+    def rank_batch(
+        self,
+        queries: Sequence[str],
+        *,
+        k: int = 10,
+        pipeline: Recipe = None,
+        explain: bool = False,
+    ) -> list[Ranking]:
+        """Rank the collection for several queries; the same as `rank` of each.
+
+        Raises:
+            InputError: as `rank`; the message names the query's place.
+        """
+        if isinstance(queries, str):
+            raise InputError("queries is one string; give a list of them, or call rank")
+        for at, query in enumerate(queries):
+            _check_query(query, f"queries[{at}]")
+        return [self.rank(each, k=k, pipeline=pipeline, explain=explain) for each in queries]
+
+    def score(
+        self,
+        query: str,
+        documents: Sequence[Document] | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        pipeline: Recipe = None,
+    ) -> NDArray[np.float32]:
+        """Score documents for a query, in the order given.
+
+        Args:
+            query: what the user asks; not empty.
+            documents: the caller's own texts; or
+            ids: documents of the collection.
+            pipeline: as in `rank`; every ranker of it scores every document.
+
+        Returns:
+            One score a document, (documents,) float32.
+
+        Raises:
+            InputError: as `rank`; both or neither of `documents` and `ids`; an unknown id.
+        """
+        _check_query(query)
+        if (documents is None) == (ids is None):
+            raise InputError("give either documents (texts) or ids (of the collection)")
+        analysis = self._bundle.analyzer.begin()
+        given: Candidates
+        if documents is not None:
+            given = _candidates(_own(documents), analysis)
+        else:
+            given = self._by_id(ids or ())
+        recipe = self._recipe(pipeline)
+        execution = self._execute(Query(query, analysis), recipe.without_cuts(), given)
+        return execution.final()
+
+    def explain(self, query: str, document_id: str, *, pipeline: Recipe = None) -> Explanation:
+        """Explain the score of one document of the collection, ranked high or not.
+
+        Raises:
+            InputError: as `rank`; an unknown id.
+        """
+        _check_query(query)
+        given = self._by_id([document_id])
+        recipe = self._recipe(pipeline).without_cuts()
+        execution = self._execute(Query(query, self._bundle.analyzer.begin()), recipe, given)
+        return execution.explain(0)
+
+    def features(
+        self, query: str, *, pipeline: Recipe = None
+    ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
+        """Return the candidates' ids and every ranker's scaled scores of them.
+
+        This is what fusion weights are learned on: the numbers that serving adds up.
+        """
+        _check_query(query)
+        execution = self._execute(
+            Query(query, self._bundle.analyzer.begin()), self._recipe(pipeline), None
+        )
+        numbers = execution.candidates.stored
+        documents = self._bundle.documents
+        if numbers is None or documents is None:
+            raise BundleError("features need a bundle with a collection; run `ranklet index`")
+        return [documents.ids[number] for number in numbers.tolist()], execution.scaled()
+
+    def _execute(self, query: Query, recipe: Pipeline, given: Candidates | None) -> Execution:
+        bundle = self._bundle
+        execution = Execution(recipe, bundle.ranker, bundle.documents, query, given)
+        try:
+            execution.run()
+        except IndexError as error:  # an id of the bundle leads past one of its arrays
+            raise BundleError(
+                f"the bundle {str(bundle.path)!r} is damaged ({error}); run `ranklet verify` on it"
+            ) from error
+        return execution
+
+    def _recipe(self, pipeline: Recipe) -> Pipeline:
+        manifest = self.manifest
+        if pipeline is None:
+            pipeline = manifest.default_pipeline
+        if isinstance(pipeline, str):
+            if pipeline not in manifest.pipelines:
+                raise UnknownRankerError(
+                    f"unknown pipeline {pipeline!r}; the bundle has "
+                    f"{', '.join(manifest.pipelines) or 'none'}"
+                )
+            return manifest.pipelines[pipeline]
+        if not isinstance(pipeline, Pipeline):
+            try:
+                pipeline = Pipeline.from_json(pipeline)
+            except BundleError as error:  # here it is the caller's, not the bundle's
+                raise InputError(str(error)) from error
+        return pipeline
+
+    def _stored(self, number: int) -> tuple[str, str, str]:
+        documents = self._bundle.documents
+        if documents is None or number >= len(documents):
+            raise BundleError(f"document {number} is not in the bundle: it is damaged")
+        return documents.ids[number], documents.titles[number], documents.texts[number]
+
+    def _by_id(self, ids: Sequence[str]) -> StoredCandidates:
+        documents = self._bundle.documents
+        if documents is None:
+            raise InputError("this bundle has no collection, so no document ids")
+        if isinstance(ids, str):
+            raise InputError("ids is one string; give a list of document ids")
+        numbers = [documents.number(each) for each in ids]
+        return StoredCandidates(documents, np.array(numbers, np.uint32))
+
+
+def _check_query(query: object, name: str = "query") -> None:
+    if not isinstance(query, str):
+        raise InputError(f"{name} must be a string, not {type(query).__name__}")
+    if not query.strip():
+        raise InputError(f"{name} is empty; give at least one word")
+
+
+def _check_k(k: object) -> None:
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
+        raise InputError(f"k must be a whole number, 0 or more, not {k!r}")
+
+
+def _own(documents: Sequence[Document]) -> list[tuple[str, str, str]]:
+    """Return (id, title, text) of each of the caller's own documents."""
+    if isinstance(documents, str | Mapping):
+        raise InputError("documents must be a list of texts; put the one document in a list")
+    found = []
+    for at, document in enumerate(documents):
+        fields: object = {"text": document} if isinstance(document, str) else document
+        raw = fields if isinstance(fields, Mapping) else {}
+        text, title, identity = raw.get("text"), raw.get("title") or "", raw.get("id", at)
+        typed = isinstance(title, str) and isinstance(identity, str | int)
+        if not isinstance(text, str) or not typed:
+            raise InputError(
+                f"documents[{at}] must be a string, or an object with a string 'text' (and perhaps "
+                f"'id' and 'title'), not {document!r:.60}"
+            )
+        found.append((str(identity), title, text))
+    return found
+
+
+def _candidates(own: Sequence[tuple[str, str, str]], analysis: Analysis) -> TextCandidates:
+    return TextCandidates([f"{title}\n{text}" for _, title, text in own], analysis)

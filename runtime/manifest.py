@@ -1,0 +1,218 @@
+"""The manifest of a bundle: what it holds, checked field by field before anything is opened.
+
+docs/bundle-format.md is the specification; this file is the one place that knows the schema.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.text.analysis import FIELDS
+
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files stays below this
+
+# Plain relative POSIX paths: no drive, no root, no "..", no hidden names, nothing to unescape.
+_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """One file of the bundle."""
+
+    bytes: int  # its size
+    sha256: str  # of its content, 64 hexadecimal digits
+
+
+@dataclass(frozen=True)
+class RankerEntry:
+    """One exported ranker; its files are in ``rankers/NAME/``."""
+
+    kind: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that a bundle says about itself."""
+
+    ranklet_version: str
+    created: str  # ISO 8601, UTC
+    documents: int  # 0 where no collection has been indexed yet
+    fields: tuple[str, ...]  # the fields that the collection is analysed in
+    rankers: Mapping[str, RankerEntry]
+    pipelines: Mapping[str, Pipeline]
+    default_pipeline: str
+    files: Mapping[str, FileEntry]
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
+    format_version: int = FORMAT_VERSION
+
+    def to_json(self) -> str:
+        """Return the text of ``manifest.json``, the same for the same content."""
+        content = {
+            "format_version": self.format_version,
+            "ranklet_version": self.ranklet_version,
+            "created": self.created,
+            "documents": self.documents,
+            "fields": list(self.fields),
+            "rankers": {
+                name: {"kind": entry.kind, "settings": dict(entry.settings)}
+                for name, entry in self.rankers.items()
+            },
+            "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
+            "default_pipeline": self.default_pipeline,
+            "files": {path: asdict(entry) for path, entry in sorted(self.files.items())},
+            "provenance": dict(self.provenance),
+        }
+        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Manifest":
+        """Read a manifest and check all of it.
+
+        Raises:
+            BundleError: it is not JSON, of another version, or a field is missing or wrong.
+        """
+        try:
+            raw = json.loads(text, object_pairs_hook=_unique, parse_constant=_reject)
+        except (ValueError, RecursionError) as error:
+            raise BundleError(f"{MANIFEST} is not valid JSON: {error}") from error
+        read = _Reader(raw, MANIFEST)
+        version = read.integer("format_version")
+        if version != FORMAT_VERSION:
+            raise BundleError(
+                f"the bundle has format version {version}, this ranklet reads {FORMAT_VERSION}: "
+                "export it again with this ranklet, or install the ranklet that wrote it"
+            )
+        manifest = cls(
+            ranklet_version=read.string("ranklet_version"),
+            created=read.string("created"),
+            documents=read.integer("documents", most=(1 << 31) - 1),
+            fields=tuple(read.names("fields", FIELDS)),
+            rankers={
+                _name(name): _ranker(_Reader(entry, f"rankers.{name}"))
+                for name, entry in read.mapping("rankers").items()
+            },
+            pipelines={
+                _name(name): Pipeline.from_json(stages, f"{MANIFEST}: pipelines.{name}")
+                for name, stages in read.mapping("pipelines").items()
+            },
+            default_pipeline=read.string("default_pipeline"),
+            files={
+                _path(path): _file(_Reader(entry, f"files.{path}"))
+                for path, entry in read.mapping("files").items()
+            },
+            provenance=read.mapping("provenance"),
+        )
+        manifest._check_references()
+        return manifest
+
+    def _check_references(self) -> None:
+        if self.pipelines and self.default_pipeline not in self.pipelines:
+            raise BundleError(
+                f"{MANIFEST}: default_pipeline is {self.default_pipeline!r}, the pipelines are "
+                f"{', '.join(self.pipelines)}"
+            )
+        for name, pipeline in self.pipelines.items():
+            for ranker in pipeline.rankers():
+                if ranker not in self.rankers:
+                    raise BundleError(
+                        f"{MANIFEST}: pipeline {name!r} uses the ranker {ranker!r}, the bundle has "
+                        f"{', '.join(self.rankers) or 'none'}"
+                    )
+
+
+class _Reader:
+    """Typed access to a JSON object, with errors that name the place."""
+
+    def __init__(self, raw: object, where: str) -> None:
+        if not isinstance(raw, dict):
+            raise BundleError(f"{where} must be a JSON object, not {type(raw).__name__}")
+        self._raw, self._where = raw, where
+
+    def _get(self, key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
+        if key not in self._raw:
+            raise BundleError(f"{self._where}: {key!r} is missing; it must be {wanted}")
+        value = self._raw[key]
+        if not fits(value):
+            shown = repr(value)[:80]
+            raise BundleError(f"{self._where}: {key!r} is {shown}; it must be {wanted}")
+        return value
+
+    def integer(self, key: str, most: int = 1 << 62) -> int:
+        """Return a whole number from 0 to `most`."""
+        found: int = self._get(
+            key, lambda value: type(value) is int and 0 <= value <= most, f"an integer, 0 to {most}"
+        )
+        return found
+
+    def string(self, key: str) -> str:
+        """Return a string."""
+        found: str = self._get(key, lambda value: isinstance(value, str), "a string")
+        return found
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """Return an object."""
+        found: dict[str, Any] = self._get(key, lambda value: isinstance(value, dict), "an object")
+        return found
+
+    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
+        """Return a string out of `allowed`."""
+        found: str = self._get(key, lambda value: value in allowed, f"one of {', '.join(allowed)}")
+        return found
+
+    def names(self, key: str, allowed: tuple[str, ...]) -> list[str]:
+        """Return a list of strings out of `allowed`."""
+        found: list[str] = self._get(
+            key,
+            lambda value: isinstance(value, list) and all(each in allowed for each in value),
+            f"a list of {', '.join(allowed)}",
+        )
+        return found
+
+
+def _ranker(read: _Reader) -> RankerEntry:
+    return RankerEntry(read.choice("kind", KINDS), read.mapping("settings"))
+
+
+def _file(read: _Reader) -> FileEntry:
+    digest = read.string("sha256")
+    if not _SHA256.fullmatch(digest):
+        raise BundleError(f"{MANIFEST}: a sha256 must be 64 hexadecimal digits, not {digest!r}")
+    return FileEntry(read.integer("bytes"), digest)
+
+
+def _path(path: str) -> str:
+    if not _PATH.fullmatch(path) or len(path) > 255 or path == MANIFEST:
+        raise BundleError(
+            f"{MANIFEST}: {path[:80]!r} is not a path inside the bundle; allowed are plain "
+            "relative paths of letters, digits, '_', '-' and '.' that do not start with '.'"
+        )
+    return path
+
+
+def _name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise BundleError(
+            f"{MANIFEST}: {name[:80]!r} is not a name: 1 to 64 letters, digits, '_' and '-'"
+        )
+    return name
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key occurs twice in one object")
+    return found
+
+
+def _reject(constant: str) -> float:
+    raise ValueError(f"{constant} is not a number that JSON has")

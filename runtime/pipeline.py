@@ -1,0 +1,189 @@
+"""Pipelines: the named recipes of a bundle, as plain data: retrieve → rescore → fuse → keep."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ranklet.runtime.errors import BundleError
+
+MAX_STAGES = 32  # far above any real recipe: a bound for hostile manifests
+METHODS = ("linear", "rrf", "alternate")
+
+
+@dataclass(frozen=True)
+class Retrieve:
+    """Add a ranker's `k` best documents of the whole collection to the candidates."""
+
+    ranker: str
+    k: int = 1000
+    stage: ClassVar[str] = "retrieve"
+
+    def __str__(self) -> str:
+        return f"retrieve {self.k} by {self.ranker}"
+
+
+@dataclass(frozen=True)
+class Rescore:
+    """Score all candidates by a ranker; they are ordered by it until a fusion follows."""
+
+    ranker: str
+    stage: ClassVar[str] = "rescore"
+
+    def __str__(self) -> str:
+        return f"rescore by {self.ranker}"
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """Make one score of several; see :mod:`ranklet.runtime.fusion` for the methods.
+
+    `inputs` are rankers that came before, or the names of earlier fusions. `weights` go with the
+    inputs; ``alternate`` has none.
+    """
+
+    method: str
+    inputs: tuple[str, ...]
+    weights: tuple[float, ...] = ()
+    name: str = "fused"
+    stage: ClassVar[str] = "fuse"
+
+    def __str__(self) -> str:
+        if self.method == "alternate":
+            return f"alternate between {' and '.join(self.inputs)}"
+        parts = zip(self.weights, self.inputs, strict=True)
+        return f"fuse ({self.method}) " + " + ".join(f"{w:.4g}·{name}" for w, name in parts)
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Keep the `k` best candidates."""
+
+    k: int
+    stage: ClassVar[str] = "keep"
+
+    def __str__(self) -> str:
+        return f"keep {self.k}"
+
+
+Stage = Retrieve | Rescore | Fuse | Keep
+_STAGES: Mapping[str, type[Stage]] = {each.stage: each for each in (Retrieve, Rescore, Fuse, Keep)}
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A recipe: the stages in order.
+
+    >>> print(Pipeline((Retrieve("bm25", 100), Rescore("model1"))))
+    retrieve 100 by bm25 → rescore by model1
+    """
+
+    stages: tuple[Stage, ...]
+
+    def __str__(self) -> str:
+        return " → ".join(str(stage) for stage in self.stages)
+
+    def rankers(self) -> tuple[str, ...]:
+        """Return the names of the rankers that the recipe uses, in order of use."""
+        named = [each.ranker for each in self.stages if isinstance(each, Retrieve | Rescore)]
+        return tuple(dict.fromkeys(named))
+
+    def without_cuts(self) -> "Pipeline":
+        """Return the recipe without its keep stages, for documents that are all to be scored."""
+        return Pipeline(tuple(each for each in self.stages if not isinstance(each, Keep)))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the stages as plain dictionaries."""
+        return [{"stage": each.stage, **_plain(each)} for each in self.stages]
+
+    @classmethod
+    def from_json(cls, raw: object, where: str = "pipeline") -> "Pipeline":
+        """Read and check a recipe: a list of stages.
+
+        Raises:
+            BundleError: a stage or an option is unknown, or the order makes no sense; `where` is
+                named in the message.
+        """
+        if not isinstance(raw, Sequence) or isinstance(raw, str) or not 0 < len(raw) <= MAX_STAGES:
+            raise BundleError(f"{where} must be a list of 1 to {MAX_STAGES} stages")
+        pipeline = cls(tuple(_stage(each, f"{where}[{at}]") for at, each in enumerate(raw)))
+        pipeline._check(where)
+        return pipeline
+
+    def _check(self, where: str) -> None:
+        if not isinstance(self.stages[0], Retrieve):
+            raise BundleError(f"{where} must begin with a retrieve stage")
+        known: list[str] = []
+        unfused: set[str] = set()  # lists that were retrieved side by side and not yet merged
+        for at, stage in enumerate(self.stages):
+            if isinstance(stage, Fuse):
+                missing = [name for name in stage.inputs if name not in known]
+                if missing:
+                    raise BundleError(
+                        f"{where}[{at}] fuses {missing[0]!r}, which no stage before it gives; "
+                        f"there are {', '.join(known)}"
+                    )
+                if stage.name in known:
+                    raise BundleError(f"{where}[{at}]: the name {stage.name!r} is taken")
+                known.append(stage.name)
+                unfused.clear()
+            elif not isinstance(stage, Keep):
+                known.append(stage.ranker)
+                if isinstance(stage, Retrieve):
+                    unfused.add(stage.ranker)
+        if len(unfused) > 1:
+            raise BundleError(f"{where} retrieves {len(unfused)} lists and never fuses them")
+
+
+def _plain(stage: Stage) -> dict[str, Any]:
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in vars(stage).items()
+    }
+
+
+def _stage(raw: object, where: str) -> Stage:
+    if not isinstance(raw, Mapping) or raw.get("stage") not in _STAGES:
+        raise BundleError(f"{where} must be an object whose 'stage' is one of {', '.join(_STAGES)}")
+    options = {key: value for key, value in raw.items() if key != "stage"}
+    kind = _STAGES[raw["stage"]]
+    allowed = kind.__dataclass_fields__
+    for key, value in options.items():
+        if key not in allowed:
+            raise BundleError(
+                f"{where}: {kind.stage} has no option {key!r}; it has {', '.join(allowed)}"
+            )
+        _check_option(key, value, where)
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+    try:
+        stage = kind(**options)
+    except TypeError as error:
+        raise BundleError(f"{where}: {error}") from error
+    return _check_fuse(stage, where) if isinstance(stage, Fuse) else stage
+
+
+def _check_option(key: str, value: Any, where: str) -> None:
+    if key == "k":
+        if type(value) is not int or not 0 < value < 1 << 31:
+            raise BundleError(f"{where}: k must be a whole number above 0, not {value!r}")
+    elif key == "weights":
+        if not isinstance(value, list | tuple) or not all(
+            type(each) in (int, float) and math.isfinite(each) for each in value
+        ):
+            raise BundleError(f"{where}: weights must be finite numbers, not {value!r}")
+    elif key == "inputs":
+        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+            raise BundleError(f"{where}: inputs must be a list of names, not {value!r}")
+    elif not isinstance(value, str):
+        raise BundleError(f"{where}: {key} must be a string, not {value!r}")
+
+
+def _check_fuse(stage: Fuse, where: str) -> Fuse:
+    if stage.method not in METHODS:
+        raise BundleError(f"{where}: method {stage.method!r}; allowed are {', '.join(METHODS)}")
+    wanted = 0 if stage.method == "alternate" else len(stage.inputs)
+    if not stage.inputs or len(set(stage.inputs)) != len(stage.inputs):
+        raise BundleError(f"{where}: inputs must be different names, at least one")
+    if len(stage.weights) != wanted:
+        raise BundleError(f"{where}: {stage.method} takes {wanted} weights for these inputs")
+    return stage

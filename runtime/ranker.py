@@ -1,0 +1,66 @@
+"""What every ranker can do at serving time, whatever its kind."""
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.impact_index import Scored
+from ranklet.runtime.text.analysis import Analysis
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundle import Bundle
+
+
+class Query:
+    """The query of one call; each field is analysed once.
+
+    Args:
+        text: what the user asked.
+        analysis: the analysis of this call, shared with the caller's own documents.
+    """
+
+    def __init__(self, text: str, analysis: Analysis) -> None:
+        self.text, self.analysis = text, analysis
+        self._fields: dict[str, NDArray[np.int32]] = {}
+
+    def tokens(self, field: str) -> NDArray[np.int32]:
+        """Return the query's token ids in a field, repeats and order kept; (tokens,) int32."""
+        if field not in self._fields:
+            self._fields[field] = self.analysis.tokens(self.text, field)
+        return self._fields[field]
+
+
+class Ranker(Protocol):
+    """One exported ranker of a bundle; immutable, shared by all threads."""
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> "Ranker":
+        """Open the ranker of a bundle by its name; reads no more than it must."""
+        ...
+
+    def retrieve(self, query: Query, k: int) -> Scored:
+        """Return the k best documents of the whole collection.
+
+        Raises:
+            InputError: this kind only rescores.
+        """
+        ...
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        """Return the score of each candidate, the same alone and among others; (n,) float32."""
+        ...
+
+    def scale(self, query: Query) -> float:
+        """Return what scores are multiplied by before a linear fusion."""
+        ...
+
+    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+        """Explain the score of a single candidate; the parts add up to it."""
+        ...
+
+    def verify(self) -> None:
+        """Check every number of the ranker; BundleError names the first that is wrong."""
+        ...

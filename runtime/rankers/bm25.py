@@ -1,0 +1,142 @@
+"""BM25 over one field: retrieval and rescoring from an impact index, or of the caller's texts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.bm25 import idf, saturation
+from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.settings import check_field, check_number, settings_from
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundle import Bundle
+
+# The files of the kind, in rankers/NAME/; all cover the collection that was indexed.
+OFFSETS = "offsets.npy"  # postings of each term, (terms + 1,) int64
+DOCUMENTS = "documents.npy"  # (postings,) uint32
+IMPACTS = "impacts.npy"  # idf · saturation, > 0, (postings,) float32
+LARGEST = "largest.npy"  # the largest impact of each term, (terms,) float32
+STATISTICS = "statistics.npy"  # mean tokens a document, (1,) float64
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a BM25 ranker is made of.
+
+    Attributes:
+        field: lemmas, words or wordpieces.
+        k1: how slowly repeats of a term saturate, ≥ 0.
+        b: how much a document's length counts, 0 to 1.
+    """
+
+    field: str = "lemmas"
+    k1: float = 0.9
+    b: float = 0.4
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_field(self.field)
+        check_number("k1", self.k1, 0, 100)
+        check_number("b", self.b, 0, 1)
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+        """Read settings; BundleError names `where`."""
+        return settings_from(cls, raw, where)
+
+
+class BM25:
+    """Okapi BM25, Lucene's form (see :mod:`ranklet.runtime.lexical.bm25`)."""
+
+    def __init__(self, settings: Settings, index: ImpactIndex, average_length: float) -> None:
+        self.settings, self.index, self.average_length = settings, index, average_length
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> "BM25":
+        """Open the ranker `name` of a bundle."""
+        bundle.need_collection()
+        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        folder = f"rankers/{name}/"
+        offsets = bundle.offsets(folder + OFFSETS)
+        postings = int(offsets[-1])
+        index = ImpactIndex(
+            offsets,
+            bundle.array(folder + DOCUMENTS, np.uint32, (postings,)),
+            bundle.array(folder + IMPACTS, np.float32, (postings,)),
+            bundle.array(folder + LARGEST, np.float32, (len(offsets) - 1,)),
+            bundle.manifest.documents,
+        )
+        average = bundle.array(folder + STATISTICS, np.float64, (1,))
+        return cls(settings, index, float(average[0]))
+
+    def retrieve(self, query: Query, k: int) -> Scored:
+        """Return the k best documents of the collection."""
+        terms, counts = self._terms(query)
+        return self.index.retrieve(terms, counts, k)
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        """Return Σ idf · saturation over the query's tokens, repeats counted; (n,) float32."""
+        terms, counts = self._terms(query)
+        # float64, so that rounding cannot tell a document alone from the same one among others
+        weights = counts.astype(np.float64)
+        return (weights @ self._impacts(terms, candidates)).astype(np.float32)
+
+    def scale(self, query: Query) -> float:
+        """Return 1 / Σ idf over the query's tokens (paper 000, §4.1)."""
+        terms, counts = self._terms(query)
+        total = float(counts @ self._idf(terms)) if len(terms) else 0.0
+        return 1 / total if total > 0 else 1.0
+
+    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+        """Explain a score by query term."""
+        terms, counts = self._terms(query)
+        impacts = self._impacts(terms, candidate)[:, 0]
+        return Explanation.total(
+            f"BM25 over {self.settings.field}",
+            (
+                Explanation(query.analysis.name(term, self.settings.field), float(count * impact))
+                for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True)
+                if impact > 0
+            ),
+        )
+
+    def verify(self) -> None:
+        """Check every posting; BundleError names the first fault."""
+        self.index.verify(f"BM25 over {self.settings.field}")
+        if not 0 <= self.average_length < float("inf"):
+            raise BundleError(f"the average document length is {self.average_length}")
+
+    def _terms(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        terms, counts = np.unique(query.tokens(self.settings.field), return_counts=True)
+        return terms, counts.astype(np.float32)
+
+    def _idf(self, terms: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the idf of each term; a term that the collection lacks counts as the rarest."""
+        offsets = self.index.offsets
+        df = np.zeros(len(terms), np.int64)
+        known = terms < len(offsets) - 1
+        df[known] = offsets[terms[known] + 1] - offsets[terms[known]]
+        return idf(df, self.index.size)
+
+    def _impacts(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
+        """Return the impact of each term on each candidate, (terms, candidates) float32."""
+        if candidates.stored is not None:
+            return self.index.matrix(terms, candidates.stored)
+        tokens, owner, lengths = candidates.tokens(self.settings.field)
+        tf = np.zeros((len(terms), len(lengths)), np.float32)
+        for row, term in zip(tf, terms.tolist(), strict=True):
+            row[:] = np.bincount(owner[tokens == term], minlength=len(lengths))
+        weight = saturation(
+            tf, lengths[None, :], self.average_length, self.settings.k1, self.settings.b
+        )
+        return self._idf(terms)[:, None] * weight
+
+
+RANKER = BM25

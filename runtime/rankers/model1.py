@@ -1,0 +1,166 @@
+"""IBM Model 1 over one field: rescoring through a sparse translation table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.lexical.impact_index import Scored
+from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
+from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.settings import check_field, check_number, settings_from
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundle import Bundle
+
+# The files of the kind, in rankers/NAME/. `export` writes the table over its own vocabulary
+# (TOKENS); `index` rewrites it over the collection's and adds BACKGROUND.
+TOKENS = "tokens"  # spellings of the table's token ids, only in a bundle without a collection
+OFFSETS = "offsets.npy"  # row of each query token, (tokens + 1,) int64
+SOURCES = "sources.npy"  # document tokens, ascending in a row, (pairs,) int32
+PROBABILITIES = "probabilities.npy"  # T(q|d) without self-translations, (pairs,) float32
+BACKGROUND = "background.npy"  # P(q|C) by token, 1e-9 where unseen, (tokens,) float32
+
+SHOWN = 5  # document tokens that an explanation names for each query token
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a Model 1 ranker is made of.
+
+    Attributes:
+        field: lemmas, words or wordpieces.
+        p_self: T(t|t), the probability that a token translates into itself, 0 to 1.
+        lambda_: weight of the collection's own probability, above 0, at most 1.
+    """
+
+    field: str = "words"
+    p_self: float = 0.3
+    lambda_: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_field(self.field)
+        check_number("p_self", self.p_self, 0, 1)
+        check_number("lambda_", self.lambda_, 1e-6, 1)
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+        """Read settings; BundleError names `where`."""
+        return settings_from(cls, raw, where)
+
+
+class Model1:
+    """Σ over query tokens of log P(q|D) − log λP(q|C) (paper 000, eq. 3)."""
+
+    def __init__(
+        self, settings: Settings, table: TranslationTable, background: NDArray[np.float32]
+    ) -> None:
+        self.settings, self.table, self.background = settings, table, background
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> "Model1":
+        """Open the ranker `name` of a bundle."""
+        bundle.need_collection()
+        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        folder = f"rankers/{name}/"
+        offsets = bundle.offsets(folder + OFFSETS)
+        pairs = int(offsets[-1])
+        table = TranslationTable(
+            offsets,
+            bundle.array(folder + SOURCES, np.int32, (pairs,)),
+            bundle.array(folder + PROBABILITIES, np.float32, (pairs,)),
+        )
+        background = bundle.array(folder + BACKGROUND, np.float32, (len(offsets) - 1,))
+        return cls(settings, table, background)
+
+    def retrieve(self, query: Query, k: int) -> Scored:  # noqa: ARG002
+        """Refuse: Model 1 has no index of its own.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError(
+            "Model 1 rescores candidates and cannot retrieve; begin the pipeline with a BM25 ranker"
+        )
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        """Return the log-odds of each candidate, summed over the query's tokens; (n,) float32."""
+        odds = self._odds(query, candidates.tokens(self.settings.field))
+        # float64, so that rounding cannot tell a document alone from the same one among others
+        return np.asarray(odds.sum(0, dtype=np.float64), np.float32)
+
+    def scale(self, query: Query) -> float:
+        """Return 1 / the number of query tokens (paper 000, §4.1)."""
+        return 1 / max(1, len(query.tokens(self.settings.field)))
+
+    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+        """Explain a score by query token, and each of those by the document tokens behind it.
+
+        A query token's log-odds are shared among document tokens in proportion to T(q|d) P(d|D).
+        """
+        field, name = self.settings.field, query.analysis.name
+        gathered = candidate.tokens(field)
+        tokens = query.tokens(field)
+        parts = []
+        for token, value in zip(tokens.tolist(), self._odds(query, gathered)[:, 0], strict=True):
+            if value > 0:
+                shares = self._shares(token, gathered)
+                shown = [
+                    Explanation(f"{name(source, field)} → {name(token, field)}", share * value)
+                    for source, share in shares[:SHOWN]
+                ]
+                rest = sum(share for _, share in shares[SHOWN:])
+                if rest:
+                    label = f"{len(shares) - SHOWN} more → {name(token, field)}"
+                    shown.append(Explanation(label, rest * value))
+                parts.append(Explanation(name(token, field), float(value), tuple(shown)))
+        return Explanation.total(f"Model 1 over {field}", parts)
+
+    def verify(self) -> None:
+        """Check every entry of the table; BundleError names the first fault."""
+        self.table.verify(f"Model 1 over {self.settings.field}")
+        if not ((self.background > 0) & (self.background <= 1)).all():
+            raise BundleError("Model 1: a background probability is not in (0, 1]")
+
+    def _odds(self, query: Query, documents: Gathered) -> NDArray[np.float32]:
+        """Return log-odds, (query tokens, documents) float32."""
+        tokens = query.tokens(self.settings.field)
+        likelihoods = translation_likelihoods(tokens, self.table, self.settings.p_self, documents)
+        background = np.full(len(tokens), UNSEEN, np.float32)
+        known = tokens < len(self.background)
+        background[known] = self.background[tokens[known]]
+        return log_odds(likelihoods, background, self.settings.lambda_)
+
+    def _shares(self, token: int, document: Gathered) -> list[tuple[int, float]]:
+        """Return (document token, its share of Σ T(q|d) P(d|D)), largest first, sum 1."""
+        unique, counts = np.unique(document.tokens, return_counts=True)
+        sources, probabilities = self.table.row(token)
+        weight = dict(zip(sources.tolist(), probabilities.tolist(), strict=True))
+        masses = [
+            (
+                source,
+                count
+                * (
+                    self.settings.p_self
+                    if source == token
+                    else (1 - self.settings.p_self) * weight.get(source, 0.0)
+                ),
+            )
+            for source, count in zip(unique.tolist(), counts.tolist(), strict=True)
+        ]
+        total = sum(mass for _, mass in masses)
+        return sorted(
+            ((source, mass / total) for source, mass in masses if mass > 0),
+            key=lambda pair: -pair[1],
+        )
+
+
+RANKER = Model1

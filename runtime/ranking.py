@@ -1,0 +1,99 @@
+"""The functions that most programs need: load a bundle once, rank, score."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.bundle import Check
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.hits import Ranking
+from ranklet.runtime.loaded import Document, LoadedBundle, Recipe
+from ranklet.runtime.manifest import MANIFEST
+
+BUNDLE_VARIABLE = "RANKLET_BUNDLE"
+
+_loaded: dict[Path, tuple[tuple[int, ...], LoadedBundle]] = {}
+_lock = Lock()
+
+
+def load(bundle: str | Path | None = None, *, check: Check = "fast") -> LoadedBundle:
+    """Load a bundle; a second call with the same path returns the same object.
+
+    A bundle that was replaced on disk since is loaded anew.
+
+    Args:
+        bundle: a folder or an uncompressed .zip; None takes it from the environment variable
+            RANKLET_BUNDLE.
+        check: ``fast`` checks sizes, types and shapes; ``full`` also the sha256 of every file.
+
+    Raises:
+        InputError: no path is given and RANKLET_BUNDLE is not set.
+        BundleError: missing, damaged, hostile or of another version.
+    """
+    if bundle is None:
+        bundle = os.environ.get(BUNDLE_VARIABLE) or None
+    if bundle is None:
+        raise InputError(f"no bundle: give its path, or set {BUNDLE_VARIABLE} to it")
+    if not isinstance(bundle, str | os.PathLike):
+        raise InputError(f"bundle must be a path, not {type(bundle).__name__}")
+    if check not in ("fast", "full"):
+        raise InputError(f"check is {check!r}; allowed are 'fast' and 'full'")
+    path = Path(bundle).absolute()
+    with _lock:
+        stamp = _stamp(path)
+        held = _loaded.get(path)
+        if held is None or held[0] != stamp or check == "full":
+            held = _loaded[path] = (stamp, LoadedBundle(path, check))
+        return held[1]
+
+
+def rank(
+    query: str,
+    documents: Sequence[Document] | None = None,
+    *,
+    bundle: str | Path | None = None,
+    k: int = 10,
+    pipeline: Recipe = None,
+    explain: bool = False,
+) -> Ranking:
+    """Rank a bundle's collection, or the caller's own documents; see `LoadedBundle.rank`."""
+    return load(bundle).rank(query, documents, k=k, pipeline=pipeline, explain=explain)
+
+
+def rank_batch(
+    queries: Sequence[str],
+    *,
+    bundle: str | Path | None = None,
+    k: int = 10,
+    pipeline: Recipe = None,
+    explain: bool = False,
+) -> list[Ranking]:
+    """Rank a bundle's collection for several queries; see `LoadedBundle.rank_batch`."""
+    return load(bundle).rank_batch(queries, k=k, pipeline=pipeline, explain=explain)
+
+
+def score(
+    query: str,
+    documents: Sequence[Document] | None = None,
+    *,
+    ids: Sequence[str] | None = None,
+    bundle: str | Path | None = None,
+    pipeline: Recipe = None,
+) -> NDArray[np.float32]:
+    """Score documents for a query, in the order given; see `LoadedBundle.score`."""
+    return load(bundle).score(query, documents, ids=ids, pipeline=pipeline)
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return what changes when a bundle is replaced; () where it cannot be seen."""
+    for each in (path / MANIFEST, path):
+        try:
+            found = each.stat()
+        except OSError:
+            continue
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    return ()

@@ -1,0 +1,118 @@
+"""From text to token ids, in each of the three fields that paper 000 (§4.1) ranks over.
+
+``lemmas`` and ``words`` share one vocabulary of word forms: a word's id is the id of its form, a
+lemma's id is the id of the form that spells it, and ``lemma_of`` leads from one to the other. So no
+lemmatiser is needed here, and words and lemmas cannot drift apart. ``wordpieces`` are BERT's.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.text.strings import SortedStrings
+from ranklet.runtime.text.words import words
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+FIELDS = ("lemmas", "words", "wordpieces")
+STOPPED = -1  # in `lemma_of`: a stop word, left out of words and of lemmas
+
+
+class Vocabulary:
+    """The word forms of a collection and the lemma of each.
+
+    Args:
+        forms: every word of the collection, and the other known forms of its lemmas, so that a
+            query may use an inflection that no document does.
+        lemma_of: id of each form's lemma, `STOPPED` for stop words, (forms,) int32.
+    """
+
+    def __init__(self, forms: SortedStrings, lemma_of: NDArray[np.int32]) -> None:
+        self.forms, self.lemma_of = forms, lemma_of
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+
+class Analyzer:
+    """The text analysis of one bundle: immutable, shared by all threads."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, tokenizer: Callable[[], "Tokenizer"] | None = None
+    ) -> None:
+        self.vocabulary = vocabulary
+        self._load_tokenizer = tokenizer
+        self._tokenizer: Tokenizer | None = None
+
+    @property
+    def tokenizer(self) -> "Tokenizer":
+        """The word-piece tokenizer, loaded when it is first asked for."""
+        if self._tokenizer is None:
+            if self._load_tokenizer is None:
+                raise BundleError(
+                    "this bundle has no word-piece tokenizer; index the collection again with a "
+                    "ranker over the field 'wordpieces'"
+                )
+            self._tokenizer = self._load_tokenizer()
+        return self._tokenizer
+
+    def size(self, field: str) -> int:
+        """Return the number of token ids in a field's vocabulary."""
+        if field == "wordpieces":
+            return self.tokenizer.get_vocab_size()
+        return len(self.vocabulary)
+
+    def begin(self) -> "Analysis":
+        """Start the analysis of the texts of one call."""
+        return Analysis(self)
+
+
+class Analysis:
+    """The texts of one call: a word unknown to the collection is the same token in all of them.
+
+    Unknown words are numbered past the vocabulary in the order in which they turn up, so that the
+    caller's own documents can match a query on words that the collection never saw.
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._unknown: dict[str, int] = {}
+
+    def tokens(self, text: str, field: str) -> NDArray[np.int32]:
+        """Return the token ids of a text in a field, stop words left out; (tokens,) int32."""
+        if field == "wordpieces":
+            encoded = self._analyzer.tokenizer.encode(text, add_special_tokens=False)
+            return np.array(encoded.ids, np.int32)
+        ids = self._word_ids(words(text))
+        return self._lemmas(ids) if field == "lemmas" else ids
+
+    def _word_ids(self, found: Sequence[str]) -> NDArray[np.int32]:
+        find, unknown = self._analyzer.vocabulary.forms.find, self._unknown
+        lemma_of, size = self._analyzer.vocabulary.lemma_of, len(self._analyzer.vocabulary)
+        ids = []
+        for word in found:
+            index = find(word)
+            if index < 0:
+                index = unknown.setdefault(word, size + len(unknown))
+            elif lemma_of[index] == STOPPED:
+                continue
+            ids.append(index)
+        return np.array(ids, np.int32)
+
+    def _lemmas(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        lemma_of = self._analyzer.vocabulary.lemma_of
+        known = ids < len(lemma_of)
+        return np.where(known, lemma_of[np.where(known, ids, 0)], ids) if len(ids) else ids
+
+    def name(self, token: int, field: str) -> str:
+        """Return the spelling of a token id, for explanations."""
+        if field == "wordpieces":
+            return self._analyzer.tokenizer.id_to_token(token) or f"#{token}"
+        if token < len(self._analyzer.vocabulary):
+            return self._analyzer.vocabulary.forms[token]
+        spellings = {index: word for word, index in self._unknown.items()}
+        return spellings.get(token, f"#{token}")

@@ -1,0 +1,34 @@
+"""The k best of many scores, the same whatever order they come in."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def top_k(
+    scores: NDArray[np.floating], k: int, ties: NDArray[np.integer] | None = None
+) -> NDArray[np.intp]:
+    """Return the positions of the k largest scores, best first.
+
+    Args:
+        scores: (n,) floating.
+        k: how many; all of them where k ≥ n, none where k ≤ 0.
+        ties: equal scores are ordered by this, ascending, (n,); by position where it is None.
+
+    >>> top_k(np.array([1.0, 3.0, 3.0, 2.0, 1.0]), 4).tolist()
+    [1, 2, 3, 0]
+    >>> top_k(np.array([3.0, 3.0]), 1, ties=np.array([9, 5])).tolist()
+    [1]
+    """
+    if k <= 0:
+        return np.empty(0, np.intp)
+    chosen = np.arange(len(scores))
+    if k < len(scores):
+        # `partition` would choose freely among equal scores at the border: take what is above the
+        # border, then the first of the equal ones.
+        border = np.partition(scores, len(scores) - k)[len(scores) - k]
+        above, level = np.flatnonzero(scores > border), np.flatnonzero(scores == border)
+        if ties is not None and len(above) + len(level) > k:
+            level = level[np.argsort(ties[level], kind="stable")]
+        chosen = np.concatenate([above, level[: k - len(above)]])
+    order = chosen if ties is None else ties[chosen]
+    return chosen[np.lexsort((order, -scores[chosen]))]

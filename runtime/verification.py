@@ -1,0 +1,88 @@
+"""`ranklet verify`: every byte and every number of a bundle, checked against the format."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from ranklet.runtime.bundle import TOKENIZER, Bundle
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.text.analysis import STOPPED
+from ranklet.runtime.text.strings import Strings
+
+
+def verify(path: str | Path) -> Iterator[str]:
+    """Check a bundle wholly; yields what was found right, in order.
+
+    Raises:
+        BundleError: at the first thing that is wrong.
+    """
+    bundle = Bundle(path, check="full")
+    count = len(bundle.manifest.files)
+    yield f"manifest, and size and sha256 of {count} files"
+    if bundle.manifest.documents:
+        yield from _steps(
+            ("vocabulary", lambda: _vocabulary(bundle)),
+            ("documents", lambda: _documents(bundle)),
+            ("tokens of the documents", lambda: _forwards(bundle)),
+        )
+        for name in bundle.manifest.rankers:
+            yield from _steps((f"ranker {name}", bundle.ranker(name).verify))
+    if TOKENIZER in bundle.manifest.files:
+        yield from _steps(("tokenizer", lambda: bundle.tokenizer().get_vocab_size()))
+
+
+def _steps(*steps: tuple[str, Callable[[], object]]) -> Iterator[str]:
+    for name, check in steps:
+        check()
+        yield name
+
+
+def _vocabulary(bundle: Bundle) -> None:
+    vocabulary = bundle.analyzer.vocabulary
+    previous = b""
+    for at, form in enumerate(_all_bytes(vocabulary.forms, "a word form")):
+        if at and form <= previous:
+            raise BundleError(f"vocabulary: form {at} is not in order; look-ups would miss it")
+        previous = form
+    lemma_of = vocabulary.lemma_of
+    if len(lemma_of) and not STOPPED <= lemma_of.min() <= lemma_of.max() < len(vocabulary):
+        raise BundleError("vocabulary: a lemma's number is past the vocabulary")
+
+
+def _documents(bundle: Bundle) -> None:
+    documents = bundle.documents
+    if documents is None:
+        return
+    if not np.array_equal(np.sort(documents.by_id), np.arange(len(documents))):
+        raise BundleError("documents: by_id must hold every document once")
+    ids = list(_all_bytes(documents.ids, "a document id"))
+    ordered = [ids[at] for at in documents.by_id.tolist()]
+    if any(first >= second for first, second in pairwise(ordered)):
+        raise BundleError("documents: by_id is not in the order of the ids, or an id occurs twice")
+    for strings, what in ((documents.titles, "a title"), (documents.texts, "a text")):
+        for _ in _all_bytes(strings, what):
+            pass
+
+
+def _forwards(bundle: Bundle) -> None:
+    documents = bundle.documents
+    if documents is None:
+        return
+    for field in documents.stored_fields:
+        tokens = documents.all_tokens(field)
+        size = bundle.analyzer.size(field)
+        if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < size:
+            raise BundleError(f"documents: a token of {field} is past the {size} of the vocabulary")
+
+
+def _all_bytes(strings: Strings, what: str) -> Iterator[bytes]:
+    """Yield every string as UTF-8, checked."""
+    for at in range(len(strings)):
+        raw = strings.raw(at)
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BundleError(f"{what} (number {at}) is not UTF-8") from error
+        yield raw

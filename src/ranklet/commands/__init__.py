@@ -1,0 +1,78 @@
+"""The command line: ``ranklet COMMAND …``; one command a file, imported when it is called."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from ranklet import __version__
+from ranklet.runtime.errors import RankletError
+
+COMMANDS = {
+    "train": "train a ranker on a collection; writes a checkpoint",
+    "export": "pack checkpoints into a bundle of rankers",
+    "index": "add a collection to a bundle's rankers; writes a bundle that ranks",
+    "fuse": "learn the weights that fuse a bundle's rankers",
+    "rank": "rank a bundle's collection for a query",
+    "explain": "explain one document's score for a query",
+    "eval": "evaluate a bundle's pipelines on judged queries",
+    "inspect": "show what is in a bundle",
+    "verify": "check every byte and number of a bundle",
+    "demo": "the whole way once, on Python's own documentation",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status: 0, 1 for an error that is told, 2 for wrong usage."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser()
+    if not given or given[0] not in COMMANDS:
+        parser.parse_args(given)  # --help, --version and mistakes end here
+        parser.print_help()
+        return 2
+    return run(given[0], given[1:])
+
+
+def run(command: str, arguments: Sequence[str]) -> int:
+    """Run one command by name with its own arguments."""
+    module = import_module(f"{__name__}.{command}")
+    parser = argparse.ArgumentParser(
+        prog=f"ranklet {command}", description=module.__doc__, allow_abbrev=False
+    )
+    module.add_arguments(parser)
+    options = parser.parse_args(arguments)
+    try:
+        module.run(options)
+    except RankletError as error:
+        print(f"ranklet {command}: {error}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("ranklet"):
+            raise
+        print(
+            f"ranklet {command}: the package {error.name!r} is not installed; "
+            "pip install 'ranklet[train]' has all that training, indexing and evaluation need",
+            file=sys.stderr,
+        )
+        return 1
+    except KeyboardInterrupt:
+        print(f"ranklet {command}: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has had enough
+        sys.stderr.close()
+        return 0
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    lines = "\n".join(f"  {name:9} {purpose}" for name, purpose in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="ranklet",
+        description="Train a text ranker, export it once, rank anywhere without PyTorch.",
+        epilog=f"commands:\n{lines}\n\n`ranklet COMMAND --help` tells the options of one.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"ranklet {__version__}")
+    parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, nargs="?")
+    return parser

@@ -1,0 +1,35 @@
+"""Show what is in a bundle."""
+
+import argparse
+import json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument("--json", action="store_true", help="the manifest, as it is")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the manifest's content."""
+    from ranklet.runtime import load
+
+    manifest = load(options.bundle).manifest
+    if options.json:
+        print(manifest.to_json(), end="")
+        return
+    size = sum(entry.bytes for entry in manifest.files.values())
+    print(f"{options.bundle}: written {manifest.created} by ranklet {manifest.ranklet_version}")
+    print(f"{manifest.documents:,} documents, {len(manifest.files)} files, {size / 1e6:.1f} MB")
+    print(f"fields: {', '.join(manifest.fields) or 'none'}")
+    for name, entry in manifest.rankers.items():
+        own = sum(
+            e.bytes for path, e in manifest.files.items() if path.startswith(f"rankers/{name}/")
+        )
+        settings = ", ".join(f"{key}={value}" for key, value in entry.settings.items())
+        print(f"ranker   {name}: {entry.kind} ({settings}), {own / 1e6:.1f} MB")
+    for name, pipeline in manifest.pipelines.items():
+        mark = " (default)" if name == manifest.default_pipeline else ""
+        print(f"pipeline {name}{mark}: {pipeline}")
+    for key, value in manifest.provenance.items():
+        print(f"{key}: {json.dumps(value, ensure_ascii=False):.300}")

@@ -1,0 +1,64 @@
+"""Rank a bundle's collection for a query."""
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ranklet.runtime import Ranking
+
+SHOWN = 300  # characters of a document's text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument("query", help="what to rank for; - reads queries from standard input")
+    parser.add_argument("-k", type=int, default=10, help="how many hits (default: %(default)s)")
+    parser.add_argument("--pipeline", help="a pipeline of the bundle (default: its default)")
+    parser.add_argument("--explain", action="store_true", help="explain every score")
+    parser.add_argument("--json", action="store_true", help="a JSON object a query, one a line")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Rank and print."""
+    from ranklet.runtime import load
+
+    bundle = load(options.bundle)
+    queries = (line.strip() for line in sys.stdin) if options.query == "-" else [options.query]
+    for query in queries:
+        found = bundle.rank(query, k=options.k, pipeline=options.pipeline, explain=options.explain)
+        print(as_json(found) if options.json else as_text(found))
+
+
+def as_json(ranking: "Ranking") -> str:
+    """Return a ranking as one line of JSON."""
+    hits = [
+        {
+            "id": hit.id,
+            "score": hit.score,
+            "title": hit.title,
+            "text": hit.text,
+            **({"explanation": hit.explanation.to_json()} if hit.explanation else {}),
+        }
+        for hit in ranking
+    ]
+    timings = {timing.stage: round(timing.ms, 3) for timing in ranking.timings}
+    return json.dumps({"query": ranking.query, "hits": hits, "ms": timings}, ensure_ascii=False)
+
+
+def as_text(ranking: "Ranking") -> str:
+    """Return a ranking for people."""
+    if not len(ranking):
+        return f"no document has a word of {ranking.query!r}"
+    lines = []
+    for place, hit in enumerate(ranking, 1):
+        lines.append(f"{place:2}. {hit.score:8.4f}  {hit.id}  {hit.title}".rstrip())
+        text = " ".join(hit.text.split())
+        lines.append(f"              {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}")
+        if hit.explanation is not None:
+            lines += [f"      {line}" for line in str(hit.explanation).splitlines()]
+    total = sum(timing.ms for timing in ranking.timings)
+    lines.append(f"({total:.1f} ms)")
+    return "\n".join(lines)

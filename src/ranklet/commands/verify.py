@@ -1,0 +1,17 @@
+"""Check every byte and every number of a bundle against the format."""
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="a bundle: folder or .zip")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Check, and print what was found right."""
+    from ranklet.runtime.verification import verify
+
+    for checked in verify(options.bundle):
+        print(f"ok  {checked}")
+    print(f"{options.bundle} is whole")

@@ -1,0 +1,1 @@
+"""Training: collections in, checkpoint folders out."""

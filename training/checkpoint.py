@@ -1,0 +1,109 @@
+"""Checkpoint folders: what training writes and export reads.
+
+``config.json`` names the kind, its settings and how they came about; arrays are .npy files beside
+it, word pieces a ``tokenizer.json``. Nothing is pickled.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ranklet
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers import KINDS, ranker_module
+
+from .wordpieces import read_tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A trained ranker.
+
+    Attributes:
+        kind: one of `KINDS`.
+        settings: the kind's frozen `Settings`.
+        arrays: by name.
+        tokens: spellings of token ids, where the arrays use ids of their own.
+        tokenizer: for the field wordpieces.
+        training: how it came about; for people.
+    """
+
+    kind: str
+    settings: Any
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    tokens: tuple[str, ...] = ()
+    tokenizer: "Tokenizer | None" = None
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the folder atomically, replacing an earlier checkpoint there.
+
+        Raises:
+            InputError: something that is not a checkpoint is in the way.
+        """
+        path = Path(path)
+        if path.exists() and not (path / CONFIG).is_file():
+            raise InputError(f"{str(path)!r} exists and is no checkpoint; choose another folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        try:
+            for name, values in self.arrays.items():
+                np.save(partial / f"{name}.npy", values, allow_pickle=False)
+            if self.tokens:
+                (partial / "tokens.json").write_text(json.dumps(self.tokens, ensure_ascii=False))
+            if self.tokenizer is not None:
+                self.tokenizer.save(str(partial / TOKENIZER))
+            config = {
+                "ranklet_version": ranklet.__version__,
+                "kind": self.kind,
+                "settings": asdict(self.settings),
+                "training": dict(self.training),
+            }
+            (partial / CONFIG).write_text(json.dumps(config, indent=1) + "\n")
+            if path.exists():
+                shutil.rmtree(path)
+            partial.rename(path)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        return path
+
+
+def read_checkpoint(path: str | Path) -> Checkpoint:
+    """Read a checkpoint folder.
+
+    Raises:
+        InputError: it is not there, not a checkpoint, or damaged.
+    """
+    path = Path(path)
+    if not (path / CONFIG).is_file():
+        raise InputError(f"no checkpoint at {str(path)!r}: `ranklet train` writes such a folder")
+    try:
+        config = json.loads((path / CONFIG).read_text("utf-8"))
+        kind, raw = config["kind"], config["settings"]
+        if kind not in KINDS:
+            raise ValueError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
+        settings = ranker_module(kind).Settings.from_json(raw, str(path / CONFIG))
+        arrays = {each.stem: np.load(each, allow_pickle=False) for each in path.glob("*.npy")}
+        listed = path / "tokens.json"
+        tokens = tuple(json.loads(listed.read_text("utf-8"))) if listed.is_file() else ()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error}") from error
+    tokenizer = read_tokenizer(path / TOKENIZER) if (path / TOKENIZER).is_file() else None
+    training = config.get("training", {})
+    return Checkpoint(kind, settings, arrays, tokens, tokenizer, training)

@@ -1,0 +1,1 @@
+"""One file a ranker kind; the stems are those of ranklet.runtime.rankers."""

@@ -1,0 +1,200 @@
+"""Training Model 1: its table by EM, then p_self and λ on a grid beside BM25."""
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
+from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.model1 import Settings
+from ranklet.training.bitext import build_bitext
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.em import Translations, off_diagonal, train_model1
+from ranklet.training.fusion import coordinate_ascent
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.measures import Judged
+from ranklet.training.progress import progress
+from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.splits import JudgedQuery
+from ranklet.training.tuning import judge
+
+P_SELF_GRID = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
+LAMBDA_GRID = (0.02, 0.1, 0.3, 0.6)
+CANDIDATES = 200  # of BM25, rescored while tuning
+
+
+def train(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    tune: Sequence[JudgedQuery],
+    *,
+    field: str = "words",
+    bm25: BM25Settings | None = None,
+    measure: str = "MRR@10",
+    iterations: int = 5,
+    threshold: float = 1e-3,
+    chunk_ratio: float = 1.0,
+) -> Checkpoint:
+    """Learn T(q|d) from queries and their relevant documents, then choose p_self and λ.
+
+    Args:
+        analysed: the collection, with `field` and BM25's field among its fields.
+        queries: what EM learns from.
+        tune: other queries, on which p_self and λ are chosen: on its own EM's table looks better
+            than it is.
+        field: lemmas, words or wordpieces.
+        bm25: the ranker that Model 1 will be fused with; None for the default over lemmas.
+        measure: what is tuned for.
+        iterations: rounds of EM.
+        threshold: translations less probable are dropped.
+        chunk_ratio: length of a document's chunks, as a multiple of the query's.
+
+    Returns:
+        A checkpoint: the table over token ids of its own, with their spellings.
+
+    Raises:
+        InputError: an option is not allowed, or no query shares a document with the collection.
+    """
+    model = train_model1(
+        build_bitext(*_aligned(analysed, queries, field), chunk_ratio=chunk_ratio),
+        iterations=iterations,
+        threshold=threshold,
+    )
+    translations = off_diagonal(model.translations)
+    size = analysed.analyzer.size(field)
+    likelihoods = _Likelihoods(
+        as_table(translations, size), background(analysed.frequencies(field)), field
+    )
+    retriever = open_bm25(bm25 or BM25Settings(), analysed.postings((bm25 or BM25Settings()).field))
+
+    def features(query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        base = retriever.score(query, candidates) * retriever.scale(query)
+        return np.column_stack([base, *likelihoods.by_setting(query, candidates)])
+
+    judged = judge(analysed, tune, retriever, CANDIDATES, features, "scoring candidates")
+    tried: dict[tuple[float, float], tuple[float, float]] = {}
+    for at, setting in enumerate(progress(GRID, f"tuning Model 1 over {field}")):
+        found = coordinate_ascent(_only(judged, [0, at + 1]), measure, restarts=2)
+        tried[setting] = found.value, found.weights[1]
+    p_self, lambda_ = max(tried, key=lambda setting: tried[setting][0])
+    spellings, arrays = _compact(translations, analysed, field)
+    return Checkpoint(
+        "model1",
+        Settings(field, p_self, lambda_),
+        arrays,
+        spellings,
+        analysed.analyzer.tokenizer if field == "wordpieces" else None,
+        {
+            "measure": measure,
+            "pairs": len(translations),
+            "links": model.links,
+            "log_likelihoods": list(model.log_likelihoods),
+            "tuning_queries": len(tune),
+            "best": tried[p_self, lambda_][0],
+            "grid": [
+                {"p_self": p, "lambda": lam, "value": value, "weight": weight}
+                for (p, lam), (value, weight) in tried.items()
+            ],
+        },
+    )
+
+
+GRID = tuple(product(P_SELF_GRID, LAMBDA_GRID))
+
+
+def as_table(translations: Translations, size: int) -> TranslationTable:
+    """Return translations, sorted by (target, source), as rows of query tokens."""
+    counts = np.bincount(translations.target, minlength=size)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return TranslationTable(
+        offsets, translations.source, translations.probability.astype(np.float32)
+    )
+
+
+def background(frequencies: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return P(q|C), the maximum-likelihood estimate, 1e-9 for unseen tokens; (tokens,) float32.
+
+    Source: paper 000, §3, footnote 3.
+    """
+    total = max(1, int(frequencies.sum()))
+    return np.maximum(frequencies / total, UNSEEN).astype(np.float32)
+
+
+class _Likelihoods:
+    """Model 1's scores of candidates under every setting of the grid, from two passes.
+
+    Σ T(q|d) P(d|D) is linear in p_self: p_self · its value at 1 + (1 − p_self) · its value at 0.
+    """
+
+    def __init__(
+        self, table: TranslationTable, collection: NDArray[np.float32], field: str
+    ) -> None:
+        self._table, self._background, self._field = table, collection, field
+
+    def by_setting(self, query: Query, candidates: Candidates) -> Iterable[NDArray[np.float32]]:
+        """Yield scaled scores, (candidates,) float32 for each of GRID."""
+        tokens = query.tokens(self._field)
+        documents = candidates.tokens(self._field)
+        likelihood_0 = translation_likelihoods(tokens, self._table, 0.0, documents)
+        likelihood_1 = translation_likelihoods(tokens, self._table, 1.0, documents)
+        prior = np.full(len(tokens), UNSEEN, np.float32)
+        known = tokens < len(self._background)
+        prior[known] = self._background[tokens[known]]
+        for p_self, lambda_ in GRID:
+            likelihood = p_self * likelihood_1 + (1 - p_self) * likelihood_0
+            yield log_odds(likelihood, prior, lambda_).sum(0) / np.float32(max(1, len(tokens)))
+
+
+def _aligned(
+    analysed: AnalysedCollection, queries: Sequence[JudgedQuery], field: str
+) -> tuple[list[NDArray[np.integer]], list[NDArray[np.integer]]]:
+    """Return the tokens of queries and of a relevant document each, query by query."""
+    tokens, offsets = analysed.tokens(field), analysed.offsets(field)
+    asked: list[NDArray[np.integer]] = []
+    answers: list[NDArray[np.integer]] = []
+    held = {name: at for at, name in enumerate(analysed.documents.ids)}
+    for query in progress(queries, "aligning"):
+        ids = analysed.analyzer.begin().tokens(query.text, field)
+        ids = ids[ids < analysed.analyzer.size(field)]  # what no document has teaches nothing
+        for name in query.relevant:
+            if name in held:
+                begin, end = offsets[held[name]], offsets[held[name] + 1]
+                asked.append(ids)
+                answers.append(tokens[begin:end].astype(np.int32))
+    return asked, answers
+
+
+def _compact(
+    translations: Translations, analysed: AnalysedCollection, field: str
+) -> tuple[tuple[str, ...], dict[str, NDArray[np.generic]]]:
+    """Renumber a table to the tokens that occur in it; word pieces keep the tokenizer's ids."""
+    source: NDArray[np.integer] = translations.source
+    target: NDArray[np.integer] = translations.target
+    spellings: tuple[str, ...] = ()
+    if field != "wordpieces":
+        used = np.unique(np.concatenate([source, target]))
+        forms = analysed.analyzer.vocabulary.forms
+        spellings = tuple(forms[token] for token in used.tolist())
+        source, target = np.searchsorted(used, source), np.searchsorted(used, target)
+    return spellings, {
+        "target": target.astype(np.int32),
+        "source": source.astype(np.int32),
+        "probability": translations.probability.astype(np.float32),
+    }
+
+
+def _only(judged: Judged, features: list[int]) -> Judged:
+    """Return the same candidates with some of the features."""
+    return Judged(
+        np.ascontiguousarray(judged.features[:, :, features]),
+        judged.mask,
+        judged.relevant_query,
+        judged.relevant_column,
+        judged.relevant_grade,
+        judged.ideal_grades,
+    )

@@ -1,0 +1,115 @@
+"""Are two systems' per-query values different beyond chance? Paired t-tests, Holm's correction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import InputError
+
+CONSTANT = 1e-12  # differences that vary less than this, relative to their size, are rounding
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One pair of systems, compared over the same queries.
+
+    Attributes:
+        first: Name of a system.
+        second: Name of the other.
+        difference: Mean of first − second, in the measure's unit.
+        queries: Number of queries.
+        p: Two-sided p-value of the paired t-test.
+        p_holm: The same, corrected for all comparisons made together.
+    """
+
+    first: str
+    second: str
+    difference: float
+    queries: int
+    p: float
+    p_holm: float
+
+
+def compare(
+    values: Mapping[str, NDArray[np.floating] | Sequence[float]],
+    *,
+    pairs: Sequence[tuple[str, str]] | None = None,
+) -> tuple[Comparison, ...]:
+    """Test each pair of systems, and correct for the number of pairs.
+
+    Args:
+        values: For each system its value on each query, (queries,), in the same order of queries.
+        pairs: Which systems to compare; None for every pair, in the order of `values`.
+
+    Returns:
+        One comparison a pair, in the order of the pairs.
+
+    Raises:
+        InputError: If a pair names an unknown system, values differ in length, there are fewer
+            than two queries, or a value is not finite.
+    """
+    arrays = {name: np.asarray(given, np.float64) for name, given in values.items()}
+    lengths = {array.shape for array in arrays.values()}
+    if len(lengths) > 1 or any(len(shape) != 1 or shape[0] < 2 for shape in lengths):
+        raise InputError(
+            "every system needs one value a query, over the same two or more queries; got shapes "
+            f"{ {name: array.shape for name, array in arrays.items()} }"
+        )
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise InputError("every per-query value must be a finite number; some are not")
+    chosen = list(combinations(arrays, 2)) if pairs is None else list(pairs)
+    unknown = sorted({name for pair in chosen for name in pair} - arrays.keys())
+    if unknown:
+        raise InputError(f"unknown systems {unknown}; there are values for {sorted(arrays)}")
+
+    tested = [paired_t_test(arrays[first], arrays[second]) for first, second in chosen]
+    return tuple(
+        Comparison(
+            first, second, float((arrays[first] - arrays[second]).mean()), len(arrays[first]), p, q
+        )
+        for (first, second), p, q in zip(chosen, tested, holm(tested), strict=True)
+    )
+
+
+def paired_t_test(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Two-sided p-value that the mean of first − second is 0.
+
+    Args:
+        first: (queries,) float64, two or more.
+        second: (queries,) float64, of the same queries.
+
+    Returns:
+        The p-value; 1 if all values agree, 0 if all differ by the same amount, where the t
+        statistic is undefined and infinite.
+    """
+    differences = first - second
+    if not differences.any():
+        return 1.0
+    if np.ptp(differences) <= CONSTANT * np.abs(differences).max():
+        return 0.0
+
+    from scipy.stats import ttest_rel
+
+    return float(ttest_rel(first, second).pvalue)
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Step-down correction (Holm 1979): the i-th smallest of m, from 1, is taken times m − i + 1.
+
+    A corrected value is never below that of a smaller p-value, and at most 1.
+
+    Args:
+        p_values: Of one family of tests, in any order.
+
+    Returns:
+        The corrected p-values in the same order.
+    """
+    p = np.asarray(p_values, np.float64)
+    order = np.argsort(p, kind="stable")
+    stepped = p[order] * np.arange(len(p), 0, -1)
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.maximum.accumulate(stepped), 1)
+    return tuple(corrected.tolist())
