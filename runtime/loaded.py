@@ -100,6 +100,20 @@ class LoadedBundle:
         timing = Timing("read hits", (perf_counter() - begin) * 1e3)
         return Ranking(tuple(hits), query, (*execution.timings, timing))
 
+    def rank_ids(
+        self, query: str, *, k: int = 1000, pipeline: Recipe = None
+    ) -> list[tuple[str, float]]:
+        """Rank the collection and return (id, score) only: for long runs, no text is read.
+
+        Raises:
+            InputError, UnknownRankerError, BundleError: as `rank`.
+        """
+        _check_query(query)
+        _check_k(k)
+        asked = Query(query, self._bundle.analyzer.begin())
+        top, _, scores = self._execute(asked, self._recipe(pipeline), None).top(k)
+        return list(zip(self._ids(top), scores.tolist(), strict=True))
+
     def rank_batch(
         self,
         queries: Sequence[str],
@@ -177,11 +191,7 @@ class LoadedBundle:
         execution = self._execute(
             Query(query, self._bundle.analyzer.begin()), self._recipe(pipeline), None
         )
-        numbers = execution.candidates.stored
-        documents = self._bundle.documents
-        if numbers is None or documents is None:
-            raise BundleError("features need a bundle with a collection; run `ranklet index`")
-        return [documents.ids[number] for number in numbers.tolist()], execution.scaled()
+        return self._ids(execution.candidates), execution.scaled()
 
     def _execute(self, query: Query, recipe: Pipeline, given: Candidates | None) -> Execution:
         bundle = self._bundle
@@ -217,6 +227,12 @@ class LoadedBundle:
         if documents is None or number >= len(documents):
             raise BundleError(f"document {number} is not in the bundle: it is damaged")
         return documents.ids[number], documents.titles[number], documents.texts[number]
+
+    def _ids(self, candidates: Candidates) -> list[str]:
+        documents, numbers = self._bundle.documents, candidates.stored
+        if documents is None or numbers is None:
+            raise BundleError("this needs a bundle with a collection; run `ranklet index`")
+        return [documents.ids[number] for number in numbers.tolist()]
 
     def _by_id(self, ids: Sequence[str]) -> StoredCandidates:
         documents = self._bundle.documents

@@ -63,9 +63,7 @@ def evaluate(
     found = []
     for name, recipe in pipelines.items():
         run = {
-            query.id: [
-                (hit.id, hit.score) for hit in bundle.rank(query.text, k=depth, pipeline=recipe)
-            ]
+            query.id: bundle.rank_ids(query.text, k=depth, pipeline=recipe)
             for query in progress(queries, f"evaluating {name}")
         }
         found.append(Evaluation(name, _values(queries, run, wanted), run))

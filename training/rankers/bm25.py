@@ -16,7 +16,7 @@ from ranklet.training.tuning import grades
 
 # The range that published tunings fall into (Anserini's for MS MARCO: k1 .82 to 4.46, b .68 to .87;
 # short passages want less of both); finer steps change nDCG@10 by less than its noise.
-K1_GRID = (0.3, 0.6, 0.9, 1.2, 1.6, 2.0, 3.0)
+K1_GRID = (0.1, 0.3, 0.6, 0.9, 1.2, 1.6, 2.0, 3.0)
 B_GRID = (0.0, 0.2, 0.4, 0.6, 0.75, 0.9)
 
 

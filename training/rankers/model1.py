@@ -23,8 +23,8 @@ from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.splits import JudgedQuery
 from ranklet.training.tuning import judge
 
-P_SELF_GRID = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
-LAMBDA_GRID = (0.02, 0.1, 0.3, 0.6)
+P_SELF_GRID = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+LAMBDA_GRID = (0.005, 0.02, 0.1, 0.3)
 CANDIDATES = 200  # of BM25, rescored while tuning
 
 
