@@ -7,50 +7,20 @@ a query whose answer is the rest of that document: a ranker learns to find what 
 for in other words.
 """
 
-import ast
-import importlib
-import inspect
-import os
 import re
-import sys
-import sysconfig
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from ranklet.runtime.errors import CollectionError
-
 from .collection import Document, Query, Splits
+from .docstrings import Docstring, from_extensions, from_sources, from_topics
 
 SUMMARY_WORDS = range(4, 31)
 MIN_BODY_WORDS = 8
 # Shorter docstrings are no documents: "USub", "exception filename".
 MIN_WORDS = 3
-
-# Tests, programs that merely lie beside the library, jokes, and tables made by a generator.
-SKIPPED_FOLDERS = {"dist-packages", "ensurepip", "idle_test", "idlelib", "lib2to3", "pydoc_data"}
-SKIPPED_FOLDERS |= {"site-packages", "test", "tests", "turtledemo"}
-SKIPPED_MODULES = {"antigravity", "ntpath", "this"}
-GENERATED_CODECS = "encodings."
-# Modules that programs import under another name. (ntpath is posixpath once more, for Windows.)
-RENAMED = {"posixpath": "os.path", "genericpath": "os.path"}
-
-# Modules without a Python source, by the name under which programs import what they hold. All of
-# them only define things when imported; readline and tkinter, which touch the terminal or the
-# display, are left out.
-EXTENSIONS = {
-    name.lstrip("_"): name
-    for name in (  # noqa: SIM905 (as a list it takes sixty lines)
-        "builtins sys time math cmath array atexit binascii errno faulthandler fcntl gc grp "
-        "itertools marshal mmap pwd resource select syslog termios unicodedata zlib _ast _asyncio "
-        "_bisect _bz2 _codecs _collections _contextvars _csv _ctypes _curses _datetime _decimal "
-        "_functools _heapq _io _locale _lzma _operator _pickle _queue _random _signal _socket "
-        "_sqlite3 _ssl _struct _symtable _tracemalloc _uuid _warnings _weakref _zoneinfo"
-    ).split()
-} | {"_thread": "_thread", "os": "posix", "xml.etree.ElementTree": "_elementtree"}
 
 # Up to which percentage of the queries a split reaches: 60, 10, 10 and 20 % of them.
 SPLITS = {"train": 60, "fusion": 70, "dev": 80, "test": 100}
@@ -81,13 +51,6 @@ class PythonDoc(NamedTuple):
         return "\n\n".join(part for part in (self.summary, self.body) if part)
 
 
-class _Docstring(NamedTuple):
-    id: str
-    signature: str
-    text: str
-    module: str
-
-
 def collect() -> list[PythonDoc]:
     """All docstrings of the installed Python, each once, always in the same order.
 
@@ -101,7 +64,7 @@ def collect() -> list[PythonDoc]:
     with warnings.catch_warnings():
         # Old sources hold invalid escapes, and old modules announce their end.
         warnings.simplefilter("ignore")
-        for found in (*_from_sources(), *_from_extensions(), *_from_topics()):
+        for found in (*from_sources(), *from_extensions(), *from_topics()):
             # An inherited docstring comes once for every heir: the first one stands for them all.
             key = " ".join(found.text.split())
             if found.id not in docs and key not in seen and _says_something(key):
@@ -163,134 +126,6 @@ def _deal(queries: Counter[str]) -> dict[str, str]:
     return split_of
 
 
-# ------------------------------------------------------------------------------- where they are
-
-
-def _from_sources() -> Iterator[_Docstring]:
-    library = Path(sysconfig.get_path("stdlib"))
-    # The shorter path first: where a package and its parts share a docstring, the package keeps it.
-    # genericpath last: it calls itself an internal of os.path.
-    paths = sorted(
-        _source_files(library),
-        key=lambda path: (len(path.parts), path.stem == "genericpath", path.parts),
-    )
-    if not paths:
-        raise CollectionError(
-            f"no Python sources in {library}; use a Python that has its standard library as files"
-        )
-    for path in paths:
-        parts = path.relative_to(library).with_suffix("").parts
-        parts = parts[:-1] if parts[-1] == "__init__" else parts
-        name = ".".join(parts)
-        if name in SKIPPED_MODULES or name.startswith(GENERATED_CODECS):
-            continue
-        tree = ast.parse(path.read_bytes())
-        name = RENAMED.get(name, name)
-        top = name.partition(".")[0]
-        yield _Docstring(name, "", ast.get_docstring(tree) or "", top)
-        yield from _definitions(tree, name, top)
-
-
-def _source_files(library: Path) -> Iterator[Path]:
-    for folder, folders, files in os.walk(library):
-        # Not entered at all: the installed packages may be many times the library.
-        folders[:] = [name for name in folders if _is_public(name) and name not in SKIPPED_FOLDERS]
-        for path in (Path(folder, file) for file in files):
-            if path.suffix == ".py" and (path.stem == "__init__" or _is_public(path.stem)):
-                yield path
-
-
-def _is_public(name: str) -> bool:
-    return name.isidentifier() and not name.startswith("_")
-
-
-def _definitions(node: ast.AST, prefix: str, module: str) -> Iterator[_Docstring]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if _is_public(child.name):
-                name = f"{prefix}.{child.name}"
-                yield _Docstring(
-                    name, _arguments(child, node), ast.get_docstring(child) or "", module
-                )
-                if isinstance(child, ast.ClassDef):
-                    yield from _definitions(child, name, module)
-        elif isinstance(child, ast.stmt):
-            # Definitions also stand under `if` and `try`, for one platform or another.
-            yield from _definitions(child, prefix, module)
-
-
-def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, owner: ast.AST) -> str:
-    if isinstance(node, ast.ClassDef):
-        for child in node.body:
-            if isinstance(child, ast.FunctionDef) and child.name == "__init__":
-                return _arguments(child, node)
-        return ""
-    decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
-    if "property" in decorators or "cached_property" in decorators:
-        return ""
-    arguments = ast.unparse(node.args)
-    if isinstance(owner, ast.ClassDef) and "staticmethod" not in decorators:
-        # A reader does not pass self.
-        arguments = re.sub(r"^\w+(, /)?(, |$)", "", arguments)
-    return f"({arguments})"
-
-
-def _from_extensions() -> Iterator[_Docstring]:
-    for public, private in EXTENSIONS.items():
-        try:
-            module = importlib.import_module(private)
-        except ImportError:  # not built on this platform
-            continue
-        top = public.partition(".")[0]
-        # Nobody writes builtins.len.
-        prefix = "" if public == "builtins" else f"{public}."
-        yield _Docstring(public, "", _own_doc(module), top)
-        for name, member in _members(module):
-            if inspect.isbuiltin(member) or inspect.isclass(member):
-                yield _Docstring(f"{prefix}{name}", _signature(member), _own_doc(member), top)
-            if inspect.isclass(member):
-                for method, value in _members(member):
-                    if inspect.isroutine(value) or inspect.isdatadescriptor(value):
-                        method = f"{prefix}{name}.{method}"
-                        yield _Docstring(method, _signature(value), _own_doc(value), top)
-
-
-def _members(owner: object) -> list[tuple[str, object]]:
-    public = {name: member for name, member in vars(owner).items() if _is_public(name)}
-    if owner is sys:
-        # Where a program has put a hook of its own, sys keeps the first one: sys.__excepthook__.
-        public = {name: vars(sys).get(f"__{name}__", public[name]) for name in public}
-    # By its own name before a second one, as in array.array and array.ArrayType.
-    return sorted(public.items(), key=lambda item: (_name(item[1]) != item[0], item[0]))
-
-
-def _name(member: object) -> str:
-    return str(getattr(member, "__name__", ""))
-
-
-def _own_doc(member: object) -> str:
-    doc = member.__doc__
-    return inspect.cleandoc(doc) if isinstance(doc, str) else ""
-
-
-def _signature(member: object) -> str:
-    # Not inspect.signature, which evaluates the defaults and fails on some.
-    signature = " ".join((getattr(member, "__text_signature__", None) or "").split())
-    return re.sub(r"^\(\$\w+(, /)?(, |(?=\)))", "(", signature).replace("<unrepresentable>", "...")
-
-
-def _from_topics() -> Iterator[_Docstring]:
-    try:
-        from pydoc_data.topics import topics
-    except ImportError:  # some distributions pack the reference apart
-        return
-    for name, text in sorted(topics.items()):
-        yield _Docstring("topic." + "-".join(name.split()), "", text, "topic")
-
-
-# ---------------------------------------------------------------------------- what they say
-
-
 NOTICE = re.compile(r"\W*(copyright|\(c\)|licen[sc]ed|all rights reserved|\$id)", re.IGNORECASE)
 # The underlined first line of a chapter.
 HEADING = re.compile(r"(?P<title>.+)\n[*=~-]{3,}\n+")
@@ -320,7 +155,7 @@ def _says_something(text: str) -> bool:
     return len(text.split()) >= MIN_WORDS and not NOTICE.match(text)
 
 
-def _document(found: _Docstring) -> PythonDoc:
+def _document(found: Docstring) -> PythonDoc:
     title, text = found.id + found.signature, found.text.strip()
     topic = found.module == "topic"
     if topic and (heading := HEADING.match(text)):

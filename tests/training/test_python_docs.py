@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ranklet.runtime.errors import CollectionError
-from ranklet.training import python_docs
+from ranklet.training import docstrings, python_docs
 from ranklet.training.collection import Collection, write_collection
 from ranklet.training.python_docs import PythonDoc, as_collection, collect
 
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 
 def document(text: str, name: str = "module.name", module: str = "module") -> PythonDoc:
-    return python_docs._document(python_docs._Docstring(name, "", text, module))
+    return python_docs._document(docstrings.Docstring(name, "", text, module))
 
 
 def test_there_are_thousands_of_documents_with_one_id_each(docs: list[PythonDoc]) -> None:

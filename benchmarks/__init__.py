@@ -1,0 +1,11 @@
+"""What RESULTS.md says, measured: ``python -m benchmarks [NAME …]``; one benchmark a file."""
+
+# In the order in which they run and stand in RESULTS.md; each a module here.
+BENCHMARKS = (
+    "bm25_parity",
+    "model1_quality",
+    "retrieval_speed",
+    "model1_speed",
+    "cold_start",
+    "memory",
+)

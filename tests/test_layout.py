@@ -1,0 +1,77 @@
+"""The layout keeps its promises: same stems in every layer, one idea a file, a whole wheel."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ranklet.export.exporting import exporter
+from ranklet.runtime.errors import RankletError
+from ranklet.runtime.rankers import KINDS, ranker_module
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = ("runtime", "training", "export", "handlers")
+
+
+@pytest.mark.parametrize("layer", ["runtime", "training", "export"])
+def test_every_kind_has_one_file_of_its_name_in_every_layer(layer: str) -> None:
+    stems = {path.stem for path in (ROOT / layer / "rankers").glob("*.py")} - {"__init__"}
+    assert stems == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_modules_of_a_kind_have_the_same_shape(kind: str) -> None:
+    module = ranker_module(kind)
+    assert hasattr(module.Settings, "from_json")
+    for method in ("open", "retrieve", "score", "scale", "explain", "verify"):
+        assert callable(getattr(module.RANKER, method))
+    for function in ("export", "index", "known_words"):
+        assert callable(getattr(exporter(kind), function))
+
+
+@pytest.mark.parametrize("kind", ["../evil", "os", "", "__init__"])
+def test_no_other_module_can_be_named_as_a_kind(kind: str) -> None:
+    with pytest.raises(RankletError, match="known are"):
+        ranker_module(kind)
+    with pytest.raises(RankletError, match="known are"):
+        exporter(kind)
+
+
+def test_the_package_folders_are_links_to_the_top_level() -> None:
+    for layer in LAYERS:
+        link = ROOT / "src" / "ranklet" / layer
+        assert link.is_symlink()
+        assert link.resolve() == ROOT / layer
+
+
+def test_no_file_grows_past_one_idea() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for layer in (*LAYERS, "src/ranklet/commands")
+        for path in (ROOT / layer).rglob("*.py")
+        if (lines := len(path.read_text("utf-8").splitlines())) > 300
+    }
+    assert long == {}
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_all_the_code_and_nothing_else(tmp_path: Path) -> None:
+    # Without symbolic links a build ends well and the wheel is empty: only looking inside tells.
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(tmp_path)]
+    subprocess.run([*build, str(ROOT)], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    ours = {
+        f"ranklet/{path.relative_to(ROOT).as_posix()}"
+        for layer in LAYERS
+        for path in (ROOT / layer).rglob("*")
+        if path.suffix in {".py", ".txt"}
+    } | {
+        path.relative_to(ROOT / "src").as_posix()
+        for path in (ROOT / "src" / "ranklet").rglob("*.py")
+        if not path.is_relative_to(ROOT / "src" / "ranklet" / "runtime")
+    }
+    assert names == ours | {"ranklet/py.typed"}
+    assert not {name.split("/")[0] for name in names} - {"ranklet"}
