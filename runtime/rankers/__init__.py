@@ -5,7 +5,7 @@ from types import ModuleType
 
 from ranklet.runtime.errors import UnknownRankerError
 
-KINDS = ("bm25", "model1")
+KINDS = ("bm25", "model1", "neural_model1", "repbert")
 
 
 def ranker_module(kind: str) -> ModuleType:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,8 @@ class Settings:
 class Model1:
     """Σ over query tokens of log P(q|D) − log λP(q|C) (paper 000, eq. 3)."""
 
+    settings_class: ClassVar[type[Settings]] = Settings
+
     def __init__(
         self, settings: Settings, table: TranslationTable, background: NDArray[np.float32]
     ) -> None:
@@ -69,7 +71,7 @@ class Model1:
     def open(cls, bundle: "Bundle", name: str) -> "Model1":
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
-        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings = cls.settings_class.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
         folder = f"rankers/{name}/"
         offsets = bundle.offsets(folder + OFFSETS)
         pairs = int(offsets[-1])
