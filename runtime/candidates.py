@@ -27,6 +27,11 @@ class Candidates(Protocol):
         """Return their tokens in a field."""
         ...
 
+    @property
+    def texts(self) -> Sequence[str]:
+        """Their texts, titles included."""
+        ...
+
     def select(self, positions: NDArray[np.intp]) -> "Candidates":
         """Return some of them, in the order named."""
         ...
@@ -49,6 +54,12 @@ class StoredCandidates:
     def tokens(self, field: str) -> Gathered:
         """Return their tokens in a field, from the forward store."""
         return self._documents.tokens(field, self._numbers)
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Their texts, titles included."""
+        held = self._documents
+        return [f"{held.titles[n]}\n{held.texts[n]}" for n in self._numbers.tolist()]
 
     def select(self, positions: NDArray[np.intp]) -> "StoredCandidates":
         """Return some of them, in the order named."""
@@ -79,6 +90,11 @@ class TextCandidates:
             owner = np.repeat(np.arange(len(parts)), lengths)
             self._fields[field] = Gathered(tokens, owner, lengths)
         return self._fields[field]
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Their texts, titles included."""
+        return self._texts
 
     def select(self, positions: NDArray[np.intp]) -> "TextCandidates":
         """Return some of them, in the order named."""

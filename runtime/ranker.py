@@ -1,6 +1,7 @@
 """What every ranker can do at serving time, whatever its kind."""
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from ranklet.runtime.bundle import Bundle
 
 
+T = TypeVar("T")
+
+
 class Query:
     """The query of one call; each field is analysed once.
 
@@ -25,12 +29,20 @@ class Query:
     def __init__(self, text: str, analysis: Analysis) -> None:
         self.text, self.analysis = text, analysis
         self._fields: dict[str, NDArray[np.int32]] = {}
+        self._made: dict[int, Any] = {}
 
     def tokens(self, field: str) -> NDArray[np.int32]:
         """Return the query's token ids in a field, repeats and order kept; (tokens,) int32."""
         if field not in self._fields:
             self._fields[field] = self.analysis.tokens(self.text, field)
         return self._fields[field]
+
+    def once(self, key: int, make: Callable[[], T]) -> T:
+        """Return what `make` made for this query, made when it is first asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found
 
 
 class Ranker(Protocol):

@@ -23,6 +23,12 @@ def check_number(name: str, value: object, least: float, most: float) -> None:
         raise InputError(f"{name} is {value!r}; it must be a number from {least} to {most}")
 
 
+def check_integer(name: str, value: object, least: int, most: int) -> None:
+    """Raise InputError unless `value` is a whole number from `least` to `most`."""
+    if type(value) is not int or not least <= value <= most:
+        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
+
+
 def settings_from(kind: type[S], raw: Mapping[str, Any], where: str) -> S:
     """Make a frozen settings dataclass of a JSON object.
 

@@ -1,7 +1,9 @@
 """Checkpoint folders: what training writes and export reads.
 
-``config.json`` names the kind, its settings and how they came about; arrays are .npy files beside
-it, word pieces a ``tokenizer.json``. Nothing is pickled.
+``ranklet.json`` names the kind, its settings and how they came about; arrays are .npy files beside
+it, word pieces a ``tokenizer.json``. A neural kind has Hugging Face's files as well,
+``config.json`` and ``model.safetensors``: transformers' AutoModel opens a RepBERT as it stands.
+Nothing is pickled.
 """
 
 import json
@@ -19,13 +21,18 @@ import ranklet
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
 
+from .probes import Probes, read_probes
 from .wordpieces import read_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-CONFIG = "config.json"
+RANKLET = "ranklet.json"  # ours
 TOKENIZER = "tokenizer.json"
+NETWORK = "config.json"  # Hugging Face's
+WEIGHTS = "model.safetensors"
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,44 +44,39 @@ class Checkpoint:
         settings: the kind's frozen `Settings`.
         arrays: by name.
         tokens: spellings of token ids, where the arrays use ids of their own.
-        tokenizer: for the field wordpieces.
+        tokenizer: for the field wordpieces, and for neural kinds.
         training: how it came about; for people.
+        network: what a neural network is made of, as config.json holds it; empty for other kinds.
+        weights: of the network, by the name of the parameter.
+        probes: texts that export proves its variants on, set aside by training.
     """
 
     kind: str
     settings: Any
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=dict)
     tokens: tuple[str, ...] = ()
     tokenizer: "Tokenizer | None" = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    network: Mapping[str, Any] = field(default_factory=dict)
+    weights: Arrays = field(default_factory=dict)
+    probes: Probes | None = None
 
     def save(self, path: str | Path) -> Path:
         """Write the folder atomically, replacing an earlier checkpoint there.
 
         Raises:
-            InputError: something that is not a checkpoint is in the way.
+            InputError: something that is not a checkpoint is in the way, or a number that was
+                learned is not finite.
         """
         path = Path(path)
-        if path.exists() and not (path / CONFIG).is_file():
-            raise InputError(f"{str(path)!r} exists and is no checkpoint; choose another folder")
+        check_place(path)
+        check_finite({**self.arrays, **self.weights}, f"this {self.kind} checkpoint")
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
         try:
-            for name, values in self.arrays.items():
-                np.save(partial / f"{name}.npy", values, allow_pickle=False)
-            if self.tokens:
-                (partial / "tokens.json").write_text(json.dumps(self.tokens, ensure_ascii=False))
-            if self.tokenizer is not None:
-                self.tokenizer.save(str(partial / TOKENIZER))
-            config = {
-                "ranklet_version": ranklet.__version__,
-                "kind": self.kind,
-                "settings": asdict(self.settings),
-                "training": dict(self.training),
-            }
-            (partial / CONFIG).write_text(json.dumps(config, indent=1) + "\n")
+            self._write(partial)
             if path.exists():
                 shutil.rmtree(path)
             partial.rename(path)
@@ -82,6 +84,51 @@ class Checkpoint:
             shutil.rmtree(partial, ignore_errors=True)
             raise
         return path
+
+    def _write(self, folder: Path) -> None:
+        for name, values in self.arrays.items():
+            np.save(folder / f"{name}.npy", values, allow_pickle=False)
+        if self.tokens:
+            _write_json(folder / "tokens.json", self.tokens)
+        if self.tokenizer is not None:
+            self.tokenizer.save(str(folder / TOKENIZER))
+        if self.weights:
+            from safetensors.numpy import save_file
+
+            whole = {name: np.ascontiguousarray(each) for name, each in self.weights.items()}
+            transformers_asks_for = {"format": "pt"}
+            save_file(whole, folder / WEIGHTS, transformers_asks_for)
+            _write_json(folder / NETWORK, self.network)
+        if self.probes is not None:
+            self.probes.save(folder)
+        described = {
+            "ranklet_version": ranklet.__version__,
+            "kind": self.kind,
+            "settings": asdict(self.settings),
+            "training": dict(self.training),
+        }
+        _write_json(folder / RANKLET, described)
+
+
+def check_place(path: Path) -> None:
+    """Raise InputError where something that is not a checkpoint is in the way of one."""
+    if path.exists() and not (path / RANKLET).is_file():
+        raise InputError(
+            f"{str(path)!r} exists and is no checkpoint (it holds no {RANKLET}); choose another "
+            "folder"
+        )
+
+
+def check_finite(weights: Arrays, what: str) -> None:
+    """Raise InputError, which names `what`, where a weight is infinite or not a number."""
+    for name, values in weights.items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            bad = int(values.size - np.isfinite(values).sum())
+            raise InputError(
+                f"{what}: {bad} of the {values.size} numbers in {name!r} are infinite or not a "
+                "number, so nothing can be ranked with it; train it again with a lower learning "
+                "rate"
+            )
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
@@ -91,19 +138,47 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         InputError: it is not there, not a checkpoint, or damaged.
     """
     path = Path(path)
-    if not (path / CONFIG).is_file():
-        raise InputError(f"no checkpoint at {str(path)!r}: `ranklet train` writes such a folder")
+    if not (path / RANKLET).is_file():
+        raise InputError(
+            f"no checkpoint at {str(path)!r} (no {RANKLET} in it): `ranklet train` writes such a "
+            "folder"
+        )
     try:
-        config = json.loads((path / CONFIG).read_text("utf-8"))
-        kind, raw = config["kind"], config["settings"]
+        described = _read_json(path / RANKLET)
+        kind, raw = described["kind"], described["settings"]
         if kind not in KINDS:
             raise ValueError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
-        settings = ranker_module(kind).Settings.from_json(raw, str(path / CONFIG))
+        settings = ranker_module(kind).Settings.from_json(raw, str(path / RANKLET))
         arrays = {each.stem: np.load(each, allow_pickle=False) for each in path.glob("*.npy")}
         listed = path / "tokens.json"
-        tokens = tuple(json.loads(listed.read_text("utf-8"))) if listed.is_file() else ()
+        tokens = tuple(_read_json(listed)) if listed.is_file() else ()
+        network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error}") from error
+    weights = _read_weights(path / WEIGHTS) if (path / WEIGHTS).is_file() else {}
     tokenizer = read_tokenizer(path / TOKENIZER) if (path / TOKENIZER).is_file() else None
-    training = config.get("training", {})
-    return Checkpoint(kind, settings, arrays, tokens, tokenizer, training)
+    training = described.get("training", {})
+    return Checkpoint(
+        kind, settings, arrays, tokens, tokenizer, training, network, weights, read_probes(path)
+    )
+
+
+def _read_weights(path: Path) -> Arrays:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        weights: Arrays = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(
+            f"the weights {str(path)!r} cannot be read ({error}); train the checkpoint again"
+        ) from error
+    return weights
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", "utf-8")

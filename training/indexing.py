@@ -1,7 +1,7 @@
 """A collection analysed: tokens of every document, and the postings that follow from them."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,12 +36,24 @@ class AnalysedCollection:
         analyzer: how the texts became tokens, and queries will.
         forwards: the tokens by field, ``words`` (stop words left out) and ``wordpieces``.
         fields: the fields that were asked for.
+        titles: whether a document's title is part of the text that is ranked.
     """
 
     documents: Documents
     analyzer: Analyzer
     forwards: dict[str, Forward]
     fields: tuple[str, ...]
+    titles: bool = True
+
+    def ranked_texts(self) -> list[str]:
+        """Return the text of every document as it is ranked, in the order of their numbers."""
+        pairs = zip(self.documents.titles, self.documents.texts, strict=True)
+        return [ranked_text(title, text, self.titles) for title, text in pairs]
+
+    def listed(self) -> Iterator[Document]:
+        """Yield the documents as the collection has them."""
+        held = self.documents
+        yield from map(Document, held.ids, held.titles, held.texts)
 
     def tokens(self, field: str) -> NDArray[np.integer]:
         """Return the tokens of all documents in a field, end to end."""
@@ -142,7 +154,7 @@ def analyse(
         ids.append(document.id)
         shown_titles.append(document.title)
         texts.append(document.text)
-        text = f"{document.title}\n{document.text}" if titles else document.text
+        text = ranked_text(document.title, document.text, titles)
         if "wordpieces" in wanted:
             ranked.append(text)
         for word in words(text):
@@ -167,7 +179,12 @@ def analyse(
         vocab,
     )
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
-    return AnalysedCollection(stored, analyzer, forwards, wanted)
+    return AnalysedCollection(stored, analyzer, forwards, wanted, titles)
+
+
+def ranked_text(title: str, text: str, titles: bool = True) -> str:
+    """Return what is ranked of a document: its title, where titles count, and its text."""
+    return f"{title}\n{text}" if titles else text
 
 
 def _wordpieces(texts: list[str], tokenizer: "Tokenizer") -> Forward:

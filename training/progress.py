@@ -1,7 +1,7 @@
 """Progress bars on standard error, only where a person watches."""
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -17,3 +17,16 @@ def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterat
     from tqdm import tqdm
 
     yield from tqdm(items, desc=label, total=total, disable=None, leave=True, dynamic_ncols=True)
+
+
+def progress_bar(label: str, total: int, done: int = 0) -> Any:
+    """Return a bar for work that is counted by hand: a tqdm, used in a ``with``.
+
+    Args:
+        label: what is done.
+        total: how many steps there are.
+        done: how many are behind us already.
+    """
+    from tqdm import tqdm
+
+    return tqdm(desc=label, total=total, initial=done, disable=None, dynamic_ncols=True)

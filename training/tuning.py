@@ -45,7 +45,7 @@ def judge(
     retriever: Ranker,
     k: int,
     features: Features,
-    label: str,
+    label: str | None,
 ) -> Judged:
     """Retrieve each query's k best documents and compute features of them.
 
@@ -55,10 +55,10 @@ def judge(
         retriever: gives the candidates, best first.
         k: how many.
         features: computes what is tuned on.
-        label: of the progress bar.
+        label: of the progress bar; None for no bar.
     """
     rows, found, missed = [], [], []
-    for judged_query in progress(queries, label):
+    for judged_query in progress(queries, label) if label else queries:
         query = Query(judged_query.text, analysed.analyzer.begin())
         numbers, _ = retriever.retrieve(query, k)
         hit, lost = grades(analysed, judged_query, numbers)

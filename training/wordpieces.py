@@ -42,6 +42,24 @@ def read_tokenizer(path: str | Path) -> "Tokenizer":
     return tokenizer
 
 
+def padding_token(tokenizer: "Tokenizer") -> int:
+    """Return the id of [PAD], which fills up the rows of a batch.
+
+    Raises:
+        InputError: there is none.
+    """
+    padding: int | None = tokenizer.token_to_id("[PAD]")
+    if padding is None:
+        raise InputError("the tokenizer has no [PAD] token; take one made for BERT")
+    return padding
+
+
+def special_tokens(tokenizer: "Tokenizer") -> tuple[int, ...]:
+    """Return the ids of [PAD], [UNK], [CLS] and the like, ascending: they are no text."""
+    added = tokenizer.get_added_tokens_decoder()
+    return tuple(sorted(at for at, token in added.items() if token.special))
+
+
 def train_tokenizer(texts: Iterator[str], size: int = VOCABULARY_SIZE) -> "Tokenizer":
     """Train a lower-casing word-piece tokenizer in BERT's manner.
 

@@ -71,7 +71,9 @@ class Model1:
     def open(cls, bundle: "Bundle", name: str) -> "Model1":
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
-        settings = cls.settings_class.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings = cls.settings_class.from_json(
+            bundle.manifest.rankers[name].settings, f"rankers.{name}"
+        )
         folder = f"rankers/{name}/"
         offsets = bundle.offsets(folder + OFFSETS)
         pairs = int(offsets[-1])

@@ -1,44 +1,120 @@
-"""Neural Model 1, sparsified: the scorer is Model 1's, the table is what a network computed."""
+"""Neural Model 1, context-free: Model 1's score with T(q|d) from a network.
+
+Served from the network's sparsified table by Model 1's own scorer, or, with ``scorer="onnx"``, by
+the network itself, which pays on a GPU. Source: Boytsov & Kolter 2021 (paper 000), §3.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from ranklet.runtime.rankers.model1 import Model1
-from ranklet.runtime.rankers.model1 import Settings as Model1Settings
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.encoder import open_session
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.rankers import model1
+from ranklet.runtime.settings import settings_from
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.session import Runs
+
+# Names of the network's inputs, (batch, tokens) int64 padded with [PAD], and of its output,
+# Σ_d T(q|d) P(d|D), (batch, query tokens) float32.
+INPUTS = ("query_ids", "document_ids")
+OUTPUT = "likelihoods"
+PADDING = 0  # [PAD] in BERT's vocabularies; training checks it
+SCORERS = ("table", "onnx")
+
+PAIR_BUDGET = 1 << 20  # query × document tokens in one batch: 270 MB of hidden values
 
 
 @dataclass(frozen=True)
-class Settings(Model1Settings):
+class Settings(model1.Settings):
     """What a neural Model 1 is made of: as Model 1, over word pieces.
 
     Attributes:
         field: wordpieces, the only field it is defined over.
         p_self: T(t|t); the network's T(q|d) are multiplied by 1 − p_self.
         lambda_: weight of the collection's own probability.
+        scorer: ``table`` or ``onnx``.
     """
 
     field: str = "wordpieces"
-    p_self: float = 0.3
-    lambda_: float = 0.1
+    scorer: str = "table"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if self.field != "wordpieces":
+            raise InputError(f"field is {self.field!r}; a neural Model 1 has wordpieces only")
+        if self.scorer not in SCORERS:
+            raise InputError(f"scorer is {self.scorer!r}; allowed are {', '.join(SCORERS)}")
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
         """Read settings; BundleError names `where`."""
-        from ranklet.runtime.settings import settings_from
-
         return settings_from(cls, raw, where)
 
 
-# Names of the un-sparsified network's inputs and output, (batch, tokens) int64 → (batch,) float32.
-INPUTS = ("query_ids", "document_ids")
-OUTPUT = "log_likelihood"
-
-
-class NeuralModel1(Model1):
-    """Σ over query word pieces of log P(q|D) − log λP(q|C), T(q|d) from the network's table."""
+class NeuralModel1(model1.Model1):
+    """Σ over query word pieces of log P(q|D) − log λP(q|C), T(q|d) from a network."""
 
     settings_class = Settings
+    session: "Runs | None" = None
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> Self:
+        """Open the ranker `name` of a bundle."""
+        found = super().open(bundle, name)
+        if isinstance(found.settings, Settings) and found.settings.scorer == "onnx":
+            found.session = open_session(bundle, f"rankers/{name}/")
+        return found
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the network runs on; numpy where the table serves."""
+        return self.session.provider if self.session else "numpy"
+
+    def likelihoods(self, tokens: NDArray[np.int32], documents: Gathered) -> NDArray[np.float32]:
+        """Return Σ_d T(q|d) P(d|D), (query tokens, documents) float32."""
+        if self.session is None:
+            return super().likelihoods(tokens, documents)
+        return network_likelihoods(self.session, tokens, documents)
+
+
+def network_likelihoods(
+    session: "Runs", tokens: NDArray[np.int32], documents: Gathered
+) -> NDArray[np.float32]:
+    """Run the network on one query and some documents, as many at a time as `PAIR_BUDGET` allows.
+
+    Args:
+        session: of the exported network.
+        tokens: of the query, (query tokens,) int32.
+        documents: tokens of the documents.
+
+    Returns:
+        (query tokens, documents) float32; zeros for a document without tokens.
+    """
+    out = np.zeros((len(tokens), len(documents.lengths)), np.float32)
+    ends = np.cumsum(documents.lengths)
+    order = np.argsort(-documents.lengths, kind="stable")
+    order = order[documents.lengths[order] > 0]
+    at = 0
+    while at < len(order) and len(tokens):
+        longest = int(documents.lengths[order[at]])
+        batch = order[at : at + max(1, PAIR_BUDGET // (longest * len(tokens)))]
+        ids = np.full((len(batch), longest), PADDING, np.int64)
+        for row, document in zip(ids, batch.tolist(), strict=True):
+            length = int(documents.lengths[document])
+            row[:length] = documents.tokens[ends[document] - length : ends[document]]
+        queries = np.repeat(tokens[None, :].astype(np.int64), len(batch), axis=0)
+        found = session.run(OUTPUT, {INPUTS[0]: queries, INPUTS[1]: ids})
+        out[:, batch] = found.T
+        at += len(batch)
+    return out
 
 
 RANKER = NeuralModel1

@@ -1,42 +1,176 @@
-"""RepBERT: one vector a text, the mean of BERT's last layer; inner product; dense retrieval."""
+"""RepBERT: one vector a text, the mean of BERT's last layer; inner product; dense retrieval.
+
+Source: Zhan et al. 2020 (paper 004), §3.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.settings import settings_from
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.dense.exact import ExactIndex
+from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
+from ranklet.runtime.encoder import Encoded, Encoder, open_encoder
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.impact_index import Scored
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.settings import check_integer, settings_from
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundle import Bundle
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT = "sentence_embedding"
 QUERY_SEGMENT, DOCUMENT_SEGMENT = 0, 1  # token_type_ids (paper 004, §4.1)
 
+# The files of the kind, in rankers/NAME/, beside the graph's variants and its tokenizer.
+VECTORS = "vectors.npy"  # of all documents, (documents, dimension) float32
+GRAPH = "hnsw.bin"  # hnswlib's index, where `search` is hnsw
+SEARCHES = ("exact", "hnsw")
+
 
 @dataclass(frozen=True)
 class Settings:
-    """What a RepBERT encoder is made of.
+    """What a RepBERT encoder and its index are made of.
 
     Attributes:
         max_query_tokens: longer queries are cut, [CLS] and [SEP] counted (paper 004: 20).
         max_document_tokens: longer documents are cut, [CLS] and [SEP] counted (paper 004: 256).
         dimension: of the vectors.
+        search: ``exact``, or ``hnsw``, which is approximate and faster from some 50,000 documents.
+        m: HNSW: links of a vector on each layer.
+        ef_construction: HNSW: candidates while building.
+        ef: HNSW: candidates while searching.
     """
 
     max_query_tokens: int = 20
     max_document_tokens: int = 256
     dimension: int = 384
+    search: str = "exact"
+    m: int = 16
+    ef_construction: int = 200
+    ef: int = 128
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name, most in (
-            ("max_query_tokens", 8192), ("max_document_tokens", 8192), ("dimension", 1 << 16)
-        ):
-            value = getattr(self, name)
-            if type(value) is not int or not 2 < value <= most:
-                raise InputError(f"{name} is {value!r}; it must be a whole number, 3 to {most}")
+        check_integer("max_query_tokens", self.max_query_tokens, 3, 8192)
+        check_integer("max_document_tokens", self.max_document_tokens, 3, 8192)
+        check_integer("dimension", self.dimension, 1, 1 << 16)
+        check_integer("m", self.m, 2, 1024)
+        check_integer("ef_construction", self.ef_construction, 1, 1 << 16)
+        check_integer("ef", self.ef, 1, 1 << 16)
+        if self.search not in SEARCHES:
+            raise InputError(f"search is {self.search!r}; allowed are {', '.join(SEARCHES)}")
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
+
+
+class RepBERT:
+    """Inner product of the query's and the document's vectors.
+
+    Args:
+        settings: of the encoder and the index.
+        encoder: makes vectors of texts.
+        bundle: where the documents' vectors are, None where only texts of the caller are scored.
+        name: of the ranker in the bundle.
+    """
+
+    def __init__(
+        self, settings: Settings, encoder: Encoder, bundle: "Bundle | None" = None, name: str = ""
+    ) -> None:
+        self.settings, self.encoder = settings, encoder
+        self._bundle, self._name = bundle, name
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> "RepBERT":
+        """Open the ranker `name` of a bundle; its index is opened when it is first searched."""
+        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        encoder = open_encoder(bundle, f"rankers/{name}/", OUTPUT, settings.dimension)
+        return cls(settings, encoder, bundle, name)
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the encoder runs on."""
+        return self.encoder.session.provider
+
+    def encode_query(self, query: Query) -> NDArray[np.float32]:
+        """Return the query's vector, (dimension,) float32; computed once a query."""
+
+        def encode() -> NDArray[np.float32]:
+            return self.encode_queries([query.text]).vectors[0]
+
+        return query.once(id(self), encode)
+
+    def encode_queries(self, texts: list[str]) -> Encoded:
+        """Return vectors of queries, (texts, dimension) float32."""
+        return self.encoder.encode(texts, self.settings.max_query_tokens, QUERY_SEGMENT)
+
+    def encode_documents(self, texts: list[str]) -> Encoded:
+        """Return vectors of documents, (texts, dimension) float32."""
+        return self.encoder.encode(texts, self.settings.max_document_tokens, DOCUMENT_SEGMENT)
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float32]:
+        """The documents' vectors, mapped, (documents, dimension) float32."""
+        if self._bundle is None:
+            raise BundleError("this ranker was opened without a bundle: it has no documents")
+        self._bundle.need_collection()
+        shape = (self._bundle.manifest.documents, self.settings.dimension)
+        found: NDArray[np.float32] = self._bundle.array(self._folder + VECTORS, np.float32, shape)
+        return found
+
+    @cached_property
+    def index(self) -> ExactIndex | HNSWIndex:
+        """What is searched."""
+        if self.settings.search == "exact" or self._bundle is None:
+            return ExactIndex(self.vectors)
+        given = self.settings
+        return HNSWIndex(
+            self._bundle.file(self._folder + GRAPH),
+            len(self.vectors),
+            given.dimension,
+            HNSWSettings(given.m, given.ef_construction, given.ef),
+        )
+
+    def retrieve(self, query: Query, k: int) -> Scored:
+        """Return the k documents with the largest inner product; k nearest, all have a score."""
+        return self.index.search(self.encode_query(query), k)
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        """Return the inner product with each candidate, (n,) float32."""
+        if candidates.stored is not None:
+            vectors = self.vectors[candidates.stored]
+        else:
+            vectors = self.encode_documents(list(candidates.texts)).vectors
+        # einsum sums each row alike, however many there are; a matrix product does not.
+        return np.einsum("nd,d->n", vectors, self.encode_query(query))
+
+    def scale(self, query: Query) -> float:  # noqa: ARG002
+        """Return 1: inner products of one encoder are comparable as they are."""
+        return 1.0
+
+    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+        """Explain a score: one inner product, which has no parts by token."""
+        return Explanation("inner product of the vectors", float(self.score(query, candidate)[0]))
+
+    def verify(self) -> None:
+        """Check every vector, and that the index can be read; BundleError names the fault."""
+        if not np.isfinite(self.vectors).all():
+            raise BundleError(f"{self._name}: a document's vector is not finite")
+        self.index.search(self.vectors[0], 1)
+
+    @property
+    def _folder(self) -> str:
+        return f"rankers/{self._name}/"
+
+
+RANKER = RepBERT

@@ -1,31 +1,22 @@
 """Training Model 1: its table by EM, then p_self and λ on a grid beside BM25."""
 
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates
-from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
+from ranklet.runtime.lexical.model1 import UNSEEN
 from ranklet.runtime.lexical.translation_table import TranslationTable
-from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.model1 import Settings
 from ranklet.training.bitext import build_bitext
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.em import Translations, off_diagonal, train_model1
-from ranklet.training.fusion import coordinate_ascent
 from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.measures import Judged
 from ranklet.training.progress import progress
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.splits import JudgedQuery
-from ranklet.training.tuning import judge
-
-P_SELF_GRID = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
-LAMBDA_GRID = (0.005, 0.02, 0.1, 0.3)
-CANDIDATES = 200  # of BM25, rescored while tuning
+from ranklet.training.translation_tuning import Likelihoods, tune_constants
 
 
 def train(
@@ -66,45 +57,25 @@ def train(
         threshold=threshold,
     )
     translations = off_diagonal(model.translations)
-    size = analysed.analyzer.size(field)
-    likelihoods = _Likelihoods(
-        as_table(translations, size), background(analysed.frequencies(field)), field
-    )
-    retriever = open_bm25(bm25 or BM25Settings(), analysed.postings((bm25 or BM25Settings()).field))
-
-    def features(query: Query, candidates: Candidates) -> NDArray[np.float32]:
-        base = retriever.score(query, candidates) * retriever.scale(query)
-        return np.column_stack([base, *likelihoods.by_setting(query, candidates)])
-
-    judged = judge(analysed, tune, retriever, CANDIDATES, features, "scoring candidates")
-    tried: dict[tuple[float, float], tuple[float, float]] = {}
-    for at, setting in enumerate(progress(GRID, f"tuning Model 1 over {field}")):
-        found = coordinate_ascent(_only(judged, [0, at + 1]), measure, restarts=2)
-        tried[setting] = found.value, found.weights[1]
-    p_self, lambda_ = max(tried, key=lambda setting: tried[setting][0])
+    table = as_table(translations, analysed.analyzer.size(field))
+    likelihoods = Likelihoods(lambda *_: table, background(analysed.frequencies(field)), field)
+    chosen = bm25 or BM25Settings()
+    retriever = open_bm25(chosen, analysed.postings(chosen.field))
+    tuned = tune_constants(analysed, tune, retriever, likelihoods, measure)
     spellings, arrays = _compact(translations, analysed, field)
     return Checkpoint(
         "model1",
-        Settings(field, p_self, lambda_),
+        Settings(field, tuned.p_self, tuned.lambda_),
         arrays,
         spellings,
         analysed.analyzer.tokenizer if field == "wordpieces" else None,
         {
-            "measure": measure,
             "pairs": len(translations),
             "links": model.links,
             "log_likelihoods": list(model.log_likelihoods),
-            "tuning_queries": len(tune),
-            "best": tried[p_self, lambda_][0],
-            "grid": [
-                {"p_self": p, "lambda": lam, "value": value, "weight": weight}
-                for (p, lam), (value, weight) in tried.items()
-            ],
+            **tuned.report,
         },
     )
-
-
-GRID = tuple(product(P_SELF_GRID, LAMBDA_GRID))
 
 
 def as_table(translations: Translations, size: int) -> TranslationTable:
@@ -123,31 +94,6 @@ def background(frequencies: NDArray[np.int64]) -> NDArray[np.float32]:
     """
     total = max(1, int(frequencies.sum()))
     return np.maximum(frequencies / total, UNSEEN).astype(np.float32)
-
-
-class _Likelihoods:
-    """Model 1's scores of candidates under every setting of the grid, from two passes.
-
-    Σ T(q|d) P(d|D) is linear in p_self: p_self · its value at 1 + (1 − p_self) · its value at 0.
-    """
-
-    def __init__(
-        self, table: TranslationTable, collection: NDArray[np.float32], field: str
-    ) -> None:
-        self._table, self._background, self._field = table, collection, field
-
-    def by_setting(self, query: Query, candidates: Candidates) -> Iterable[NDArray[np.float32]]:
-        """Yield scaled scores, (candidates,) float32 for each of GRID."""
-        tokens = query.tokens(self._field)
-        documents = candidates.tokens(self._field)
-        likelihood_0 = translation_likelihoods(tokens, self._table, 0.0, documents)
-        likelihood_1 = translation_likelihoods(tokens, self._table, 1.0, documents)
-        prior = np.full(len(tokens), UNSEEN, np.float32)
-        known = tokens < len(self._background)
-        prior[known] = self._background[tokens[known]]
-        for p_self, lambda_ in GRID:
-            likelihood = p_self * likelihood_1 + (1 - p_self) * likelihood_0
-            yield log_odds(likelihood, prior, lambda_).sum(0) / np.float32(max(1, len(tokens)))
 
 
 def _aligned(
@@ -186,15 +132,3 @@ def _compact(
         "source": source.astype(np.int32),
         "probability": translations.probability.astype(np.float32),
     }
-
-
-def _only(judged: Judged, features: list[int]) -> Judged:
-    """Return the same candidates with some of the features."""
-    return Judged(
-        np.ascontiguousarray(judged.features[:, :, features]),
-        judged.mask,
-        judged.relevant_query,
-        judged.relevant_column,
-        judged.relevant_grade,
-        judged.ideal_grades,
-    )

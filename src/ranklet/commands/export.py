@@ -1,7 +1,18 @@
-"""Pack checkpoints into a bundle of rankers."""
+"""Pack checkpoints into a bundle of rankers; neural ones as ONNX variants that are proven first.
+
+The same as the command export-onnx. A variant whose scores stray too far from PyTorch's on real
+pairs is not written, and the exit status is then 3.
+"""
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ranklet.training.checkpoint import Checkpoint
+    from ranklet.training.probes import Probes
+
+REFUSED = 3  # exit status where a variant was refused and others were written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,20 +26,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, help="bundle to write: a folder or .zip")
     parser.add_argument("--force", action="store_true", help="replace a bundle that is there")
+    parser.add_argument(
+        "--variants",
+        default="fp32,int8",
+        help="comma-separated, of fp32, fp16 (GPU) and int8 (processor) (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--probes", help="collection to prove the variants on (default: what training set aside)"
+    )
+    parser.add_argument("--split", default="dev", help="of --probes (default: %(default)s)")
+    parser.add_argument(
+        "--max-ndcg-loss",
+        type=float,
+        default=0.01,
+        help="largest relative loss of nDCG@10 against PyTorch (default: %(default)s)",
+    )
+    parser.add_argument("--max-mb", type=float, help="largest size of a variant's file")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Export."""
+def run(options: argparse.Namespace) -> int:
+    """Export; returns the exit status."""
     from ranklet.export.exporting import export_bundle
+    from ranklet.export.options import ExportOptions
+    from ranklet.export.report import report_table
+
+    chosen = ExportOptions(
+        variants=tuple(options.variants.split(",")),
+        probes=_probes(options.probes, options.split) if options.probes else None,
+        max_ndcg_loss=options.max_ndcg_loss,
+        max_mb=options.max_mb,
+    )
+    checkpoints = read_checkpoints(options.checkpoints)
+    reports = export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
+    for name, proofs in reports.items():
+        print(f"{name}\n{report_table(proofs)}")
+    print(f"{', '.join(checkpoints)} → {options.output}")
+    refused = any(proof.refused for proofs in reports.values() for proof in proofs)
+    return REFUSED if refused else 0
+
+
+def read_checkpoints(given: list[str]) -> "dict[str, Checkpoint]":
+    """Read NAME=PATH or PATH arguments.
+
+    Raises:
+        InputError: a name comes twice, or a checkpoint cannot be read.
+    """
     from ranklet.runtime.errors import InputError
     from ranklet.training.checkpoint import read_checkpoint
 
-    checkpoints = {}
-    for given in options.checkpoints:
-        name, _, path = given.rpartition("=")
+    found = {}
+    for each in given:
+        name, _, path = each.rpartition("=")
         name = name or Path(path).resolve().name
-        if name in checkpoints:
+        if name in found:
             raise InputError(f"two rankers are named {name!r}; name them: NAME=CHECKPOINT")
-        checkpoints[name] = read_checkpoint(path)
-    target = export_bundle(checkpoints, options.output, overwrite=options.force)
-    print(f"{', '.join(checkpoints)} → {target}")
+        found[name] = read_checkpoint(path)
+    return found
+
+
+def _probes(path: str, split: str) -> "Probes":
+    from ranklet.training.collection import Collection
+    from ranklet.training.probes import draw_probes
+    from ranklet.training.splits import read_split
+
+    collection = Collection(path)
+    return draw_probes(collection.documents(), read_split(collection, split))

@@ -1,0 +1,155 @@
+"""PyTorch → ONNX: the one call of torch.onnx.export, and the fusion of attention after it."""
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.errors import ExportError
+
+if TYPE_CHECKING:
+    import torch
+
+# The TorchScript exporter at opset 17 gives a graph in which onnxruntime's optimiser fuses every
+# attention; from the dynamo exporter it fuses none at opset 18, and opset 23's own Attention node
+# is slower for single texts (docs/LOG.md).
+OPSET = 17
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """What the optimiser must know of a BERT-like network to fuse its attention."""
+
+    heads: int
+    hidden: int  # size of the hidden states
+    layers: int
+
+
+def export_graph(
+    module: "torch.nn.Module",
+    example: Mapping[str, "torch.Tensor"],
+    output: str,
+    target: Path,
+    transformer: Transformer | None = None,
+) -> dict[str, int]:
+    """Write a module as an fp32 ONNX file with dynamic batch and sequence axes.
+
+    Args:
+        module: takes the example's tensors by position, in its order.
+        example: named inputs, each (batch, tokens) int64.
+        output: name of the output, (batch, …) float32. Not the name of an operator such as
+            "embedding": exporters have been seen to write broken graphs then.
+        target: the file.
+        transformer: fuse attention, layer norms and GELU of this network; None leaves the graph.
+
+    Returns:
+        How many of each fused operator the graph has.
+
+    Raises:
+        ExportError: the transformer's attention was not fused in every layer.
+    """
+    import torch
+
+    was_training = module.training
+    module.eval()
+    axes: dict[str, dict[int, str]] = {name: {0: "batch", 1: f"{name}_tokens"} for name in example}
+    if transformer is not None:
+        axes = {name: {0: "batch", 1: "tokens"} for name in example}
+    axes[output] = {0: "batch"}
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            # The tracer warns of every branch on a shape; parity on real texts is what counts.
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                module,
+                tuple(example.values()),
+                str(target),
+                dynamo=False,
+                opset_version=OPSET,
+                input_names=list(example),
+                output_names=[output],
+                dynamic_axes=axes,
+            )
+    finally:
+        module.train(was_training)
+    return {} if transformer is None else _fuse(target, transformer)
+
+
+def example_inputs(names: Sequence[str]) -> "dict[str, torch.Tensor]":
+    """Return inputs to trace with: two texts, the second padded, (2, tokens) int64 each."""
+    import torch
+
+    found = {name: torch.ones((2, 8 + at), dtype=torch.int64) for at, name in enumerate(names)}
+    if "attention_mask" in found:  # inputs of one text have one length
+        found = {name: torch.ones((2, 8), dtype=torch.int64) for name in names}
+        found["attention_mask"][1, 5:] = 0
+    return found
+
+
+class TorchSession:
+    """PyTorch in the place of a session, so that both sides see the very same token ids.
+
+    Args:
+        module: takes the feeds' tensors by position, in their order.
+    """
+
+    provider = "PyTorch"
+    on_gpu = False
+
+    def __init__(self, module: "torch.nn.Module") -> None:
+        self._module = module.eval()
+
+    def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:  # noqa: ARG002
+        """Run the module; `output` is ignored, it has one."""
+        import torch
+
+        with torch.inference_mode():
+            found: NDArray[np.float32] = self._module(
+                *(torch.from_numpy(values) for values in feeds.values())
+            ).numpy()
+        return found
+
+
+def _fuse(target: Path, transformer: Transformer) -> dict[str, int]:
+    _quiet_telemetry()
+    from onnxruntime.transformers import optimizer
+    from onnxruntime.transformers.fusion_options import FusionOptions
+
+    model = optimizer.optimize_model(
+        str(target),
+        model_type="bert",
+        num_heads=transformer.heads,
+        hidden_size=transformer.hidden,
+        optimization_options=FusionOptions("bert"),
+        opt_level=0,  # fusion by pattern only: what a session folds may hang on this machine
+    )
+    model.save_model_to_file(str(target))
+    fused = fused_operators([node.op_type for node in model.model.graph.node])
+    if fused.get("Attention", 0) != transformer.layers:
+        raise ExportError(
+            f"attention was fused in {fused.get('Attention', 0)} of {transformer.layers} layers; "
+            "the backbone must be BERT-like and loaded with attn_implementation='eager'"
+        )
+    return fused
+
+
+def fused_operators(operators: Sequence[str]) -> dict[str, int]:
+    """Count the operators that fusion makes.
+
+    >>> fused_operators(["MatMul", "Attention", "Attention"])
+    {'Attention': 2}
+    """
+    made = ("Attention", "BiasGelu", "EmbedLayerNormalization", "SkipLayerNormalization")
+    counts = Counter(operators)
+    return {name: counts[name] for name in made if counts[name]}
+
+
+def _quiet_telemetry() -> None:
+    import os
+
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

@@ -1,0 +1,49 @@
+"""What a user may ask of an export."""
+
+from dataclasses import dataclass, field
+
+from ranklet.export.report import EXACT, Report, Tolerance
+from ranklet.runtime.encoder import VARIANTS
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.manifest import RankerEntry
+from ranklet.training.probes import Probes
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """How neural rankers are exported; lexical ones have nothing to choose.
+
+    Attributes:
+        variants: out of fp32, fp16, int8.
+        probes: texts that the variants are proven on; None takes those of the checkpoint.
+        max_ndcg_loss: largest relative loss of nDCG@10 that a variant may have.
+        max_mb: largest size of a variant's file, in 10⁶ bytes; None for any.
+    """
+
+    variants: tuple[str, ...] = ("fp32", "int8")
+    probes: Probes | None = None
+    max_ndcg_loss: float = 0.01
+    max_mb: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        unknown = [name for name in self.variants if name not in VARIANTS]
+        if unknown or not self.variants:
+            raise InputError(
+                f"variants are {', '.join(self.variants) or 'none'}; "
+                f"allowed are {', '.join(VARIANTS)}"
+            )
+        if not 0 <= self.max_ndcg_loss <= 1:
+            raise InputError(f"max_ndcg_loss is {self.max_ndcg_loss}; it must be from 0 to 1")
+
+    def tolerance(self, variant: str) -> Tolerance:
+        """Return what a variant must hold to."""
+        return EXACT if variant == "fp32" else Tolerance(max_ndcg_loss=self.max_ndcg_loss)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What a kind's export gives back: the manifest's entry, and the proofs of its variants."""
+
+    entry: RankerEntry
+    reports: tuple[Report, ...] = field(default=())

@@ -1,0 +1,104 @@
+"""Writing the variants of an encoder that hold to their tolerance, and none that does not."""
+
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.errors import ExportError
+from ranklet.export.options import ExportOptions
+from ranklet.export.report import Report, compare_scores, refusal
+from ranklet.export.variants import convert
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.encoder import VARIANTS
+from ranklet.training.probes import Probes
+
+# Makes scores of an ONNX file's content: (queries, documents) float32, and the same of a few
+# documents when each is scored alone.
+Score = Callable[[bytes, Probes], NDArray[np.float32]]
+
+ALONE = 8  # documents scored alone, to compare with the same among others
+REPORT = "report.json"
+
+
+def write_variants(
+    source: Path,
+    fused: dict[str, int],
+    reference: NDArray[np.float32],
+    score: Score,
+    probes: Probes,
+    options: ExportOptions,
+    folder: str,
+    writer: BundleWriter,
+) -> tuple[Report, ...]:
+    """Convert, prove and write each variant asked for.
+
+    Args:
+        source: the fp32 graph.
+        fused: its fused operators.
+        reference: PyTorch's scores of the probes, (queries, documents) float32.
+        score: the runtime's scores of the probes, by a variant's content.
+        probes: real texts.
+        options: variants and tolerances.
+        folder: in the bundle, ``rankers/NAME/``.
+        writer: of the bundle.
+
+    Raises:
+        ExportError: no variant holds to its tolerance; nothing is written then.
+    """
+    reports = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for variant in options.variants:
+            target = Path(scratch) / VARIANTS[variant]
+            convert(variant, source, target)
+            report = _prove(variant, target.read_bytes(), fused, reference, score, probes)
+            report = replace(report, refused=_refused(report, options))
+            reports.append(report)
+            if not report.refused:
+                writer.data(folder + VARIANTS[variant], target.read_bytes())
+    if all(report.refused for report in reports):
+        told = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
+        raise ExportError(f"no variant holds to its tolerance, so nothing is written ({told})")
+    content = json.dumps([report.to_json() for report in reports], indent=1)
+    writer.data(folder + REPORT, content.encode())
+    return tuple(reports)
+
+
+def _prove(
+    variant: str,
+    content: bytes,
+    fused: dict[str, int],
+    reference: NDArray[np.float32],
+    score: Score,
+    probes: Probes,
+) -> Report:
+    begin = perf_counter()
+    scores = score(content, probes)
+    seconds = perf_counter() - begin
+    spread = max(float(reference.std()), 1e-9)
+    apart = [
+        np.abs(score(content, replace(probes, documents=(text,)))[:, 0] - scores[:, at]).max()
+        for at, text in enumerate(probes.documents[:ALONE])
+    ]
+    texts = len(probes.queries) + len(probes.documents)
+    return Report(
+        variant=variant,
+        pairs=scores.size,
+        batch_error=float(max(apart)) / spread,
+        bytes=len(content),
+        ms=seconds * 1e3 / texts,
+        fused=fused,
+        **compare_scores(reference, scores, probes.relevant),
+    )
+
+
+def _refused(report: Report, options: ExportOptions) -> str:
+    found = [refusal(report, options.tolerance(report.variant))]
+    if options.max_mb is not None and report.bytes > options.max_mb * 1e6:
+        found.append(f"{report.bytes / 1e6:.1f} MB > {options.max_mb} MB")
+    return "; ".join(each for each in found if each)

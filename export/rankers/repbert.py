@@ -1,0 +1,128 @@
+"""Exporting RepBERT: the encoder's proven variants; indexing it: vectors, and HNSW over them."""
+
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.encoding import encode_documents
+from ranklet.export.errors import ExportError
+from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
+from ranklet.export.options import Exported, ExportOptions
+from ranklet.export.prove import write_variants
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.dense.exact import ExactIndex
+from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
+from ranklet.runtime.encoder import TOKENIZER, Encoder
+from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.rankers.repbert import (
+    GRAPH,
+    INPUTS,
+    OUTPUT,
+    VECTORS,
+    RepBERT,
+    Settings,
+)
+from ranklet.runtime.session import Session
+from ranklet.training.checkpoint import Checkpoint, check_finite
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.probes import Probes
+
+HNSW_FROM = 50_000  # documents from which HNSW is built, unless the settings say otherwise
+RECALL_QUERIES, RECALL_AT = 200, 10
+
+
+def export(
+    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
+) -> Exported:
+    """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
+
+    Raises:
+        ExportError: no probes, weights that are not finite, or no variant within its tolerance.
+    """
+    from ranklet.training.rankers import repbert
+
+    check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
+    probes = options.probes or checkpoint.probes
+    if probes is None or checkpoint.tokenizer is None:
+        raise ExportError(
+            f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
+        )
+    settings: Settings = checkpoint.settings
+    tokenizer = checkpoint.tokenizer
+    module = repbert.load(checkpoint)
+    network = checkpoint.network
+    transformer = Transformer(
+        network["num_attention_heads"], network["hidden_size"], network["num_hidden_layers"]
+    )
+
+    def score(encoder: Encoder, texts: Probes) -> NDArray[np.float32]:
+        ranker = RepBERT(settings, encoder)
+        queries = ranker.encode_queries(list(texts.queries)).vectors
+        return queries @ ranker.encode_documents(list(texts.documents)).vectors.T
+
+    def score_content(content: bytes, texts: Probes) -> NDArray[np.float32]:
+        session = Session(content, name, device="cpu")
+        return score(Encoder(session, OUTPUT, tokenizer, settings.dimension), texts)
+
+    folder = f"rankers/{name}/"
+    with tempfile.TemporaryDirectory() as scratch:
+        graph = Path(scratch) / "graph.onnx"
+        fused = export_graph(module, example_inputs(INPUTS), OUTPUT, graph, transformer)
+        reference = score(
+            Encoder(TorchSession(module), OUTPUT, tokenizer, settings.dimension), probes
+        )
+        reports = write_variants(
+            graph, fused, reference, score_content, probes, options, folder, writer
+        )
+    writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
+    return Exported(RankerEntry(checkpoint.kind, asdict(settings)), reports)
+
+
+def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001
+    """Return words that the vocabulary must have for this ranker: none."""
+    return ()
+
+
+def index(
+    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+) -> RankerEntry:
+    """Encode every document with the exported model, and build HNSW where it is worth it.
+
+    Recall against exact search is measured and stored beside the index.
+    """
+    entry = source.manifest.rankers[name]
+    ranker = RepBERT.open(source, name)
+    settings = ranker.settings
+    folder = f"rankers/{name}/"
+    writer.copy(source, folder, leave_out=(VECTORS, GRAPH))
+    vectors = encode_documents(ranker, analysed, writer.resume_folder / name)
+    writer.array(folder + VECTORS, vectors)
+    if settings.search != "hnsw" and len(vectors) < HNSW_FROM:
+        return entry
+    settings = replace(settings, search="hnsw")
+    recall = _write_hnsw(vectors, settings, folder, writer)
+    return RankerEntry(entry.kind, {**asdict(settings), "recall": recall})
+
+
+def _write_hnsw(
+    vectors: NDArray[np.float32], settings: Settings, folder: str, writer: BundleWriter
+) -> float:
+    """Write the index; return its recall@10 against exact search, over documents as queries."""
+    hnsw = HNSWSettings(settings.m, settings.ef_construction, settings.ef)
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / GRAPH
+        build(vectors, hnsw, path)
+        content = path.read_bytes()
+    writer.data(folder + GRAPH, content)
+    found = HNSWIndex(memoryview(content), len(vectors), vectors.shape[1], hnsw)
+    exact = ExactIndex(vectors)
+    chosen = np.random.default_rng(0).permutation(len(vectors))[:RECALL_QUERIES]
+    shares = []
+    for query in vectors[chosen]:
+        wanted, _ = exact.search(query, RECALL_AT)
+        shares.append(len({*wanted.tolist()} & {*found.search(query, RECALL_AT)[0].tolist()}))
+    return float(np.mean(shares)) / min(RECALL_AT, len(vectors))

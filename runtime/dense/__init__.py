@@ -1,0 +1,1 @@
+"""Dense indexes: exact search over a mapped matrix, and HNSW."""

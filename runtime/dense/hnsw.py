@@ -1,0 +1,107 @@
+"""HNSW (Malkov & Yashunin 2018) through hnswlib: approximate search in sub-linear time."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.lexical.impact_index import Scored
+from ranklet.runtime.session import threads
+from ranklet.runtime.topk import top_k
+
+
+@dataclass(frozen=True)
+class HNSWSettings:
+    """How an index is built and searched.
+
+    Attributes:
+        m: links of a vector on each layer.
+        ef_construction: candidates while building.
+        ef: candidates while searching; at least k.
+        seed: of the layers.
+    """
+
+    m: int = 16
+    ef_construction: int = 200
+    ef: int = 128
+    seed: int = 0
+
+
+def _hnswlib() -> Any:
+    try:
+        import hnswlib
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "HNSW needs the package hnswlib, which needs a compiler: pip install 'ranklet[hnsw]'; "
+            "or use exact search"
+        ) from error
+    return hnswlib
+
+
+def build(vectors: NDArray[np.float32], settings: HNSWSettings, path: Path) -> None:
+    """Build an index over (documents, dimension) float32 vectors, inner product, and save it.
+
+    One thread adds the vectors: with several the index differs from run to run.
+    """
+    index = _hnswlib().Index(space="ip", dim=vectors.shape[1])
+    index.init_index(
+        max_elements=len(vectors),
+        M=settings.m,
+        ef_construction=settings.ef_construction,
+        random_seed=settings.seed,
+    )
+    index.add_items(vectors, np.arange(len(vectors)), num_threads=1)
+    index.save_index(str(path))
+
+
+class HNSWIndex:
+    """An index read into memory (hnswlib cannot map one).
+
+    Args:
+        data: the saved index, mapped.
+        size: number of vectors.
+        dimension: of the vectors.
+        settings: how it is searched.
+
+    Raises:
+        BundleError: it cannot be read, or holds another number of vectors.
+    """
+
+    def __init__(self, data: memoryview, size: int, dimension: int, settings: HNSWSettings) -> None:
+        index = _hnswlib().Index(space="ip", dim=dimension)
+        # hnswlib reads from a path only; what is mapped may lie inside a zip.
+        handle, name = tempfile.mkstemp(suffix=".hnsw")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            index.load_index(name, max_elements=size)
+        except RuntimeError as error:
+            raise BundleError(f"the HNSW index cannot be read: {error}") from error
+        finally:
+            Path(name).unlink(missing_ok=True)
+        if index.get_current_count() != size:
+            raise BundleError(
+                f"the HNSW index holds {index.get_current_count()} vectors, the collection {size}"
+            )
+        index.set_num_threads(threads())
+        index.set_ef(settings.ef)
+        self._index, self._size, self._ef = index, size, settings.ef
+
+    def search(self, query: NDArray[np.float32], k: int) -> Scored:
+        """Return about the k documents with the largest inner product, best first."""
+        k = min(k, self._size)
+        if k <= 0:
+            return np.empty(0, np.uint32), np.empty(0, np.float32)
+        if k > self._ef:  # never lowered again: another thread may be searching
+            self._ef = k
+            self._index.set_ef(k)
+        numbers, distances = self._index.knn_query(query[None, :], k=k)
+        scores = (1 - distances[0]).astype(np.float32)  # hnswlib's distance is 1 − inner product
+        numbers = numbers[0].astype(np.uint32)
+        best = top_k(scores, k, ties=numbers)
+        return numbers[best], scores[best]

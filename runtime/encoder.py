@@ -1,0 +1,144 @@
+"""Texts to vectors through an exported encoder."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.session import Runs, Session, will_run_on_gpu
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from ranklet.runtime.bundle import Bundle
+
+# Files of an exported encoder, in rankers/NAME/.
+VARIANTS = {"fp32": "model.onnx", "fp16": "model_fp16.onnx", "int8": "model_int8.onnx"}
+TOKENIZER = "tokenizer.json"
+
+TOKEN_BUDGET = 16_384  # padded tokens in one batch on a GPU
+
+
+class Encoded(NamedTuple):
+    """Vectors of some texts."""
+
+    vectors: NDArray[np.float32]  # (texts, dimension)
+    truncated: int  # texts that were longer than the limit and were cut
+
+
+def open_session(bundle: "Bundle", folder: str) -> Session:
+    """Open an exported model of a bundle: fp16 on CUDA, int8 on a processor, else what is there.
+
+    Raises:
+        BundleError: there is no variant, or it cannot be read.
+        InputError: the device is unknown, or cannot be had and the bundle was loaded strictly.
+    """
+    on_gpu = will_run_on_gpu(bundle.device, strict=bundle.strict)
+    order = ("fp16", "fp32", "int8") if on_gpu else ("int8", "fp32", "fp16")
+    found = [folder + VARIANTS[each] for each in order if bundle.has(folder + VARIANTS[each])]
+    if not found:
+        raise BundleError(f"the bundle has no model in {folder}; export it again")
+    device = "cuda" if on_gpu else "cpu"
+    return Session(bundle.file(found[0]), found[0], device=device, strict=bundle.strict)
+
+
+def open_encoder(bundle: "Bundle", folder: str, output: str, dimension: int) -> "Encoder":
+    """Open an exported encoder of a bundle with its tokenizer; see `open_session`."""
+    tokenizer = bundle.tokenizer(folder + TOKENIZER)
+    return Encoder(open_session(bundle, folder), output, tokenizer, dimension)
+
+
+class Encoder:
+    """An encoder: a session, its tokenizer and the limits.
+
+    On a processor each text runs alone and unpadded: a quantised model's scales hang on the whole
+    batch, so only then is a text's vector the same whatever runs beside it; and it costs no more
+    (docs/LOG.md). On a GPU texts of like length run together.
+
+    Args:
+        session: a graph with the inputs input_ids, attention_mask, token_type_ids.
+        output: name of the graph's output, (batch, dimension) float32.
+        tokenizer: with the post-processing that adds [CLS] and [SEP]; its truncation is not used.
+        dimension: of the vectors.
+    """
+
+    def __init__(self, session: Runs, output: str, tokenizer: "Tokenizer", dimension: int) -> None:
+        self.session, self._output = session, output
+        self._tokenizer, self._dimension = tokenizer, dimension
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        max_tokens: int,
+        segment: int,
+        progress: Callable[[int], None] | None = None,
+    ) -> Encoded:
+        """Encode texts.
+
+        Args:
+            texts: any length; what is over the limit is cut at the end, [SEP] kept.
+            max_tokens: [CLS] and [SEP] counted.
+            segment: token_type_ids of every token.
+            progress: called with the number of texts done since the last call.
+
+        Raises:
+            BundleError: the model gave a vector of another size, or one that is not finite.
+        """
+        ids, truncated = self.token_ids(texts, max_tokens)
+        vectors = np.empty((len(texts), self._dimension), np.float32)
+        for places in _batches([len(each) for each in ids], self.session.on_gpu):
+            found = self.session.run(self._output, _feeds([ids[at] for at in places], segment))
+            if found.shape != (len(places), self._dimension) or not np.isfinite(found).all():
+                raise BundleError(
+                    f"the encoder gave {found.shape} {found.dtype}, finite wanted, of shape "
+                    f"({len(places)}, {self._dimension}): the bundle is damaged"
+                )
+            vectors[places] = found
+            if progress is not None:
+                progress(len(places))
+        return Encoded(vectors, truncated)
+
+    def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], int]:
+        """Return each text's token ids, cut to the limit, and how many were cut."""
+        encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=True)
+        truncated = 0
+        ids = []
+        for each in encoded:
+            found = each.ids
+            if len(found) > max_tokens:
+                truncated += 1
+                found = [*found[: max_tokens - 1], found[-1]]
+            ids.append(found)
+        return ids, truncated
+
+
+def _batches(lengths: Sequence[int], together: bool) -> Iterator[list[int]]:
+    """Yield places of texts that run together: one by one, or by length within `TOKEN_BUDGET`."""
+    if not together:
+        yield from ([at] for at in range(len(lengths)))
+        return
+    batch: list[int] = []
+    for at in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > TOKEN_BUDGET:
+            yield batch
+            batch = []
+        batch.append(at)
+    if batch:
+        yield batch
+
+
+def _feeds(ids: Sequence[list[int]], segment: int) -> dict[str, NDArray[np.int64]]:
+    """Return input_ids, attention_mask and token_type_ids, (batch, tokens) int64, padded with 0."""
+    longest = max(len(each) for each in ids)
+    input_ids = np.zeros((len(ids), longest), np.int64)
+    mask = np.zeros_like(input_ids)
+    for row, each in enumerate(ids):
+        input_ids[row, : len(each)] = each
+        mask[row, : len(each)] = 1
+    return {
+        "input_ids": input_ids,
+        "attention_mask": mask,
+        "token_type_ids": np.full_like(input_ids, segment) * mask,
+    }

@@ -1,0 +1,99 @@
+"""Measure a bundle: milliseconds by stage, in fresh processes and in a warm one."""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+
+COLD = """
+import json, sys
+from time import perf_counter as now
+begin = now()
+import numpy
+numpy_at = now()
+from ranklet import runtime
+imported = now()
+bundle = runtime.load(sys.argv[1])
+loaded = now()
+ranking = bundle.rank(sys.argv[2], pipeline=sys.argv[3] or None)
+answered = now()
+stages = {"import numpy": numpy_at - begin, "import ranklet.runtime": imported - numpy_at,
+          "load": loaded - imported}
+stages = {name: value * 1e3 for name, value in stages.items()}
+stages |= {f"first: {timing.stage}": timing.ms for timing in ranking.timings}
+stages["first answer in all"] = (answered - loaded) * 1e3
+stages["process in all, but Python's own start"] = (answered - begin) * 1e3
+print(json.dumps(stages))
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument(
+        "--queries", help="file with a query a line (default: titles of the bundle's documents)"
+    )
+    parser.add_argument("--pipeline", help="a pipeline of the bundle (default: its default)")
+    parser.add_argument("-n", type=int, default=200, help="warm queries (default: %(default)s)")
+    parser.add_argument(
+        "--cold", type=int, default=5, help="fresh processes (default: %(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="all figures as JSON")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure and print."""
+    from ranklet.runtime import load
+    from ranklet.runtime.errors import InputError
+
+    bundle = load(options.bundle)
+    queries = _queries(options.queries, bundle.sample_texts(options.n))[: options.n]
+    if not queries:
+        raise InputError("there is no query to measure with; give --queries FILE")
+    cold = _medians(_cold(options, queries[at % len(queries)]) for at in range(options.cold))
+    bundle.rank(queries[0], pipeline=options.pipeline)  # opens what is opened once
+    warm: dict[str, list[float]] = {}
+    for query in queries:
+        timings = bundle.rank(query, pipeline=options.pipeline).timings
+        for timing in timings:
+            warm.setdefault(timing.stage, []).append(timing.ms)
+        warm.setdefault("in all", []).append(sum(timing.ms for timing in timings))
+    figures = {
+        name: {"p50": _quantile(ms, 0.5), "p90": _quantile(ms, 0.9), "p99": _quantile(ms, 0.99)}
+        for name, ms in warm.items()
+    }
+    if options.json:
+        print(json.dumps({"cold_ms": cold, "warm_ms": figures, "queries": len(queries)}))
+        return
+    print(f"cold, median of {options.cold} fresh processes")
+    for name, ms in cold.items():
+        print(f"  {ms:9.1f} ms  {name}")
+    print(f"warm, {len(queries)} queries{'p50':>8}{'p90':>9}{'p99':>9}  ms")
+    for name, found in figures.items():
+        print(f"  {found['p50']:22.2f}{found['p90']:9.2f}{found['p99']:9.2f}  {name}")
+
+
+def _cold(options: argparse.Namespace, query: str) -> dict[str, float]:
+    given = [str(Path(options.bundle)), query, options.pipeline or ""]
+    done = subprocess.run(  # noqa: S603 (our own interpreter and script)
+        [sys.executable, "-c", COLD, *given], check=True, capture_output=True, text=True
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def _medians(runs: Iterable[dict[str, float]]) -> dict[str, float]:
+    found = list(runs)
+    return {name: median(run[name] for run in found) for name in (found[0] if found else {})}
+
+
+def _queries(path: str | None, texts: Sequence[str]) -> list[str]:
+    lines = Path(path).read_text("utf-8").splitlines() if path else texts
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _quantile(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]

@@ -1,0 +1,58 @@
+"""Rows of different length, end to end in one array, and the padded matrices made of some."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.lexical.forward import Forward
+
+T = TypeVar("T", bound=np.generic)
+
+
+def packed(rows: Sequence[NDArray[T]]) -> tuple[NDArray[np.int64], NDArray[T]]:
+    """Return offsets, (rows + 1,), and values end to end; there must be a row."""
+    lengths = [len(row) for row in rows]
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.concatenate(rows)
+
+
+def padded(
+    offsets: NDArray[np.int64], values: NDArray[Any], rows: NDArray[np.integer], fill: float
+) -> NDArray[Any]:
+    """Return some rows as a matrix, as wide as the longest of them and at least 1.
+
+    >>> padded(np.array([0, 2, 2, 3]), np.array([7, 8, 9]), np.array([2, 0]), 0)
+    array([[9, 0],
+           [7, 8]])
+    """
+    found, _, lengths = Forward(offsets, values).gather(rows)
+    width = max(1, int(lengths.max(initial=0)))
+    matrix = np.full((len(rows), width), fill, values.dtype)
+    matrix[np.arange(width) < lengths[:, None]] = found
+    return matrix
+
+
+def unique_tokens(
+    offsets: NDArray[np.int64], tokens: NDArray[np.integer], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Return the different tokens of each document and P(d|D), the share that each has of it.
+
+    Args:
+        offsets: where each document's tokens begin, (documents + 1,).
+        tokens: of all documents, end to end.
+        most: tokens of a document that count; what follows is cut off.
+
+    Returns:
+        Offsets (documents + 1,), tokens and shares, (unique tokens of all,) each.
+    """
+    lengths = np.minimum(np.diff(offsets), most)
+    owner = np.repeat(np.arange(len(lengths)), np.diff(offsets))
+    counted = np.arange(len(tokens)) - offsets[owner] < most
+    size = int(tokens.max(initial=0)) + 1
+    keys = owner[counted] * size + tokens[counted].astype(np.int64)
+    keys, counts = np.unique(keys, return_counts=True)
+    owner = keys // size
+    held = np.bincount(owner, minlength=len(lengths))
+    shares = (counts / lengths[owner]).astype(np.float32)
+    return np.concatenate([[0], np.cumsum(held)]).astype(np.int64), keys % size, shares

@@ -1,0 +1,282 @@
+"""Neural Model 1, context-free: a network for T(q|d) inside Model 1's product of sums.
+
+Source: Boytsov & Kolter 2021 (paper 000), §3.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.neural_model1 import Settings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.device import seeded
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.loop import fit
+from ranklet.training.plan import Plan
+from ranklet.training.probes import draw_probes
+from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.rankers.model1 import background
+from ranklet.training.sparsify import tables
+from ranklet.training.splits import JudgedQuery
+from ranklet.training.translation_network import (
+    Network,
+    Parametrisation,
+    make_translation,
+)
+from ranklet.training.translation_pairs import PairBatch, PairOptions, Pairs
+from ranklet.training.translation_tuning import Likelihoods, fused_value, tune_constants
+from ranklet.training.wordpieces import padding_token, special_tokens
+
+# As in paper 000, §4.1.
+PLAN = Plan(
+    learning_rate=3e-3, epochs=32, schedule="by_epoch", warmup=0.1, decay=0.9, weight_decay=1e-7
+)
+PAIRS = PairOptions()
+FIELD = "wordpieces"
+DEV_QUERIES = 200  # evaluated after each epoch
+NOTHING = -1e4  # the logarithm of a probability of 0: finite, so that gradients stay numbers
+
+
+class NeuralModel1(nn.Module):
+    """log P(Q|D) = Σ_q log [(1 − λ) Σ_d T(q|d) P(d|D) + λ P(q|C)] (paper 000, eq. 3 and 4).
+
+    T(t|t) is p_self; every other T(q|d) is the network's times 1 − p_self.
+
+    Args:
+        network: the sizes.
+        background: P(q|C), above 0, (vocabulary,) float32.
+    """
+
+    def __init__(self, network: Network, background: NDArray[np.float32]) -> None:
+        super().__init__()
+        self.network = network
+        self.translate = make_translation(network)
+        self.background: Tensor
+        self.register_buffer("background", torch.from_numpy(background.astype(np.float32)))
+
+    def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return log P(Q|D) of each pair of texts.
+
+        Args:
+            query_ids: (batch, query tokens) int64, padded with [PAD].
+            document_ids: (batch, document tokens) int64, padded with [PAD].
+
+        Returns:
+            (batch,) float32.
+        """
+        held = (document_ids != self.network.padding).float()
+        shares = held / held.sum(1, keepdim=True).clamp(min=1)
+        return self.log_likelihood(query_ids, document_ids, shares)
+
+    def log_likelihood(self, query_ids: Tensor, document_ids: Tensor, shares: Tensor) -> Tensor:
+        """Return log P(Q|D) with P(d|D) given: the sum over unique tokens, as in eq. 2.
+
+        A text repeats its tokens, so this does half the work of eq. 4, to the same value.
+
+        Args:
+            query_ids: (batch, query tokens) int64, padded with [PAD].
+            document_ids: (batch, unique tokens) int64; padding is whatever has a share of 0.
+            shares: P(d|D), (batch, unique tokens) float32.
+
+        Returns:
+            (batch,) float32.
+        """
+        log_shares = torch.where(shares > 0, shares, 1).log() + NOTHING * (shares <= 0)
+        log_sums = torch.logsumexp(
+            self.log_mixed(query_ids, document_ids) + log_shares.unsqueeze(1), dim=2
+        )
+        by_token = smoothed(log_sums, self.background[query_ids], self.network.lambda_)
+        return (by_token * (query_ids != self.network.padding)).sum(1)
+
+    def log_mixed(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return log T(q|d) with p_self in it, (batch, query tokens, document tokens) float32."""
+        log_t = self.translate(query_ids, document_ids) + _log(1 - self.network.p_self)
+        same = query_ids.unsqueeze(2) == document_ids.unsqueeze(1)
+        return torch.where(same, _log(self.network.p_self), log_t)
+
+    def translation(self, query_tokens: Tensor, document_tokens: Tensor) -> Tensor:
+        """Return the network's own T(q|d), without p_self, of every pair.
+
+        Args:
+            query_tokens: (queries,) int64.
+            document_tokens: (documents,) int64.
+
+        Returns:
+            (queries, documents) float32 in (0, 1].
+        """
+        log_t: Tensor = self.translate(query_tokens.unsqueeze(0), document_tokens.unsqueeze(0))
+        return log_t[0].exp()
+
+
+def smoothed(log_likelihoods: Tensor, background: Tensor, lambda_: float) -> Tensor:
+    """Return log [(1 − λ) P + λ P(q|C)] from log P (paper 000, eq. 3).
+
+    Args:
+        log_likelihoods: log Σ_d T(q|d) P(d|D), any shape, float32.
+        background: P(q|C) > 0, the same shape.
+        lambda_: weight of the collection, in (0, 1].
+    """
+    return torch.logaddexp(
+        log_likelihoods + _log(1 - lambda_), background.log() + math.log(lambda_)
+    )
+
+
+def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
+    """Return Σ max(0, margin − (positive − negative)): pairwise margin loss, summed (000, §4.1).
+
+    Args:
+        positive: scores of relevant documents, (pairs,) float32.
+        negative: scores of the others, (pairs,) float32.
+        margin: by how much the first must exceed the second.
+    """
+    return torch.relu(margin - (positive - negative)).sum()
+
+
+def train(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    tune: Sequence[JudgedQuery],
+    *,
+    bm25: BM25Settings | None = None,
+    measure: str = "MRR@10",
+    plan: Plan = PLAN,
+    data: PairOptions = PAIRS,
+    margin: float = 1.0,
+    vector: int = 64,
+    hidden: tuple[int, int] = (64, 32),
+    parametrisation: Parametrisation = "network",
+    embeddings: NDArray[np.float32] | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+) -> Checkpoint:
+    """Learn T(q|d) from pairs of a relevant and another document, then choose p_self and λ.
+
+    Args:
+        analysed: the collection, with word pieces and BM25's field among its fields.
+        queries: what the network learns from.
+        tune: other queries: after each epoch some are ranked to find the best weights, and on all
+            of them p_self and λ are chosen.
+        bm25: the ranker that gives negatives and candidates, and that the scores are fused with;
+            None for the default over lemmas.
+        measure: what is tuned for.
+        plan: how long and how fast.
+        data: which pairs, and in batches of how many.
+        margin: by which a relevant document's score must exceed the other's, in nats a query token.
+        vector: dimension of embeddings and of x_q, x_d.
+        hidden: outputs of F1 and F2.
+        parametrisation: network, or cosine, the paper's weaker variant.
+        embeddings: word vectors to begin with, (word pieces, any) float32; None for random ones.
+        folder: where the state is kept meanwhile.
+        resume: whether to go on from the state in `folder`.
+
+    Returns:
+        A checkpoint: the network's weights, to be sparsified by export.
+
+    Raises:
+        InputError: an option is not allowed, or no query has a relevant document here.
+        TrainingError: see `fit`.
+    """
+    tokenizer = analysed.analyzer.tokenizer
+    special = special_tokens(tokenizer)
+    padding = padding_token(tokenizer)
+    size = tokenizer.get_vocab_size()
+    prior = background(analysed.frequencies(FIELD))
+    chosen = bm25 or BM25Settings()
+    retriever = open_bm25(chosen, analysed.postings(chosen.field))
+    pairs = Pairs(analysed, queries, retriever, data, plan.seed, padding)
+    network = Network(size, padding, special, vector, hidden, parametrisation)
+    with seeded(plan.seed):
+        model = NeuralModel1(network, prior)
+        if embeddings is not None:
+            start_from(model, embeddings)
+
+    def loss(batch: PairBatch) -> Tensor:
+        device = model.background.device
+        asked, held, shares = (torch.as_tensor(each, device=device) for each in pairs.arrays(batch))
+        scores = model.log_likelihood(torch.cat([asked, asked]), held, shares)
+        lengths = asked.ne(padding).sum(1).clamp(min=1)
+        positive, negative = scores.chunk(2)
+        return margin_loss(positive / lengths, negative / lengths, margin)
+
+    some = list(tune[:DEV_QUERIES])
+    at_hand = Likelihoods(tables(model), prior, FIELD, [(network.p_self, network.lambda_)])
+
+    def evaluate() -> float:
+        return fused_value(analysed, some, retriever, at_hand, measure)
+
+    progress = fit(
+        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume
+    )
+    model.cpu()
+    likelihoods = Likelihoods(tables(model), prior, FIELD)
+    tuned = tune_constants(analysed, tune, retriever, likelihoods, measure)
+    return Checkpoint(
+        "neural_model1",
+        Settings(FIELD, tuned.p_self, tuned.lambda_),
+        tokenizer=tokenizer,
+        network={"architectures": ["NeuralModel1"], **asdict(network)},
+        weights={name: each.numpy() for name, each in model.state_dict().items()},
+        training={
+            **progress.report(),
+            "plan": asdict(plan),
+            "data": asdict(data),
+            "margin": margin,
+            **tuned.report,
+        },
+        probes=draw_probes(analysed.listed(), tune, titles=analysed.titles),
+    )
+
+
+def start_from(model: NeuralModel1, embeddings: NDArray[np.float32]) -> None:
+    """Let both tables begin with word vectors, brought to their dimension by their main axes.
+
+    Args:
+        model: to be changed.
+        embeddings: (vocabulary, any) float32.
+
+    Raises:
+        InputError: they are of another vocabulary, or have fewer dimensions than the model's.
+    """
+    network = model.network
+    if len(embeddings) != network.vocabulary or embeddings.shape[1] < network.vector:
+        raise InputError(
+            f"the word vectors are {embeddings.shape}; they must be for {network.vocabulary} word "
+            f"pieces and have at least {network.vector} dimensions"
+        )
+    centred = embeddings - embeddings.mean(0)
+    _, axes = np.linalg.eigh(centred.T @ centred)  # ascending
+    projected = centred @ axes[:, -network.vector :]
+    values = torch.from_numpy((projected / projected.std()).astype(np.float32))
+    with torch.no_grad():
+        model.translate.queries.weight.copy_(values)
+        model.translate.documents.weight.copy_(values)
+
+
+def load(checkpoint: Checkpoint) -> NeuralModel1:
+    """Return the network of a checkpoint, in evaluation mode, with the tuned p_self and λ.
+
+    Raises:
+        InputError: it is of another kind, or its weights do not fit its config.json.
+    """
+    if checkpoint.kind != "neural_model1" or not checkpoint.weights:
+        raise InputError(f"a {checkpoint.kind} checkpoint holds no neural Model 1")
+    tuned = {"p_self": checkpoint.settings.p_self, "lambda_": checkpoint.settings.lambda_}
+    network = replace(Network.from_json(checkpoint.network), **tuned)
+    model = NeuralModel1(network, np.ones(network.vocabulary, np.float32))
+    try:
+        model.load_state_dict({n: torch.from_numpy(w) for n, w in checkpoint.weights.items()})
+    except RuntimeError as error:
+        raise InputError(f"the weights do not fit config.json: {error}") from error
+    return model.eval()
+
+
+def _log(probability: float) -> float:
+    return math.log(probability) if probability > 0 else NOTHING

@@ -1,0 +1,58 @@
+"""The state of a training on disk, so that one that was interrupted goes on as if it had not been.
+
+The file holds tensors, numbers, texts, lists and dictionaries of them, and is read by PyTorch's
+restricted reader: it can run no code.
+"""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .errors import TrainingError
+
+STATE = "state.pt"
+
+
+def save_state(folder: Path, state: dict[str, Any]) -> None:
+    """Write the state atomically: at any moment the folder holds a whole one, or none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f".{STATE}.partial"
+    with partial.open("wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(folder / STATE)
+
+
+def read_state(folder: Path, device: torch.device) -> dict[str, Any]:
+    """Read the state of an interrupted training.
+
+    Raises:
+        TrainingError: there is none, or it is damaged.
+    """
+    path = folder / STATE
+    if not path.is_file():
+        raise TrainingError(f"nothing to resume: there is no {str(path)!r}; train without resume")
+    try:
+        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+    except (RuntimeError, EOFError, OSError, pickle.UnpicklingError) as error:
+        raise TrainingError(
+            f"the state {str(path)!r} cannot be read ({error}); remove its folder and begin anew"
+        ) from error
+    return state
+
+
+def random_states() -> dict[str, Any]:
+    """Return the states of PyTorch's random number generators, as dropout uses them."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def restore_random_states(states: dict[str, Any]) -> None:
+    """Put the generators where `random_states` found them."""
+    torch.set_rng_state(states["cpu"].cpu())
+    if states["cuda"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all([each.cpu() for each in states["cuda"]])

@@ -1,0 +1,161 @@
+"""Networks that compute T(q|d) from the embeddings of two tokens (paper 000, §3).
+
+Both kinds take token ids, (batch, queries) and (batch, documents) int64, and give log T(q|d) of
+every pair, (batch, queries, documents) float32: what follows multiplies many small numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, logsigmoid
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.neural_model1 import Settings
+
+Parametrisation = Literal["network", "cosine"]
+
+# T(q|d) of an untrained network. The paper does not say; at σ(0) = ½ every pair would translate
+# far better than a token into itself, and training would begin by unlearning that.
+FIRST_TRANSLATION = 1e-3
+
+THRESHOLD = 1e-4  # T(q|d) below is dropped when a network is sparsified (paper 000, §4.1)
+
+
+class NetworkTranslation(nn.Module):
+    """T(q|d) = σ(F3 relu(F2 relu(F1 [x_q; x_d; x_q ∘ x_d]))), x = P tanh(LN(embedding)).
+
+    Queries and documents have tables and projections P of their own.
+
+    Args:
+        vocabulary: tokens.
+        vector: dimension of the embeddings and of x.
+        hidden: outputs of F1 and of F2.
+    """
+
+    def __init__(self, vocabulary: int, vector: int, hidden: tuple[int, int]) -> None:
+        super().__init__()
+        self.queries = nn.Embedding(vocabulary, vector)
+        self.documents = nn.Embedding(vocabulary, vector)
+        self.query_norm, self.document_norm = nn.LayerNorm(vector), nn.LayerNorm(vector)
+        self.query_projection = nn.Linear(vector, vector)
+        self.document_projection = nn.Linear(vector, vector)
+        self.first = nn.Linear(3 * vector, hidden[0])
+        self.second = nn.Linear(hidden[0], hidden[1])
+        self.third = nn.Linear(hidden[1], 1)
+        nn.init.constant_(self.third.bias, torch.logit(torch.tensor(FIRST_TRANSLATION)).item())
+
+    def query_vectors(self, ids: Tensor) -> Tensor:
+        """Return x_q, (…, vector) float32, for ids (…) int64."""
+        vectors: Tensor = self.query_projection(torch.tanh(self.query_norm(self.queries(ids))))
+        return vectors
+
+    def document_vectors(self, ids: Tensor) -> Tensor:
+        """Return x_d, (…, vector) float32, for ids (…) int64."""
+        normed = self.document_norm(self.documents(ids))
+        vectors: Tensor = self.document_projection(torch.tanh(normed))
+        return vectors
+
+    def first_parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return F1's weights for x_q, x_d and x_q ∘ x_d, (hidden, vector) each.
+
+        F1 is linear, so the first two parts are worked out once a token and not once a pair.
+        """
+        by_query, by_document, by_product = self.first.weight.chunk(3, dim=1)
+        return by_query, by_document, by_product
+
+    def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return log T(q|d) of every pair, (batch, queries, documents) float32."""
+        by_query, by_document, by_product = self.first_parts()
+        x_q = self.query_vectors(query_ids).unsqueeze(2)  # (batch, queries, 1, vector)
+        x_d = self.document_vectors(document_ids).unsqueeze(1)  # (batch, 1, documents, vector)
+        hidden = (x_q * x_d) @ by_product.T + x_q @ by_query.T + x_d @ by_document.T
+        hidden = torch.relu(hidden + self.first.bias)  # (batch, queries, documents, hidden)
+        hidden = torch.relu(self.second(hidden))
+        logits = self.third(hidden).squeeze(-1)
+        return logsigmoid(logits.float())  # float32 under mixed precision, too
+
+
+class CosineTranslation(nn.Module):
+    """T(q|d) = ½ (cos(e_q, e_d) + 1): the paper's weaker variant, kept to compare with.
+
+    Args:
+        vocabulary: tokens.
+        vector: dimension of the embeddings.
+    """
+
+    SMALLEST = 1e-6  # of T, or its logarithm has no gradient where vectors are opposed
+
+    def __init__(self, vocabulary: int, vector: int) -> None:
+        super().__init__()
+        self.queries = nn.Embedding(vocabulary, vector)
+        self.documents = nn.Embedding(vocabulary, vector)
+
+    def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return log T(q|d) of every pair, (batch, queries, documents) float32."""
+        queries = self.queries(query_ids).unsqueeze(2)
+        documents = self.documents(document_ids).unsqueeze(1)
+        cosine = cosine_similarity(queries.float(), documents.float(), dim=-1)
+        return torch.log((0.5 * (cosine + 1)).clamp(self.SMALLEST, 1))
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a neural Model 1's network is made of: the checkpoint's config.json.
+
+    With the defaults all 30,522² pairs of BERT's vocabulary are computed within minutes.
+
+    Attributes:
+        vocabulary: word pieces.
+        padding: the id of [PAD].
+        special: ids of [CLS] and the like, which translate into nothing but themselves.
+        vector: dimension of embeddings and of x_q, x_d.
+        hidden: outputs of F1 and F2.
+        parametrisation: network, or cosine, the paper's weaker variant.
+        p_self: T(t|t) while the network learns.
+        lambda_: weight of the collection while it learns.
+    """
+
+    vocabulary: int
+    padding: int
+    special: tuple[int, ...] = ()
+    vector: int = 64
+    hidden: tuple[int, int] = (64, 32)
+    parametrisation: Parametrisation = "network"
+    p_self: float = 0.3
+    lambda_: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        sizes = {"vocabulary": self.vocabulary, "vector": self.vector}
+        sizes |= {f"hidden[{at}]": size for at, size in enumerate(self.hidden)}
+        for name, size in sizes.items():
+            if type(size) is not int or size < 1:
+                raise InputError(f"{name} is {size!r}; it must be a whole number above 0")
+        if len(self.hidden) != 2:
+            raise InputError(f"hidden is {self.hidden!r}; it must be two numbers, for F1 and F2")
+        if not 0 <= self.padding < self.vocabulary:
+            raise InputError(f"padding is {self.padding!r}; it must be an id of the vocabulary")
+        if self.parametrisation not in get_args(Parametrisation):
+            allowed = ", ".join(get_args(Parametrisation))
+            raise InputError(f"parametrisation is {self.parametrisation!r}; allowed are {allowed}")
+        Settings(p_self=self.p_self, lambda_=self.lambda_)  # checks both
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "Network":
+        """Read a config.json; InputError where it is none of ours."""
+        try:
+            values = {name: raw[name] for name in cls.__dataclass_fields__}
+            lists = {name: tuple(values[name]) for name in ("special", "hidden")}
+            return cls(**{**values, **lists})
+        except (KeyError, TypeError) as error:
+            raise InputError(f"the config.json of this neural Model 1 lacks {error}") from error
+
+
+def make_translation(network: Network) -> NetworkTranslation | CosineTranslation:
+    """Return an untrained network of the kind asked for."""
+    if network.parametrisation == "cosine":
+        return CosineTranslation(network.vocabulary, network.vector)
+    return NetworkTranslation(network.vocabulary, network.vector, network.hidden)
