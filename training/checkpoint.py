@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ranklet
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
 
 from .wordpieces import read_tokenizer
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
+TOKENS = "tokens.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Checkpoint:
         Raises:
             InputError: something that is not a checkpoint is in the way.
         """
-        path = Path(path)
+        path = Path(path).absolute()  # "." has no name to put a folder beside
         if path.exists() and not (path / CONFIG).is_file():
             raise InputError(f"{str(path)!r} exists and is no checkpoint; choose another folder")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +66,7 @@ class Checkpoint:
             for name, values in self.arrays.items():
                 np.save(partial / f"{name}.npy", values, allow_pickle=False)
             if self.tokens:
-                (partial / "tokens.json").write_text(json.dumps(self.tokens, ensure_ascii=False))
+                (partial / TOKENS).write_text(json.dumps(self.tokens))
             if self.tokenizer is not None:
                 self.tokenizer.save(str(partial / TOKENIZER))
             config = {
@@ -100,10 +101,17 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
             raise ValueError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
         settings = ranker_module(kind).Settings.from_json(raw, str(path / CONFIG))
         arrays = {each.stem: np.load(each, allow_pickle=False) for each in path.glob("*.npy")}
-        listed = path / "tokens.json"
-        tokens = tuple(json.loads(listed.read_text("utf-8"))) if listed.is_file() else ()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error}") from error
+        listed, training = _tokens(path / TOKENS), dict(config.get("training", {}))
+    except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error!r}") from error
+    except BundleError as error:  # a setting, which is named
+        raise InputError(str(error)) from error
     tokenizer = read_tokenizer(path / TOKENIZER) if (path / TOKENIZER).is_file() else None
-    training = config.get("training", {})
-    return Checkpoint(kind, settings, arrays, tokens, tokenizer, training)
+    return Checkpoint(kind, settings, arrays, listed, tokenizer, training)
+
+
+def _tokens(path: Path) -> tuple[str, ...]:
+    found = json.loads(path.read_text("utf-8")) if path.is_file() else []
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValueError(f"{path.name} is not a list of strings")
+    return tuple(found)

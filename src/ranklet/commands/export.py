@@ -25,8 +25,9 @@ def run(options: argparse.Namespace) -> None:
 
     checkpoints = {}
     for given in options.checkpoints:
-        name, _, path = given.rpartition("=")
-        name = name or Path(path).resolve().name
+        name, _, path = given.partition("=")
+        if not path or Path(given).exists():  # no name, or a path that holds a "="
+            name, path = Path(given).resolve().name, given
         if name in checkpoints:
             raise InputError(f"two rankers are named {name!r}; name them: NAME=CHECKPOINT")
         checkpoints[name] = read_checkpoint(path)
