@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import TOKENIZER, Bundle
-from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.manifest import RankerEntry, check_name
 from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.rankers import KINDS, RETRIEVERS, ranker_module
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.collection import Collection
 from ranklet.training.indexing import AnalysedCollection, analyse
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 DEPTH = 1000  # candidates that the first stage gives; the paper found no gain beyond (000, §4.1)
-RETRIEVERS = ("bm25",)  # kinds that have an index of their own
 
 
 def exporter(kind: str) -> ModuleType:
@@ -42,10 +42,16 @@ def export_bundle(
         overwrite: whether a bundle there is replaced.
 
     Raises:
-        ExportError: the target is taken, there is no checkpoint, or their word pieces differ.
+        ExportError: the target is taken, there is no checkpoint, a name is not allowed, a
+            checkpoint is damaged, or their word pieces differ.
     """
     if not checkpoints:
         raise ExportError("there is no checkpoint to export; give at least one")
+    for name in checkpoints:
+        try:
+            check_name(name)
+        except BundleError as error:
+            raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
     tokenizer = _one_tokenizer(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:
         rankers = {

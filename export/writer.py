@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import ranklet
 from ranklet.export.errors import ExportError
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.manifest import MANIFEST, FileEntry, Manifest, RankerEntry
+from ranklet.runtime.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.text.strings import Strings
 
@@ -37,10 +37,13 @@ class BundleWriter:
 
     def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
         self.target = Path(target)
-        _check_target(self.target, overwrite)
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        self._folder = self.target.with_name(f".{self.target.name}.partial-{secrets.token_hex(4)}")
-        self._folder.mkdir()
+        path = self._path = self.target.absolute()  # "." has no name to put a folder beside
+        _check_target(path, overwrite)
+        self._folder = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
+        try:
+            self._folder.mkdir(parents=True)
+        except OSError as error:
+            raise ExportError(f"{str(target)!r} cannot be written: {error}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -108,15 +111,15 @@ class BundleWriter:
             packed = self._folder.with_name(self._folder.name + ".zip")
             try:
                 write_zip(self._folder, packed)
-                packed.replace(self.target)
+                _replace(packed, self._path)
             finally:
                 packed.unlink(missing_ok=True)
         else:
-            _replace(self._folder, self.target)
+            _replace(self._folder, self._path)
         return self.target
 
     def _new(self, name: str) -> Path:
-        path = self._folder / name
+        path = self._folder / check_path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
@@ -156,19 +159,34 @@ def _check_target(target: Path, overwrite: bool) -> None:
         raise ExportError(f"{str(target)!r} exists; choose another path, or overwrite it (--force)")
     if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
         raise ExportError(f"{str(target)!r} is a folder and no bundle; it is left alone")
+    if not target.is_dir() and not _is_zipped_bundle(target):
+        raise ExportError(f"{str(target)!r} is a file and no bundle; it is left alone")
 
 
-def _replace(folder: Path, target: Path) -> None:
-    """Put a folder in the place of another; a reader sees the old one, or none, or the new one."""
+def _is_zipped_bundle(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return MANIFEST in archive.namelist()
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+def _replace(new: Path, target: Path) -> None:
+    """Put a bundle in the place of another; a reader sees the old one, or none, or the new one.
+
+    A zip takes the place of a zip in one step, so that a reader never sees none.
+    """
     old = None
-    if target.exists():
+    if target.exists() and not (new.is_file() and target.is_file()):
         old = target.with_name(f".{target.name}.old-{secrets.token_hex(4)}")
         target.rename(old)
     try:
-        folder.rename(target)
+        new.rename(target)
     except OSError:
         if old is not None:
             old.rename(target)
         raise
-    if old is not None:
+    if old is not None and old.is_dir() and not old.is_symlink():
         shutil.rmtree(old, ignore_errors=True)
+    elif old is not None:
+        old.unlink()

@@ -13,6 +13,7 @@ from typing import Protocol
 from ranklet.runtime.errors import BundleError
 
 _LOCAL_HEADER = 30  # bytes before a zip member's name; name and extra lengths are at 26 and 28
+_LOCAL_MAGIC = b"PK\x03\x04"
 
 
 class Archive(Protocol):
@@ -33,14 +34,20 @@ def open_archive(path: Path) -> Archive:
     Raises:
         BundleError: there is nothing at the path, or it is neither a folder nor a zip.
     """
-    if path.is_dir():
-        return _Folder(path)
-    if not path.exists():
-        raise BundleError(
-            f"no bundle at {str(path)!r}: give the folder or the .zip that `ranklet index` or "
-            "`export` wrote"
-        )
-    return _Zip(path)
+    try:
+        if path.is_dir():
+            return _Folder(path)
+        if path.is_file():
+            return _Zip(path)
+        there = path.exists()
+    except (OSError, ValueError) as error:  # no right to look, a name too long, a NUL in it
+        raise BundleError(f"{str(path)!r} cannot be read: {error}") from error
+    if there:  # opening a pipe or a device could wait for ever
+        raise BundleError(f"{str(path)!r} is neither a folder nor a file, so it is no bundle")
+    raise BundleError(
+        f"no bundle at {str(path)!r}: give the folder or the .zip that `ranklet index` or "
+        "`export` wrote"
+    )
 
 
 class _Folder:
@@ -56,14 +63,16 @@ class _Folder:
 
     def read(self, name: str) -> memoryview:
         path = self._root / name
-        # A link may lead elsewhere inside the bundle (a mounted volume does that), never out.
-        if not path.resolve().is_relative_to(self._root):
-            raise BundleError(f"{name!r} is a link that leads out of the bundle")
         try:
+            # A link may lead elsewhere inside the bundle, never out.
+            if not path.resolve().is_relative_to(self._root):
+                raise BundleError(f"{name!r} is a link that leads out of the bundle")
+            if not path.is_file():  # opening a pipe or a device could wait for ever
+                raise BundleError(f"{name!r} of the bundle is not a file")
             with path.open("rb") as file:
                 return _map(file.fileno())
-        except OSError as error:
-            raise BundleError(f"{name!r} of the bundle cannot be read: {error.strerror}") from error
+        except (OSError, RuntimeError) as error:  # RuntimeError: links in a loop
+            raise BundleError(f"{name!r} of the bundle cannot be read: {error}") from error
 
 
 class _Zip:
@@ -100,6 +109,9 @@ class _Zip:
         if at < 0 or at + _LOCAL_HEADER > len(self._data):
             raise BundleError(f"{name!r} lies past the end of the zip: it is damaged")
         name_length, extra_length = unpack_from("<HH", self._data, at + 26)
+        called = self._data[at + _LOCAL_HEADER : at + _LOCAL_HEADER + name_length]
+        if self._data[at : at + 4] != _LOCAL_MAGIC or called != name.encode():
+            raise BundleError(f"{name!r} is not where the zip says: it is damaged")
         begin = at + _LOCAL_HEADER + name_length + extra_length
         if begin + member.file_size > len(self._data):
             raise BundleError(f"{name!r} lies past the end of the zip: it is damaged")

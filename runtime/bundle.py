@@ -1,7 +1,6 @@
 """Reading a bundle: opened and checked at once, mapped and used piece by piece."""
 
 import hashlib
-from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -17,7 +16,7 @@ from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
 from ranklet.runtime.ranker import Ranker
 from ranklet.runtime.rankers import ranker_module
-from ranklet.runtime.text.analysis import Analyzer, Vocabulary
+from ranklet.runtime.text.analysis import STOPPED, Analyzer, Vocabulary
 from ranklet.runtime.text.strings import SortedStrings, Strings
 
 if TYPE_CHECKING:
@@ -55,6 +54,8 @@ class Bundle:
         self.manifest = Manifest.from_json(bytes(text))
         self._files: dict[str, memoryview] = {}
         self._rankers: dict[str, Ranker] = {}
+        self._analyzer: Analyzer | None = None
+        self._documents: Documents | None = None
         self._lock = RLock()  # re-entrant: opening a ranker opens the vocabulary
         self._check_files(check)
 
@@ -91,7 +92,8 @@ class Bundle:
             BundleError: it is not such an array.
         """
         found = self.array(name, np.int64, (None if rows is None else rows + 1,))
-        if not len(found) or found[0] != 0 or (np.diff(found) < 0).any():
+        # Compared, not subtracted: a difference of int64 can wrap around and look positive.
+        if not len(found) or found[0] != 0 or (found[1:] < found[:-1]).any():
             raise BundleError(f"{name} must begin with 0 and never go backwards: it is damaged")
         return found
 
@@ -100,13 +102,26 @@ class Bundle:
         offsets = self.offsets(f"{name}.offsets.npy", count)
         return kind(self.array(f"{name}.npy", np.uint8, (int(offsets[-1]),)), offsets)
 
-    @cached_property
+    # One lock for all that is opened late. Not cached_property: before Python 3.12 each has a lock
+    # of its own, and two threads could take it and ours in opposite order and wait for ever.
+
+    @property
     def analyzer(self) -> Analyzer:
-        """The text analysis that the collection was indexed with."""
+        """The text analysis that the collection was indexed with.
+
+        Raises:
+            BundleError: no collection has been indexed yet, or the vocabulary is damaged.
+        """
         with self._lock:
-            forms = self.strings("text/forms", SortedStrings)
-            lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),))
-            return Analyzer(Vocabulary(forms, lemma_of), self.tokenizer)
+            if self._analyzer is None:
+                self.need_collection()
+                forms = self.strings("text/forms", SortedStrings)
+                lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),))
+                # Every text passes through it, so it is checked at once (0.1 ms a million).
+                if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
+                    raise BundleError("text/lemma_of.npy leads past the vocabulary: it is damaged")
+                self._analyzer = Analyzer(Vocabulary(forms, lemma_of), self.tokenizer)
+            return self._analyzer
 
     def tokenizer(self) -> "Tokenizer":
         """Read the word-piece tokenizer.
@@ -116,33 +131,40 @@ class Bundle:
         """
         from tokenizers import Tokenizer
 
+        data = bytes(self.file(TOKENIZER))
         try:
-            return Tokenizer.from_buffer(bytes(self.file(TOKENIZER)))
-        except BundleError:
-            raise
+            found = Tokenizer.from_buffer(data)
         except Exception as error:  # tokenizers raises bare Exception for a bad file
             raise BundleError(f"{TOKENIZER} cannot be read: {error}") from error
+        # They belong to a model's input; padding to a gigabyte would be a way to attack, too.
+        found.no_truncation()
+        found.no_padding()
+        return found
 
-    @cached_property
+    @property
     def documents(self) -> Documents | None:
         """The collection, None where none has been indexed yet."""
         if not self.manifest.documents:
             return None
         with self._lock:
-            count = self.manifest.documents
-            forwards = {
-                field: self._forward(field)
-                for field in ("words", "wordpieces")
-                if f"documents/{field}.npy" in self._files
-            }
-            return Documents(
-                self.strings("documents/ids", Strings, count),
-                self.array("documents/by_id.npy", np.uint32, (count,)),
-                self.strings("documents/titles", Strings, count),
-                self.strings("documents/texts", Strings, count),
-                forwards,
-                self.analyzer.vocabulary,
-            )
+            if self._documents is None:
+                self._documents = self._open_documents(self.manifest.documents)
+            return self._documents
+
+    def _open_documents(self, count: int) -> Documents:
+        forwards = {
+            field: self._forward(field)
+            for field in ("words", "wordpieces")
+            if f"documents/{field}.npy" in self._files
+        }
+        return Documents(
+            self.strings("documents/ids", Strings, count),
+            self.array("documents/by_id.npy", np.uint32, (count,)),
+            self.strings("documents/titles", Strings, count),
+            self.strings("documents/texts", Strings, count),
+            forwards,
+            self.analyzer.vocabulary,
+        )
 
     def _forward(self, field: str) -> Forward:
         offsets = self.offsets(f"documents/{field}.offsets.npy", self.manifest.documents)

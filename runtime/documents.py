@@ -1,11 +1,12 @@
 """The documents of a bundle: ids, titles, texts and tokens, read from disk when asked for."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.runtime.text.strings import Strings
@@ -44,21 +45,22 @@ class Documents:
         Raises:
             InputError: the collection has no such id.
         """
-        wanted = document_id.encode("utf-8", "replace")
-        low, high = 0, len(self.by_id)
-        while low < high:
-            middle = (low + high) // 2
-            if self.ids.raw(int(self.by_id[middle])) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        if low < len(self.by_id) and self.ids.raw(int(self.by_id[low])) == wanted:
-            return int(self.by_id[low])
+        if not isinstance(document_id, str):
+            raise InputError(f"a document id must be a string, not {document_id!r:.60}")
+        # Not "replace": a lone surrogate must not be found as the "?" that takes its place.
+        wanted = document_id.encode("utf-8", "surrogatepass")
+        try:
+            at = bisect_left(self.by_id, wanted, key=lambda number: self.ids.raw(int(number)))
+            if at < len(self.by_id) and self.ids.raw(int(self.by_id[at])) == wanted:
+                return int(self.by_id[at])
+        except IndexError as error:
+            raise BundleError("by_id names a document past the last: the bundle is damaged") from (
+                error
+            )
+        first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
         raise InputError(
             f"unknown document id {document_id[:80]!r}: the bundle has {len(self):,} documents, "
-            f"the first is {self.ids[0]!r}"
-            if len(self)
-            else f"unknown document id {document_id[:80]!r}: the bundle has no documents"
+            f"{first}"
         )
 
     @property
@@ -68,11 +70,19 @@ class Documents:
 
     def all_tokens(self, stored_field: str) -> NDArray[np.integer]:
         """Return the tokens of all documents, end to end."""
-        return self._forwards[stored_field].tokens
+        return self._forward(stored_field).tokens
 
     def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
         """Return the tokens of some documents in a field."""
         if field != "lemmas":
-            return self._forwards[field].gather(numbers)
-        found = self._forwards["words"].gather(numbers)
+            return self._forward(field).gather(numbers)
+        found = self._forward("words").gather(numbers)
         return found._replace(tokens=self._vocabulary.lemma_of[found.tokens])
+
+    def _forward(self, stored_field: str) -> Forward:
+        if stored_field not in self._forwards:
+            raise BundleError(
+                f"the bundle does not have the {stored_field} of its documents, which a ranker "
+                "needs; index the collection again"
+            )
+        return self._forwards[stored_field]

@@ -40,8 +40,12 @@ class Execution:
         self._documents, self._given = documents, given
         self._fusions: dict[str, Fuse] = {}
         self._columns: dict[str, NDArray[np.float32]] = {}
+        # Of a fusion by ranks: each input's ranks when it was made, (inputs, candidates) float64.
+        self._ranks: dict[str, NDArray[np.float64]] = {}
         self._ordered_by = pipeline.rankers()[0]
-        self.candidates: Candidates = given or self._stored(np.empty(0, np.uint32))
+        self.candidates: Candidates = (
+            self._stored(np.empty(0, np.uint32)) if given is None else given
+        )
         self.timings: list[Timing] = []
 
     def run(self) -> None:
@@ -93,47 +97,47 @@ class Execution:
         if self._given is not None:
             self._columns[stage.ranker] = self._scores(stage.ranker, self.candidates)
         else:
-            numbers, scores = self._ranker(stage.ranker).retrieve(self._query, stage.k)
+            ranker = self._ranker(stage.ranker)
+            with np.errstate(all="ignore"):  # damaged numbers are told by the ranker
+                numbers, scores = ranker.retrieve(self._query, stage.k)
             self._merge(stage.ranker, numbers, scores)
         self._ordered_by = stage.ranker
 
     def _merge(self, ranker: str, numbers: NDArray[np.uint32], scores: NDArray[np.float32]) -> None:
         """Add a list: documents that are new become candidates, NaN where a list lacks them."""
         held = self.candidates.stored
-        if held is None or not len(held):
+        if held is None or not self._columns:  # the first list
             self.candidates = self._stored(numbers)
             self._columns[ranker] = scores
             return
-        order = np.argsort(held)
-        at = np.minimum(np.searchsorted(held, numbers, sorter=order), len(held) - 1)
-        place = order[at]
-        new = held[place] != numbers
-        place[new] = len(held) + np.arange(new.sum())
+        new = numbers[~np.isin(numbers, held)]
+        merged = np.append(held, new)
         for name, column in self._columns.items():
-            self._columns[name] = np.append(column, np.full(new.sum(), np.nan, np.float32))
-        self.candidates = self._stored(np.append(held, numbers[new]))
-        self._columns[ranker] = np.full(len(self.candidates), np.nan, np.float32)
-        self._columns[ranker][place] = scores
+            self._columns[name] = np.append(column, np.full(len(new), np.nan, np.float32))
+        order = np.argsort(merged)
+        found = np.full(len(merged), np.nan, np.float32)
+        found[order[np.searchsorted(merged, numbers, sorter=order)]] = scores
+        self.candidates, self._columns[ranker] = self._stored(merged), found
 
     def _scores(self, ranker: str, candidates: Candidates) -> NDArray[np.float32]:
-        scores = self._ranker(ranker).score(self._query, candidates)
-        if not np.isfinite(scores).all():
-            raise BundleError(
-                f"the ranker {ranker!r} gave a score that is not finite: the bundle is damaged; "
-                "run `ranklet verify` on it"
-            )
-        return scores
+        with np.errstate(all="ignore"):  # what is wrong with damaged numbers is told below
+            scores = self._ranker(ranker).score(self._query, candidates)
+        return _finite(scores, f"the ranker {ranker!r}")
 
     def _fuse(self, stage: Fuse) -> NDArray[np.float32]:
         columns = [self._columns[name] for name in stage.inputs]
         if not len(self.candidates):
             return np.empty(0, np.float32)
         if stage.method == "rrf":
+            self._ranks[stage.name] = np.stack([fusion.ranks(column) for column in columns])
             return fusion.reciprocal_ranks(columns, stage.weights)
         if stage.method == "alternate":
             return fusion.alternate(columns)
         columns = [self._complete(name) for name in stage.inputs]
-        return fusion.linear(columns, stage.weights, [self._scale(name) for name in stage.inputs])
+        with np.errstate(all="ignore"):
+            scales = [self._scale(name) for name in stage.inputs]
+            fused = fusion.linear(columns, stage.weights, scales)
+        return _finite(fused, f"the fusion {stage.name!r}")
 
     def _complete(self, name: str) -> NDArray[np.float32]:
         """Score the candidates that a ranker did not return: a sum needs every term of it."""
@@ -155,6 +159,7 @@ class Execution:
     def _select(self, positions: NDArray[np.intp]) -> None:
         self.candidates = self.candidates.select(positions)
         self._columns = {name: column[positions] for name, column in self._columns.items()}
+        self._ranks = {name: ranks[:, positions] for name, ranks in self._ranks.items()}
 
     def _explain(self, name: str, position: int) -> Explanation:
         if name not in self._fusions:
@@ -162,19 +167,16 @@ class Execution:
             return self._ranker(name).explain(self._query, candidate)
         stage = self._fusions[name]
         value = float(self._columns[name][position])
-        columns = [self._columns[each] for each in stage.inputs]
         if stage.method == "alternate":
             return Explanation(f"{stage}: 1 / place {round(1 / value)}", value)
         if stage.method == "rrf":
-            shares = fusion.reciprocal_parts(columns, stage.weights)[:, position].tolist()
-            ranks = [fusion.ranks(column)[position] for column in columns]
-            listed = zip(stage.inputs, ranks, shares, strict=True)
+            ranks = self._ranks[name][:, position].tolist()
             return Explanation.total(
                 str(stage),
                 [
-                    Explanation(f"{each}: rank {rank:.0f}", share)
-                    for each, rank, share in listed
-                    if not np.isnan(share)
+                    Explanation(f"{each}: rank {rank:.0f}", fusion.reciprocal(rank, weight))
+                    for each, rank, weight in zip(stage.inputs, ranks, stage.weights, strict=True)
+                    if not np.isnan(rank)
                 ],
             )
         return Explanation.total(
@@ -186,3 +188,13 @@ class Execution:
                 for each, weight in zip(stage.inputs, stage.weights, strict=True)
             ),
         )
+
+
+def _finite(scores: NDArray[np.float32], source: str) -> NDArray[np.float32]:
+    """Return the scores, or raise BundleError where one is not finite."""
+    if not np.isfinite(scores).all():
+        raise BundleError(
+            f"{source} gave a score that is not finite: the bundle is damaged; run `ranklet "
+            "verify` on it"
+        )
+    return scores

@@ -27,7 +27,7 @@ class Explanation:
         3.0
         """
         ordered = tuple(sorted(parts, key=lambda part: -abs(part.value)))
-        return cls(label, sum(part.value for part in ordered), ordered)
+        return cls(label, float(sum(part.value for part in ordered)), ordered)
 
     def scaled(self, factor: float, label: str) -> "Explanation":
         """Return this explanation with every amount multiplied, under another label."""

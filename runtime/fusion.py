@@ -1,10 +1,13 @@
 """How several scores of the same candidates become one."""
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 RRF_CONSTANT = 60  # Cormack et al. 2009 found it near-optimal and little sensitive
 
+Rank = TypeVar("Rank", float, NDArray[np.float64])
 Column = NDArray[np.float32]  # one score a candidate, NaN where a ranker did not return it
 
 
@@ -37,17 +40,14 @@ def reciprocal_ranks(columns: list[Column], weights: tuple[float, ...]) -> Colum
 
     Source: Cormack, Clarke & Büttcher 2009, "Reciprocal rank fusion", §2.
     """
-    return np.asarray(np.nansum(reciprocal_parts(columns, weights), axis=0), np.float32)
+    listed = zip(columns, weights, strict=True)
+    shares = np.stack([reciprocal(ranks(column), weight) for column, weight in listed])
+    return np.asarray(np.nansum(shares, axis=0), np.float32)
 
 
-def reciprocal_parts(columns: list[Column], weights: tuple[float, ...]) -> NDArray[np.float64]:
-    """Return each list's share in each score, (lists, candidates) float64, NaN where absent."""
-    return np.stack(
-        [
-            weight / (RRF_CONSTANT + ranks(column))
-            for column, weight in zip(columns, weights, strict=True)
-        ]
-    )
+def reciprocal(rank: Rank, weight: float) -> Rank:
+    """Return a list's share in a score, weight / (60 + rank); NaN for a rank of NaN."""
+    return weight / (RRF_CONSTANT + rank)
 
 
 def alternate(columns: list[Column]) -> Column:
@@ -61,7 +61,7 @@ def alternate(columns: list[Column]) -> Column:
     """
     # Place r of list i (of m) stands at m (r − 1) + i; the earliest place of a candidate counts.
     places = np.stack([len(columns) * (ranks(each) - 1) + at for at, each in enumerate(columns)])
-    earliest = np.nanmin(places, axis=0)
+    earliest = np.fmin.reduce(places, axis=0)  # NaN, which sorts last, where no list has it
     merged = np.empty(len(earliest), np.float64)
     merged[np.argsort(earliest, kind="stable")] = np.arange(1, len(earliest) + 1)
     return (1 / merged).astype(np.float32)

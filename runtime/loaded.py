@@ -1,6 +1,7 @@
 """A loaded bundle: what `runtime.load` returns and all ranking goes through."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle, Check
 from ranklet.runtime.candidates import Candidates, StoredCandidates, TextCandidates
+from ranklet.runtime.documents import Documents
 from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
 from ranklet.runtime.execution import Execution
 from ranklet.runtime.explanation import Explanation
@@ -88,14 +90,17 @@ class LoadedBundle:
         analysis = self._bundle.analyzer.begin()
         own = None if documents is None else _own(documents)
         given = None if own is None else _candidates(own, analysis)
-        execution = self._execute(Query(query, analysis), self._recipe(pipeline), given)
+        recipe = self._recipe(pipeline)
+        if given is not None:  # all of them come back, so nothing is cut before the end
+            recipe = recipe.without_cuts()
+        execution = self._execute(Query(query, analysis), recipe, given)
         begin = perf_counter()
         top, positions, scores = execution.top(k)
         hits = []
         for at, position in enumerate(positions.tolist()):
             index = position if top.stored is None else int(top.stored[at])
             identity, title, text = self._stored(index) if own is None else own[index]
-            explanation = execution.explain(position) if explain else None
+            explanation = self._explain(execution, position) if explain else None
             hits.append(Hit(identity, float(scores[at]), title, text, index, explanation))
         timing = Timing("read hits", (perf_counter() - begin) * 1e3)
         return Ranking(tuple(hits), query, (*execution.timings, timing))
@@ -127,11 +132,10 @@ class LoadedBundle:
         Raises:
             InputError: as `rank`; the message names the query's place.
         """
-        if isinstance(queries, str):
-            raise InputError("queries is one string; give a list of them, or call rank")
-        for at, query in enumerate(queries):
+        listed = _listed(queries, "queries", "call rank for one")
+        for at, query in enumerate(listed):
             _check_query(query, f"queries[{at}]")
-        return [self.rank(each, k=k, pipeline=pipeline, explain=explain) for each in queries]
+        return [self.rank(each, k=k, pipeline=pipeline, explain=explain) for each in listed]
 
     def score(
         self,
@@ -156,14 +160,14 @@ class LoadedBundle:
             InputError: as `rank`; both or neither of `documents` and `ids`; an unknown id.
         """
         _check_query(query)
-        if (documents is None) == (ids is None):
-            raise InputError("give either documents (texts) or ids (of the collection)")
         analysis = self._bundle.analyzer.begin()
         given: Candidates
-        if documents is not None:
+        if documents is not None and ids is None:
             given = _candidates(_own(documents), analysis)
+        elif ids is not None and documents is None:
+            given = self._by_id(_listed(ids, "ids", "put the one id in a list"))
         else:
-            given = self._by_id(ids or ())
+            raise InputError("give either documents (texts) or ids (of the collection)")
         recipe = self._recipe(pipeline)
         execution = self._execute(Query(query, analysis), recipe.without_cuts(), given)
         return execution.final()
@@ -171,14 +175,26 @@ class LoadedBundle:
     def explain(self, query: str, document_id: str, *, pipeline: Recipe = None) -> Explanation:
         """Explain the score of one document of the collection, ranked high or not.
 
+        A document that the pipeline does not return is explained as if it had been retrieved with
+        the others: a fusion by ranks knows its rank only among them.
+
         Raises:
             InputError: as `rank`; an unknown id.
         """
         _check_query(query)
-        given = self._by_id([document_id])
-        recipe = self._recipe(pipeline).without_cuts()
-        execution = self._execute(Query(query, self._bundle.analyzer.begin()), recipe, given)
-        return execution.explain(0)
+        asked = Query(query, self._bundle.analyzer.begin())
+        wanted = self._by_id([document_id]).stored
+        recipe = self._recipe(pipeline)
+        execution = self._execute(asked, recipe, None)
+        place = np.flatnonzero(_numbers(execution.candidates) == wanted)
+        if not len(place):
+            whole = self._execute(asked, recipe.without_cuts(), None)
+            others = _numbers(whole.candidates)
+            numbers = np.append(others[others != wanted], wanted)
+            given = StoredCandidates(self._need_documents(), numbers)
+            execution = self._execute(asked, recipe.without_cuts(), given)
+            place = np.array([len(numbers) - 1])
+        return self._explain(execution, int(place[0]))
 
     def features(
         self, query: str, *, pipeline: Recipe = None
@@ -196,13 +212,23 @@ class LoadedBundle:
     def _execute(self, query: Query, recipe: Pipeline, given: Candidates | None) -> Execution:
         bundle = self._bundle
         execution = Execution(recipe, bundle.ranker, bundle.documents, query, given)
-        try:
+        with self._damage_told():
             execution.run()
+        return execution
+
+    def _explain(self, execution: Execution, position: int) -> Explanation:
+        with self._damage_told():
+            return execution.explain(position)
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
         except IndexError as error:  # an id of the bundle leads past one of its arrays
             raise BundleError(
-                f"the bundle {str(bundle.path)!r} is damaged ({error}); run `ranklet verify` on it"
+                f"the bundle {str(self._bundle.path)!r} is damaged ({error}); run `ranklet verify` "
+                "on it"
             ) from error
-        return execution
 
     def _recipe(self, pipeline: Recipe) -> Pipeline:
         manifest = self.manifest
@@ -215,12 +241,11 @@ class LoadedBundle:
                     f"{', '.join(manifest.pipelines) or 'none'}"
                 )
             return manifest.pipelines[pipeline]
-        if not isinstance(pipeline, Pipeline):
-            try:
-                pipeline = Pipeline.from_json(pipeline)
-            except BundleError as error:  # here it is the caller's, not the bundle's
-                raise InputError(str(error)) from error
-        return pipeline
+        try:  # a Pipeline, too: nothing has checked one that was made by hand
+            raw = pipeline.to_json() if isinstance(pipeline, Pipeline) else pipeline
+            return Pipeline.from_json(raw)
+        except (BundleError, TypeError, AttributeError) as error:  # the caller's, not the bundle's
+            raise InputError(f"this is not a pipeline: {error}") from error
 
     def _stored(self, number: int) -> tuple[str, str, str]:
         documents = self._bundle.documents
@@ -229,19 +254,31 @@ class LoadedBundle:
         return documents.ids[number], documents.titles[number], documents.texts[number]
 
     def _ids(self, candidates: Candidates) -> list[str]:
-        documents, numbers = self._bundle.documents, candidates.stored
-        if documents is None or numbers is None:
-            raise BundleError("this needs a bundle with a collection; run `ranklet index`")
-        return [documents.ids[number] for number in numbers.tolist()]
+        ids = self._need_documents().ids
+        return [ids[number] for number in _numbers(candidates).tolist()]
 
     def _by_id(self, ids: Sequence[str]) -> StoredCandidates:
-        documents = self._bundle.documents
-        if documents is None:
-            raise InputError("this bundle has no collection, so no document ids")
-        if isinstance(ids, str):
-            raise InputError("ids is one string; give a list of document ids")
+        documents = self._need_documents()
         numbers = [documents.number(each) for each in ids]
         return StoredCandidates(documents, np.array(numbers, np.uint32))
+
+    def _need_documents(self) -> Documents:
+        documents = self._bundle.documents
+        if documents is None:
+            raise BundleError("this needs a bundle with a collection; run `ranklet index`")
+        return documents
+
+
+def _numbers(candidates: Candidates) -> NDArray[np.uint32]:
+    """Return the numbers of candidates that are of the collection."""
+    return np.empty(0, np.uint32) if candidates.stored is None else candidates.stored
+
+
+def _listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
+    """Return what may be any iterable, but not one string, as a list."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InputError(f"{name} must be a list, not {type(values).__name__}; {hint}")
+    return list(values)
 
 
 def _check_query(query: object, name: str = "query") -> None:
@@ -258,10 +295,8 @@ def _check_k(k: object) -> None:
 
 def _own(documents: Sequence[Document]) -> list[tuple[str, str, str]]:
     """Return (id, title, text) of each of the caller's own documents."""
-    if isinstance(documents, str | Mapping):
-        raise InputError("documents must be a list of texts; put the one document in a list")
     found = []
-    for at, document in enumerate(documents):
+    for at, document in enumerate(_listed(documents, "documents", "put the one in a list")):
         fields: object = {"text": document} if isinstance(document, str) else document
         raw = fields if isinstance(fields, Mapping) else {}
         text, title, identity = raw.get("text"), raw.get("title") or "", raw.get("id", at)

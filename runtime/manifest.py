@@ -4,19 +4,21 @@ docs/bundle-format.md is the specification; this file is the one place that know
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.rankers import KINDS, RETRIEVERS
 from ranklet.runtime.text.analysis import FIELDS
 
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files stays below this
+MAX_DEPTH = 32  # objects and lists in each other; what can be read can then be written, too
 
 # Plain relative POSIX paths: no drive, no root, no "..", no hidden names, nothing to unescape.
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
@@ -72,7 +74,8 @@ class Manifest:
             "files": {path: asdict(entry) for path, entry in sorted(self.files.items())},
             "provenance": dict(self.provenance),
         }
-        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        # ASCII: names of folders may hold what UTF-8 cannot.
+        return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Manifest":
@@ -82,7 +85,10 @@ class Manifest:
             BundleError: it is not JSON, of another version, or a field is missing or wrong.
         """
         try:
-            raw = json.loads(text, object_pairs_hook=_unique, parse_constant=_reject)
+            raw = json.loads(
+                text, object_pairs_hook=_unique, parse_constant=_reject, parse_float=_finite
+            )
+            _check_depth(raw, MAX_DEPTH)
         except (ValueError, RecursionError) as error:
             raise BundleError(f"{MANIFEST} is not valid JSON: {error}") from error
         read = _Reader(raw, MANIFEST)
@@ -98,16 +104,16 @@ class Manifest:
             documents=read.integer("documents", most=(1 << 31) - 1),
             fields=tuple(read.names("fields", FIELDS)),
             rankers={
-                _name(name): _ranker(_Reader(entry, f"rankers.{name}"))
+                check_name(name): _ranker(_Reader(entry, f"rankers.{name}"))
                 for name, entry in read.mapping("rankers").items()
             },
             pipelines={
-                _name(name): Pipeline.from_json(stages, f"{MANIFEST}: pipelines.{name}")
+                check_name(name): Pipeline.from_json(stages, f"{MANIFEST}: pipelines.{name}")
                 for name, stages in read.mapping("pipelines").items()
             },
             default_pipeline=read.string("default_pipeline"),
             files={
-                _path(path): _file(_Reader(entry, f"files.{path}"))
+                check_path(path): _file(_Reader(entry, f"files.{path}"))
                 for path, entry in read.mapping("files").items()
             },
             provenance=read.mapping("provenance"),
@@ -128,6 +134,14 @@ class Manifest:
                         f"{MANIFEST}: pipeline {name!r} uses the ranker {ranker!r}, the bundle has "
                         f"{', '.join(self.rankers) or 'none'}"
                     )
+            for stage in pipeline.stages:
+                if isinstance(stage, Retrieve):
+                    kind = self.rankers[stage.ranker].kind
+                    if kind not in RETRIEVERS:
+                        raise BundleError(
+                            f"{MANIFEST}: pipeline {name!r} retrieves by {stage.ranker!r}, a "
+                            f"{kind}; kinds that retrieve are {', '.join(RETRIEVERS)}"
+                        )
 
 
 class _Reader:
@@ -190,19 +204,22 @@ def _file(read: _Reader) -> FileEntry:
     return FileEntry(read.integer("bytes"), digest)
 
 
-def _path(path: str) -> str:
+def check_path(path: str) -> str:
+    """Return a path that a bundle may hold; BundleError for any other."""
     if not _PATH.fullmatch(path) or len(path) > 255 or path == MANIFEST:
         raise BundleError(
-            f"{MANIFEST}: {path[:80]!r} is not a path inside the bundle; allowed are plain "
+            f"{path[:80]!r} is not a path inside the bundle; allowed are plain "
             "relative paths of letters, digits, '_', '-' and '.' that do not start with '.'"
         )
     return path
 
 
-def _name(name: str) -> str:
+def check_name(name: str) -> str:
+    """Return a name that a ranker or a pipeline may have; BundleError for any other."""
     if not _NAME.fullmatch(name):
         raise BundleError(
-            f"{MANIFEST}: {name[:80]!r} is not a name: 1 to 64 letters, digits, '_' and '-'"
+            f"{name[:80]!r} is not a name of a ranker or a pipeline: 1 to 64 letters, digits, '_' "
+            "and '-'"
         )
     return name
 
@@ -216,3 +233,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _reject(constant: str) -> float:
     raise ValueError(f"{constant} is not a number that JSON has")
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    if math.isinf(found):  # 1e999
+        raise ValueError(f"the number {number[:40]} is too large")
+    return found
+
+
+def _check_depth(value: object, left: int) -> None:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if inside and not left:
+        raise ValueError(f"objects and lists are nested more than {MAX_DEPTH} deep")
+    for each in inside:
+        _check_depth(each, left - 1)

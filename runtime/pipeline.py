@@ -1,13 +1,13 @@
 """Pipelines: the named recipes of a bundle, as plain data: retrieve → rescore → fuse → keep."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from ranklet.runtime.errors import BundleError
 
 MAX_STAGES = 32  # far above any real recipe: a bound for hostile manifests
+MAX_WEIGHT = 1e6  # a sum of so many scores of any sane ranker is still a finite number
 METHODS = ("linear", "rrf", "alternate")
 
 
@@ -94,7 +94,7 @@ class Pipeline:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the stages as plain dictionaries."""
-        return [{"stage": each.stage, **_plain(each)} for each in self.stages]
+        return [_plain(each) for each in self.stages]
 
     @classmethod
     def from_json(cls, raw: object, where: str = "pipeline") -> "Pipeline":
@@ -114,9 +114,25 @@ class Pipeline:
         if not isinstance(self.stages[0], Retrieve):
             raise BundleError(f"{where} must begin with a retrieve stage")
         known: list[str] = []
+        fusions: set[str] = set()
         unfused: set[str] = set()  # lists that were retrieved side by side and not yet merged
         for at, stage in enumerate(self.stages):
-            if isinstance(stage, Fuse):
+            if isinstance(stage, Retrieve):
+                # A list that came later would bring documents without any of the earlier scores.
+                if at and not isinstance(self.stages[at - 1], Retrieve):
+                    raise BundleError(f"{where}[{at}] retrieves; all retrieve stages come first")
+                if stage.ranker in unfused:
+                    raise BundleError(f"{where}[{at}] retrieves by {stage.ranker!r} a second time")
+                known.append(stage.ranker)
+                unfused.add(stage.ranker)
+            elif isinstance(stage, Rescore):
+                if stage.ranker in fusions:
+                    raise BundleError(
+                        f"{where}[{at}] rescores by {stage.ranker!r}, the name of a fusion; give "
+                        "the fusion another name"
+                    )
+                known.append(stage.ranker)
+            elif isinstance(stage, Fuse):
                 missing = [name for name in stage.inputs if name not in known]
                 if missing:
                     raise BundleError(
@@ -126,28 +142,29 @@ class Pipeline:
                 if stage.name in known:
                     raise BundleError(f"{where}[{at}]: the name {stage.name!r} is taken")
                 known.append(stage.name)
+                fusions.add(stage.name)
                 unfused.clear()
-            elif not isinstance(stage, Keep):
-                known.append(stage.ranker)
-                if isinstance(stage, Retrieve):
-                    unfused.add(stage.ranker)
+            elif len(unfused) > 1:  # which of the lists would be cut?
+                raise BundleError(f"{where}[{at}] keeps {stage.k} of {len(unfused)} unfused lists")
         if len(unfused) > 1:
             raise BundleError(f"{where} retrieves {len(unfused)} lists and never fuses them")
 
 
 def _plain(stage: Stage) -> dict[str, Any]:
-    return {
+    options = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in vars(stage).items()
     }
+    return {"stage": stage.stage, **options}
 
 
 def _stage(raw: object, where: str) -> Stage:
-    if not isinstance(raw, Mapping) or raw.get("stage") not in _STAGES:
+    name = raw.get("stage") if isinstance(raw, Mapping) else None
+    if not isinstance(raw, Mapping) or not isinstance(name, str) or name not in _STAGES:
         raise BundleError(f"{where} must be an object whose 'stage' is one of {', '.join(_STAGES)}")
     options = {key: value for key, value in raw.items() if key != "stage"}
-    kind = _STAGES[raw["stage"]]
-    allowed = kind.__dataclass_fields__
+    kind = _STAGES[name]
+    allowed = [each.name for each in fields(kind)]
     for key, value in options.items():
         if key not in allowed:
             raise BundleError(
@@ -165,17 +182,20 @@ def _stage(raw: object, where: str) -> Stage:
 def _check_option(key: str, value: Any, where: str) -> None:
     if key == "k":
         if type(value) is not int or not 0 < value < 1 << 31:
-            raise BundleError(f"{where}: k must be a whole number above 0, not {value!r}")
+            raise BundleError(f"{where}: k must be a whole number above 0, not {value!r:.80}")
     elif key == "weights":
         if not isinstance(value, list | tuple) or not all(
-            type(each) in (int, float) and math.isfinite(each) for each in value
+            type(each) in (int, float) and -MAX_WEIGHT <= each <= MAX_WEIGHT for each in value
         ):
-            raise BundleError(f"{where}: weights must be finite numbers, not {value!r}")
+            raise BundleError(
+                f"{where}: weights must be numbers from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}, not "
+                f"{value!r:.80}"
+            )
     elif key == "inputs":
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-            raise BundleError(f"{where}: inputs must be a list of names, not {value!r}")
+            raise BundleError(f"{where}: inputs must be a list of names, not {value!r:.80}")
     elif not isinstance(value, str):
-        raise BundleError(f"{where}: {key} must be a string, not {value!r}")
+        raise BundleError(f"{where}: {key} must be a string, not {value!r:.80}")
 
 
 def _check_fuse(stage: Fuse, where: str) -> Fuse:

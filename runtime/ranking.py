@@ -93,7 +93,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
     for each in (path / MANIFEST, path):
         try:
             found = each.stat()
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a NUL in the path
             continue
         return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
     return ()

@@ -1,6 +1,7 @@
 """`ranklet verify`: every byte and every number of a bundle, checked against the format."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from ranklet.runtime.bundle import TOKENIZER, Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings
+
+UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham, cuneiform: surely in no vocabulary
 
 
 def verify(path: str | Path) -> Iterator[str]:
@@ -28,9 +31,9 @@ def verify(path: str | Path) -> Iterator[str]:
             ("tokens of the documents", lambda: _forwards(bundle)),
         )
         for name in bundle.manifest.rankers:
-            yield from _steps((f"ranker {name}", bundle.ranker(name).verify))
+            yield from _steps((f"ranker {name}", partial(_ranker, bundle, name)))
     if TOKENIZER in bundle.manifest.files:
-        yield from _steps(("tokenizer", lambda: bundle.tokenizer().get_vocab_size()))
+        yield from _steps(("tokenizer", lambda: _tokenizer(bundle)))
 
 
 def _steps(*steps: tuple[str, Callable[[], object]]) -> Iterator[str]:
@@ -70,11 +73,26 @@ def _forwards(bundle: Bundle) -> None:
     documents = bundle.documents
     if documents is None:
         return
-    for field in documents.stored_fields:
+    for field in {"words", *bundle.manifest.fields} - {"lemmas"}:
         tokens = documents.all_tokens(field)
         size = bundle.analyzer.size(field)
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < size:
             raise BundleError(f"documents: a token of {field} is past the {size} of the vocabulary")
+
+
+def _ranker(bundle: Bundle, name: str) -> None:
+    bundle.ranker(name).verify()
+
+
+def _tokenizer(bundle: Bundle) -> None:
+    tokenizer = bundle.tokenizer()
+    numbers = sorted(tokenizer.get_vocab().values())
+    if numbers != list(range(len(numbers))):
+        raise BundleError(f"{TOKENIZER}: the numbers of the pieces must be 0, 1, 2, …")
+    try:
+        tokenizer.encode(UNHEARD_OF)
+    except Exception as error:  # tokenizers raises bare Exception
+        raise BundleError(f"{TOKENIZER} fails at unknown characters: {error}") from error
 
 
 def _all_bytes(strings: Strings, what: str) -> Iterator[bytes]:

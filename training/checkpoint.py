@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ranklet
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
 
 from .probes import Probes, read_probes
@@ -31,6 +31,7 @@ RANKLET = "ranklet.json"  # ours
 TOKENIZER = "tokenizer.json"
 NETWORK = "config.json"  # Hugging Face's
 WEIGHTS = "model.safetensors"
+TOKENS = "tokens.json"
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -68,7 +69,7 @@ class Checkpoint:
             InputError: something that is not a checkpoint is in the way, or a number that was
                 learned is not finite.
         """
-        path = Path(path)
+        path = Path(path).absolute()  # "." has no name to put a folder beside
         check_place(path)
         check_finite({**self.arrays, **self.weights}, f"this {self.kind} checkpoint")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,17 +151,24 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
             raise ValueError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
         settings = ranker_module(kind).Settings.from_json(raw, str(path / RANKLET))
         arrays = {each.stem: np.load(each, allow_pickle=False) for each in path.glob("*.npy")}
-        listed = path / "tokens.json"
-        tokens = tuple(_read_json(listed)) if listed.is_file() else ()
+        listed, training = _tokens(path / TOKENS), dict(described.get("training", {}))
         network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error}") from error
+    except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error!r}") from error
+    except BundleError as error:  # a setting, which is named
+        raise InputError(str(error)) from error
     weights = _read_weights(path / WEIGHTS) if (path / WEIGHTS).is_file() else {}
     tokenizer = read_tokenizer(path / TOKENIZER) if (path / TOKENIZER).is_file() else None
-    training = described.get("training", {})
     return Checkpoint(
-        kind, settings, arrays, tokens, tokenizer, training, network, weights, read_probes(path)
+        kind, settings, arrays, listed, tokenizer, training, network, weights, read_probes(path)
     )
+
+
+def _tokens(path: Path) -> tuple[str, ...]:
+    found = _read_json(path) if path.is_file() else []
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValueError(f"{path.name} is not a list of strings")
+    return tuple(found)
 
 
 def _read_weights(path: Path) -> Arrays:

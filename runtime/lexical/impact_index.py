@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.topk import top_k
 
+_HAIR = 1e-5  # of a score; float32 sums of a hundred terms are off by less
+
 Scored = tuple[NDArray[np.uint32], NDArray[np.float32]]  # documents best first, their scores
 
 
@@ -155,7 +157,8 @@ def _max_score(
             documents = np.concatenate(touched)
             scores = accumulator[documents]
             threshold = np.partition(scores, found - k)[found - k]
-            if threshold > remaining:
+            # Rounding must not lose a document at the border: bounds are kept a hair wider.
+            if threshold * (1 - _HAIR) > remaining:
                 return _probe_rest(ahead, documents, scores, threshold, remaining, k)
         current = accumulator[each.documents]
         fresh = each.documents[current == 0]
@@ -179,8 +182,7 @@ def _probe_rest(
     documents_in, scores_in = documents, scores
     order: NDArray[np.intp] | None = None
     for each in lists:
-        # Rounding must not lose a document at the border: bounds are kept a hair wider.
-        racing = scores_in >= (threshold - remaining) * (1 - 1e-6)
+        racing = scores_in >= threshold * (1 - _HAIR) - remaining
         documents_in, scores_in = documents_in[racing], scores_in[racing]
         if order is None:
             order = np.argsort(documents_in)
@@ -189,7 +191,8 @@ def _probe_rest(
         _probe(each.documents, each.impacts, documents_in, gained)
         scores_in = scores_in + each.weight * gained
         remaining -= each.bound
-        threshold = np.partition(scores_in, len(scores_in) - k)[len(scores_in) - k]
+        if len(scores_in) >= k:  # always, unless the largest impacts are not the largest
+            threshold = np.partition(scores_in, len(scores_in) - k)[len(scores_in) - k]
     return documents_in, scores_in
 
 

@@ -36,6 +36,9 @@ class TranslationTable:
             raise BundleError(f"{name}: a translation names a token past the vocabulary")
         if not ((self.probabilities > 0) & (self.probabilities <= 1)).all():
             raise BundleError(f"{name}: a translation probability is not in (0, 1]")
+        rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        if (rows == self.sources).any():
+            raise BundleError(f"{name}: a token's translation into itself is in the table")
         within = np.ones(len(self), np.bool_)  # False where a row begins
         within[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
         if (np.diff(self.sources, prepend=-1)[within] <= 0).any():

@@ -6,6 +6,7 @@ from types import ModuleType
 from ranklet.runtime.errors import UnknownRankerError
 
 KINDS = ("bm25", "model1", "neural_model1", "repbert")
+RETRIEVERS = ("bm25", "repbert")  # kinds that have an index of their own; the others rescore
 
 
 def ranker_module(kind: str) -> ModuleType:

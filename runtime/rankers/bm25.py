@@ -64,7 +64,7 @@ class BM25:
         bundle.need_collection()
         settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
         folder = f"rankers/{name}/"
-        offsets = bundle.offsets(folder + OFFSETS)
+        offsets = bundle.offsets(folder + OFFSETS, bundle.analyzer.size(settings.field))
         postings = int(offsets[-1])
         index = ImpactIndex(
             offsets,
@@ -73,8 +73,10 @@ class BM25:
             bundle.array(folder + LARGEST, np.float32, (len(offsets) - 1,)),
             bundle.manifest.documents,
         )
-        average = bundle.array(folder + STATISTICS, np.float64, (1,))
-        return cls(settings, index, float(average[0]))
+        average = float(bundle.array(folder + STATISTICS, np.float64, (1,))[0])
+        if not 0 <= average < float("inf"):
+            raise BundleError(f"{folder + STATISTICS}: the average document length is {average}")
+        return cls(settings, index, average)
 
     def retrieve(self, query: Query, k: int) -> Scored:
         """Return the k best documents of the collection."""
@@ -84,6 +86,9 @@ class BM25:
     def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
         """Return Σ idf · saturation over the query's tokens, repeats counted; (n,) float32."""
         terms, counts = self._terms(query)
+        if candidates.stored is not None:  # no stored document has a word that is unknown
+            known = terms < len(self.index.offsets) - 1
+            terms, counts = terms[known], counts[known]
         # float64, so that rounding cannot tell a document alone from the same one among others
         weights = counts.astype(np.float64)
         return (weights @ self._impacts(terms, candidates)).astype(np.float32)
@@ -110,8 +115,6 @@ class BM25:
     def verify(self) -> None:
         """Check every posting; BundleError names the first fault."""
         self.index.verify(f"BM25 over {self.settings.field}")
-        if not 0 <= self.average_length < float("inf"):
-            raise BundleError(f"the average document length is {self.average_length}")
 
     def _terms(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         terms, counts = np.unique(query.tokens(self.settings.field), return_counts=True)

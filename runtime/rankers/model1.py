@@ -75,7 +75,7 @@ class Model1:
             bundle.manifest.rankers[name].settings, f"rankers.{name}"
         )
         folder = f"rankers/{name}/"
-        offsets = bundle.offsets(folder + OFFSETS)
+        offsets = bundle.offsets(folder + OFFSETS, bundle.analyzer.size(settings.field))
         pairs = int(offsets[-1])
         table = TranslationTable(
             offsets,
@@ -97,9 +97,14 @@ class Model1:
 
     def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
         """Return the log-odds of each candidate, summed over the query's tokens; (n,) float32."""
-        odds = self._odds(query, candidates.tokens(self.settings.field))
+        # The query first: the numbers of its unknown words then hang on no document.
+        tokens, counts = np.unique(query.tokens(self.settings.field), return_counts=True)
+        if candidates.stored is not None:  # no stored document has a word that is unknown
+            known = tokens < len(self.background)
+            tokens, counts = tokens[known], counts[known]
+        odds = self._odds(tokens, candidates)
         # float64, so that rounding cannot tell a document alone from the same one among others
-        return np.asarray(odds.sum(0, dtype=np.float64), np.float32)
+        return (counts.astype(np.float64) @ odds).astype(np.float32)
 
     def scale(self, query: Query) -> float:
         """Return 1 / the number of query tokens (paper 000, §4.1)."""
@@ -113,8 +118,9 @@ class Model1:
         field, name = self.settings.field, query.analysis.name
         gathered = candidate.tokens(field)
         tokens = query.tokens(field)
+        odds = self._odds(tokens, candidate)[:, 0].tolist()
         parts = []
-        for token, value in zip(tokens.tolist(), self._odds(query, gathered)[:, 0], strict=True):
+        for token, value in zip(tokens.tolist(), odds, strict=True):
             if value > 0:
                 shares = self._shares(token, gathered)
                 shown = [
@@ -125,7 +131,7 @@ class Model1:
                 if rest:
                     label = f"{len(shares) - SHOWN} more → {name(token, field)}"
                     shown.append(Explanation(label, rest * value))
-                parts.append(Explanation(name(token, field), float(value), tuple(shown)))
+                parts.append(Explanation(name(token, field), value, tuple(shown)))
         return Explanation.total(f"Model 1 over {field}", parts)
 
     def verify(self) -> None:
@@ -134,9 +140,12 @@ class Model1:
         if not ((self.background > 0) & (self.background <= 1)).all():
             raise BundleError("Model 1: a background probability is not in (0, 1]")
 
-    def _odds(self, query: Query, documents: Gathered) -> NDArray[np.float32]:
-        """Return log-odds, (query tokens, documents) float32."""
-        tokens = query.tokens(self.settings.field)
+    def _odds(self, tokens: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
+        """Return the log-odds of query tokens, (query tokens, candidates) float32."""
+        documents = candidates.tokens(self.settings.field)
+        stored = candidates.stored is not None and len(documents.tokens)
+        if stored and documents.tokens.max() >= len(self.background):
+            raise BundleError("a document has a token past the vocabulary: the bundle is damaged")
         likelihoods = translation_likelihoods(tokens, self.table, self.settings.p_self, documents)
         background = np.full(len(tokens), UNSEEN, np.float32)
         known = tokens < len(self.background)

@@ -66,6 +66,25 @@ class Analyzer:
             return self.tokenizer.get_vocab_size()
         return len(self.vocabulary)
 
+    def wordpieces(self, text: str) -> NDArray[np.int32]:
+        """Return the ids of a text's word pieces, (pieces,) int32.
+
+        Raises:
+            BundleError: the tokenizer does not work: it is damaged.
+        """
+        # A lone surrogate, half a character, is refused by the tokenizer: ? takes its place.
+        clean = text.encode("utf-8", "replace").decode()
+        try:
+            ids = self.tokenizer.encode(clean, add_special_tokens=False).ids
+        except BundleError:
+            raise
+        except Exception as error:  # tokenizers raises bare Exception
+            raise BundleError(f"the word-piece tokenizer fails: {error}") from error
+        if ids and max(ids) >= self.size("wordpieces"):
+            size = self.size("wordpieces")
+            raise BundleError(f"the tokenizer gives the id {max(ids)} and has {size} word pieces")
+        return np.array(ids, np.int32)
+
     def begin(self) -> "Analysis":
         """Start the analysis of the texts of one call."""
         return Analysis(self)
@@ -85,8 +104,7 @@ class Analysis:
     def tokens(self, text: str, field: str) -> NDArray[np.int32]:
         """Return the token ids of a text in a field, stop words left out; (tokens,) int32."""
         if field == "wordpieces":
-            encoded = self._analyzer.tokenizer.encode(text, add_special_tokens=False)
-            return np.array(encoded.ids, np.int32)
+            return self._analyzer.wordpieces(text)
         ids = self._word_ids(words(text))
         return self._lemmas(ids) if field == "lemmas" else ids
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 
 _CACHE_SIZE = 1 << 16  # looked-up strings that are kept; then the cache starts anew
+_CACHE_LENGTH = 64  # characters; longer strings are not kept, lest queries fill the memory
 
 
 class Strings:
@@ -74,9 +75,12 @@ class SortedStrings(Strings):
         """
         index = self._found.get(string)
         if index is None:
-            if len(self._found) >= _CACHE_SIZE:
-                self._found = {}  # replaced, not cleared: another thread may be reading it
-            index = self._found[string] = self._bisect(string.encode("utf-8", "replace"))
+            # A lone surrogate must not be found as the "?" that UTF-8 would make of it.
+            index = self._bisect(string.encode("utf-8", "surrogatepass"))
+            if len(string) <= _CACHE_LENGTH:
+                if len(self._found) >= _CACHE_SIZE:
+                    self._found = {}  # replaced, not cleared: another thread may be reading it
+                self._found[string] = index
         return index
 
     def _bisect(self, wanted: bytes) -> int:

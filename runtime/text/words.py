@@ -11,7 +11,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 # Han and kana are written without spaces: one character a word, as BERT's tokenizer does it.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
-    rf"[{_CJK}\U00020000-\U0003ffff]|(?:(?![{_CJK}])[^\W_])+(?:'(?:(?![{_CJK}])[^\W_])+)*"
+    rf"(?=\w)[{_CJK}\U00020000-\U0003ffff]|(?:(?![{_CJK}])[^\W_])+(?:'(?:(?![{_CJK}])[^\W_])+)*"
 )
 
 
@@ -32,12 +32,14 @@ def words(text: str) -> list[str]:
 def fold(text: str) -> str:
     """Lower case, compatibility forms resolved, combining marks removed, ’ made '.
 
-    >>> fold("ＦＵＬＬ naïve it’s")
-    "full naive it's"
+    >>> fold("ＦＵＬＬ naïve it’s 5 ㎒")
+    "full naive it's 5 mhz"
     """
-    decomposed = unicodedata.normalize("NFKD", text.replace("’", "'").casefold())
+    decomposed = unicodedata.normalize("NFKD", text.replace("’", "'"))
     bare = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return unicodedata.normalize("NFC", bare)  # NFKD parts Hangul syllables: put them together
+    # Lower case comes after: ㎒ has capitals only once it is resolved. NFKD parts Hangul
+    # syllables: NFC puts them together.
+    return unicodedata.normalize("NFC", bare.casefold())
 
 
 @cache

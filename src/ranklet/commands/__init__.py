@@ -1,9 +1,11 @@
 """The command line: ``ranklet COMMAND …``; one command a file, imported when it is called."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from ranklet import __version__
 from ranklet.runtime.errors import RankletError
@@ -41,8 +43,12 @@ def run(command: str, arguments: Sequence[str]) -> int:
     )
     module.add_arguments(parser)
     options = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show must not end a command
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         module.run(options)
+        sys.stdout.flush()
     except RankletError as error:
         print(f"ranklet {command}: {error}", file=sys.stderr)
         return 1
@@ -59,8 +65,10 @@ def run(command: str, arguments: Sequence[str]) -> int:
         print(f"ranklet {command}: interrupted; nothing was written", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has had enough
-        sys.stderr.close()
-        return 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # no room, no right to write
+        print(f"ranklet {command}: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -76,8 +76,9 @@ def read_checkpoints(given: list[str]) -> "dict[str, Checkpoint]":
 
     found = {}
     for each in given:
-        name, _, path = each.rpartition("=")
-        name = name or Path(path).resolve().name
+        name, _, path = each.partition("=")
+        if not path or Path(each).exists():  # no name, or a path that holds a "="
+            name, path = Path(each).resolve().name, each
         if name in found:
             raise InputError(f"two rankers are named {name!r}; name them: NAME=CHECKPOINT")
         found[name] = read_checkpoint(path)

@@ -11,9 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split",
         default="train[90%:]",
-        help="queries that no ranker was trained on (default: %(default)s)".replace(
-            "90%:", "90%%:"
-        ),
+        help="queries that no ranker was trained on (default: %(default)s)",
     )
     parser.add_argument("--max-queries", type=int, default=1000, help="use at most so many")
     parser.add_argument("--rankers", help="comma-separated; the first retrieves (default: all)")

@@ -3,7 +3,8 @@
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from ranklet.runtime import Ranking
@@ -26,10 +27,17 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
 
     bundle = load(options.bundle)
-    queries = (line.strip() for line in sys.stdin) if options.query == "-" else [options.query]
+    queries = _lines(sys.stdin.buffer) if options.query == "-" else [options.query]
     for query in queries:
         found = bundle.rank(query, k=options.k, pipeline=options.pipeline, explain=options.explain)
         print(as_json(found) if options.json else as_text(found))
+
+
+def _lines(source: BinaryIO) -> Iterator[str]:
+    """Yield the lines that are not blank; what is not UTF-8 is replaced."""
+    for line in source:
+        if query := line.decode("utf-8", "replace").strip():
+            yield query
 
 
 def as_json(ranking: "Ranking") -> str:

@@ -62,6 +62,7 @@ def _bm25(options: argparse.Namespace) -> Any:
 
 
 def _model1(options: argparse.Namespace) -> Any:
+    from ranklet.runtime.errors import InputError
     from ranklet.runtime.rankers.bm25 import Settings
     from ranklet.runtime.text.words import words
     from ranklet.training.checkpoint import read_checkpoint
@@ -74,6 +75,8 @@ def _model1(options: argparse.Namespace) -> Any:
     queries = read_split(collection, options.split or "train[:90%]")
     tune = read_split(collection, options.tune, limit=options.max_queries)
     bm25 = read_checkpoint(options.bm25).settings if options.bm25 else Settings()
+    if not isinstance(bm25, Settings):
+        raise InputError(f"--bm25 {options.bm25!r} is not the checkpoint of a BM25 ranker")
     field = options.field or "words"
     analysed = analyse(
         collection.documents(),
