@@ -34,14 +34,19 @@ def encode_documents(
         block = texts[begin : begin + BLOCK]
         key = hashlib.sha256("\0".join([ranker.digest, *block]).encode("utf-8", "replace"))
         path = folder / f"{key.hexdigest()[:32]}.npy"
-        blocks.append(_read(path, (len(block), ranker.settings.dimension)))
-        if blocks[-1] is None:
-            blocks[-1] = ranker.encode_documents(block).vectors
-            partial = path.with_suffix(".partial")
-            with partial.open("wb") as file:
-                np.save(file, blocks[-1], allow_pickle=False)
-            partial.replace(path)
-    return np.concatenate([each for each in blocks if each is not None])
+        vectors = _read(path, (len(block), ranker.settings.dimension))
+        if vectors is None:
+            vectors = ranker.encode_documents(block).vectors
+            _write(path, vectors)
+        blocks.append(vectors)
+    return np.concatenate(blocks)
+
+
+def _write(path: Path, vectors: NDArray[np.float32]) -> None:
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as file:
+        np.save(file, vectors, allow_pickle=False)
+    partial.replace(path)
 
 
 def _read(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:

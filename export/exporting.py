@@ -7,6 +7,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ranklet.export.errors import ExportError
+from ranklet.export.options import Exported, ExportOptions
+from ranklet.export.report import Report
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import TOKENIZER, Bundle
 from ranklet.runtime.errors import BundleError
@@ -32,18 +34,26 @@ def exporter(kind: str) -> ModuleType:
 
 
 def export_bundle(
-    checkpoints: Mapping[str, Checkpoint], target: str | Path, *, overwrite: bool = False
-) -> Path:
+    checkpoints: Mapping[str, Checkpoint],
+    target: str | Path,
+    options: ExportOptions | None = None,
+    *,
+    overwrite: bool = False,
+) -> dict[str, tuple[Report, ...]]:
     """Write a bundle of rankers, without a collection.
 
     Args:
         checkpoints: by the name that the ranker gets in the bundle.
         target: a folder, or a path that ends in .zip.
+        options: of neural rankers; None for the defaults.
         overwrite: whether a bundle there is replaced.
 
+    Returns:
+        The proofs of each neural ranker's variants, refused ones too, by the ranker's name.
+
     Raises:
-        ExportError: the target is taken, there is no checkpoint, a name is not allowed, a
-            checkpoint is damaged, or their word pieces differ.
+        ExportError: the target is taken, there is no checkpoint, no variant of one holds, a name
+            is not allowed, a checkpoint is damaged, or their word pieces differ.
     """
     if not checkpoints:
         raise ExportError("there is no checkpoint to export; give at least one")
@@ -54,14 +64,17 @@ def export_bundle(
             raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
     tokenizer = _one_tokenizer(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:
-        rankers = {
-            name: exporter(checkpoint.kind).export(checkpoint, name, writer)
+        exported: dict[str, Exported] = {
+            name: exporter(checkpoint.kind).export(
+                checkpoint, name, writer, options or ExportOptions()
+            )
             for name, checkpoint in checkpoints.items()
         }
+        rankers = {name: each.entry for name, each in exported.items()}
         if tokenizer is not None:
             writer.data(TOKENIZER, tokenizer.to_str().encode())
         pipelines, default = standard_pipelines(rankers)
-        return writer.finish(
+        writer.finish(
             documents=0,
             fields=(),
             rankers=rankers,
@@ -71,6 +84,7 @@ def export_bundle(
                 "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
             },
         )
+    return {name: each.reports for name, each in exported.items() if each.reports}
 
 
 def index_bundle(
@@ -103,19 +117,21 @@ def index_bundle(
     with BundleWriter(target, overwrite=overwrite) as writer:
         analysed = analyse(
             collection.documents(),
-            {_field(name, entry) for name, entry in rankers.items()},
+            {field for name, entry in rankers.items() if (field := _field(name, entry))},
             tokenizer=bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
             titles=titles,
             known_words=known,
         )
         _write_text(bundle, analysed, writer)
         _write_documents(analysed, writer)
-        for name, entry in progress(rankers.items(), "indexing", len(rankers)):
-            exporter(entry.kind).index(bundle, name, analysed, writer)
+        indexed = {
+            name: exporter(entry.kind).index(bundle, name, analysed, writer)
+            for name, entry in progress(rankers.items(), "indexing", len(rankers))
+        }
         return writer.finish(
             documents=len(analysed.documents),
             fields=analysed.fields,
-            rankers=rankers,
+            rankers=indexed,
             pipelines=bundle.manifest.pipelines,
             default_pipeline=bundle.manifest.default_pipeline,
             provenance={
@@ -145,7 +161,7 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
 
 def _field(name: str, entry: RankerEntry) -> str:
     settings: Any = ranker_module(entry.kind).Settings.from_json(entry.settings, f"rankers.{name}")
-    field: str = settings.field
+    field: str = getattr(settings, "field", "")  # a dense ranker has none
     return field
 
 
@@ -153,7 +169,7 @@ def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
     found = {
         each.tokenizer.to_str(): each.tokenizer
         for each in checkpoints.values()
-        if each.tokenizer is not None
+        if each.tokenizer is not None and getattr(each.settings, "field", "") == "wordpieces"
     }
     if len(found) > 1:
         raise ExportError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,9 +76,20 @@ class Report:
         return {**asdict(self), "ndcg_loss": self.ndcg_loss}
 
 
+class Compared(TypedDict):
+    """What `compare_scores` finds; the fields of `Report` of the same names."""
+
+    max_error: float
+    kendall: float
+    overlap: float
+    same_top: float
+    ndcg: float
+    torch_ndcg: float
+
+
 def compare_scores(
     reference: NDArray[np.float32], scores: NDArray[np.float32], relevant: Sequence[Sequence[int]]
-) -> dict[str, float]:
+) -> Compared:
     """Compare (queries, documents) scores with PyTorch's.
 
     Args:

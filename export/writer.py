@@ -72,11 +72,22 @@ class BundleWriter:
         """Write a file of another kind."""
         self._new(name).write_bytes(content)
 
-    def copy(self, source: Bundle, prefix: str = "") -> None:
-        """Take over the files of another bundle whose paths begin with `prefix`."""
+    def copy(self, source: Bundle, prefix: str = "", leave_out: tuple[str, ...] = ()) -> None:
+        """Take over the files of another bundle whose paths begin with `prefix`.
+
+        Args:
+            source: the other bundle.
+            prefix: of the paths.
+            leave_out: what may not follow the prefix.
+        """
         for name in source.manifest.files:
-            if name.startswith(prefix):
+            if name.startswith(prefix) and name.removeprefix(prefix) not in leave_out:
                 self.data(name, source.file(name))
+
+    @property
+    def resume_folder(self) -> Path:
+        """Where a long export keeps what a later run need not do again; gone at the end."""
+        return self._path.with_name(f".{self._path.name}.resume")
 
     def finish(
         self,
@@ -116,6 +127,7 @@ class BundleWriter:
                 packed.unlink(missing_ok=True)
         else:
             _replace(self._folder, self._path)
+        shutil.rmtree(self.resume_folder, ignore_errors=True)
         return self.target
 
     def _new(self, name: str) -> Path:

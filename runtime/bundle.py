@@ -35,13 +35,23 @@ class Bundle:
         check: ``fast`` compares every file's size with the manifest and every array's type and
             shape with the format when it is first used; ``full`` also compares every file's sha256
             (1 to 2 GB a second).
+        device: ``cpu``, ``cuda``, or ``auto``: where models run.
+        strict: raise where CUDA is asked for and cannot be had, instead of warning.
 
     Raises:
         BundleError: missing, damaged, hostile or of another version.
     """
 
-    def __init__(self, path: str | Path, check: Check = "fast") -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        check: Check = "fast",
+        *,
+        device: str = "auto",
+        strict: bool = False,
+    ) -> None:
         self.path = Path(path)
+        self.device, self.strict = device, strict
         self._archive = open_archive(self.path)
         if MANIFEST not in self._archive.names():
             raise BundleError(
@@ -72,6 +82,10 @@ class Bundle:
             if check == "full" and hashlib.sha256(data).hexdigest() != entry.sha256:
                 raise BundleError(f"{name} is not what was exported: its sha256 differs")
             self._files[name] = data
+
+    def has(self, name: str) -> bool:
+        """Return True if and only if the bundle has a file of that name."""
+        return name in self._files
 
     def file(self, name: str) -> memoryview:
         """Return the content of a listed file, mapped."""
@@ -109,33 +123,36 @@ class Bundle:
     def analyzer(self) -> Analyzer:
         """The text analysis that the collection was indexed with.
 
-        Raises:
-            BundleError: no collection has been indexed yet, or the vocabulary is damaged.
+        What it is asked for later raises BundleError where no collection has been indexed yet, or
+        the vocabulary is damaged.
         """
         with self._lock:
             if self._analyzer is None:
-                self.need_collection()
-                forms = self.strings("text/forms", SortedStrings)
-                lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),))
-                # Every text passes through it, so it is checked at once (0.1 ms a million).
-                if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
-                    raise BundleError("text/lemma_of.npy leads past the vocabulary: it is damaged")
-                self._analyzer = Analyzer(Vocabulary(forms, lemma_of), self.tokenizer)
+                self._analyzer = Analyzer(self._open_vocabulary, self.tokenizer)
             return self._analyzer
 
-    def tokenizer(self) -> "Tokenizer":
-        """Read the word-piece tokenizer.
+    def _open_vocabulary(self) -> Vocabulary:
+        self.need_collection()
+        forms = self.strings("text/forms", SortedStrings)
+        lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),))
+        # Every text passes through it, so it is checked at once (0.1 ms a million).
+        if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
+            raise BundleError("text/lemma_of.npy leads past the vocabulary: it is damaged")
+        return Vocabulary(forms, lemma_of)
+
+    def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
+        """Read a tokenizer: the one of the field wordpieces, or a ranker's own.
 
         Raises:
             BundleError: the bundle has none, or it cannot be read.
         """
         from tokenizers import Tokenizer
 
-        data = bytes(self.file(TOKENIZER))
+        data = bytes(self.file(name))
         try:
             found = Tokenizer.from_buffer(data)
         except Exception as error:  # tokenizers raises bare Exception for a bad file
-            raise BundleError(f"{TOKENIZER} cannot be read: {error}") from error
+            raise BundleError(f"{name} cannot be read: {error}") from error
         # They belong to a model's input; padding to a gigabyte would be a way to attack, too.
         found.no_truncation()
         found.no_padding()

@@ -28,11 +28,11 @@ class Encoded(NamedTuple):
     truncated: int  # texts that were longer than the limit and were cut
 
 
-def open_session(bundle: "Bundle", folder: str) -> Session:
-    """Open an exported model of a bundle: fp16 on CUDA, int8 on a processor, else what is there.
+def variant_file(bundle: "Bundle", folder: str) -> str:
+    """Return the variant to run: fp16 on CUDA, int8 on a processor, else what is there.
 
     Raises:
-        BundleError: there is no variant, or it cannot be read.
+        BundleError: there is no variant.
         InputError: the device is unknown, or cannot be had and the bundle was loaded strictly.
     """
     on_gpu = will_run_on_gpu(bundle.device, strict=bundle.strict)
@@ -40,14 +40,20 @@ def open_session(bundle: "Bundle", folder: str) -> Session:
     found = [folder + VARIANTS[each] for each in order if bundle.has(folder + VARIANTS[each])]
     if not found:
         raise BundleError(f"the bundle has no model in {folder}; export it again")
-    device = "cuda" if on_gpu else "cpu"
-    return Session(bundle.file(found[0]), found[0], device=device, strict=bundle.strict)
+    return found[0]
+
+
+def open_session(bundle: "Bundle", folder: str) -> Session:
+    """Open an exported model of a bundle; see `variant_file`."""
+    name = variant_file(bundle, folder)
+    return Session(bundle.file(name), name, device=bundle.device, strict=bundle.strict)
 
 
 def open_encoder(bundle: "Bundle", folder: str, output: str, dimension: int) -> "Encoder":
-    """Open an exported encoder of a bundle with its tokenizer; see `open_session`."""
+    """Open an exported encoder of a bundle with its tokenizer; see `variant_file`."""
+    digest = bundle.manifest.files[variant_file(bundle, folder)].sha256
     tokenizer = bundle.tokenizer(folder + TOKENIZER)
-    return Encoder(open_session(bundle, folder), output, tokenizer, dimension)
+    return Encoder(open_session(bundle, folder), output, tokenizer, dimension, digest)
 
 
 class Encoder:
@@ -62,10 +68,18 @@ class Encoder:
         output: name of the graph's output, (batch, dimension) float32.
         tokenizer: with the post-processing that adds [CLS] and [SEP]; its truncation is not used.
         dimension: of the vectors.
+        digest: of the model's file, where it has one.
     """
 
-    def __init__(self, session: Runs, output: str, tokenizer: "Tokenizer", dimension: int) -> None:
-        self.session, self._output = session, output
+    def __init__(
+        self,
+        session: Runs,
+        output: str,
+        tokenizer: "Tokenizer",
+        dimension: int,
+        digest: str = "",
+    ) -> None:
+        self.session, self._output, self.digest = session, output, digest
         self._tokenizer, self._dimension = tokenizer, dimension
 
     def encode(

@@ -81,6 +81,15 @@ class Execution:
             for name in self._columns
         }
 
+    def providers(self) -> dict[str, str]:
+        """Return what each ranker's model ran on, for the rankers that have a model."""
+        found = {
+            name: getattr(self._ranker(name), "provider", "")
+            for name in self._columns
+            if name not in self._fusions
+        }
+        return {name: provider for name, provider in found.items() if provider}
+
     def explain(self, position: int) -> Explanation:
         """Explain the final score of the candidate at a position."""
         return self._explain(self._ordered_by, position)

@@ -1,7 +1,7 @@
 """What ranking answers with."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
 from ranklet.runtime.explanation import Explanation
@@ -44,11 +44,13 @@ class Ranking(Sequence[Hit]):
         query: the text that was asked.
         timings: milliseconds by stage, in order. A ranker that a stage is the first to use is
             opened by it.
+        providers: what each model of the pipeline ran on, by ranker; none for lexical ones.
     """
 
     hits: tuple[Hit, ...]
     query: str
     timings: tuple[Timing, ...]
+    providers: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.hits)

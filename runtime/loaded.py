@@ -32,14 +32,21 @@ class LoadedBundle:
 
     Args:
         path: a folder or an uncompressed .zip.
-        check: see :class:`ranklet.runtime.bundle.Bundle`.
+        check, device, strict: see :class:`ranklet.runtime.bundle.Bundle`.
 
     Raises:
         BundleError: missing, damaged, hostile or of another version.
     """
 
-    def __init__(self, path: str | Path, check: Check = "fast") -> None:
-        self._bundle = Bundle(path, check)
+    def __init__(
+        self,
+        path: str | Path,
+        check: Check = "fast",
+        *,
+        device: str = "auto",
+        strict: bool = False,
+    ) -> None:
+        self._bundle = Bundle(path, check, device=device, strict=strict)
 
     def __repr__(self) -> str:
         manifest = self.manifest
@@ -56,6 +63,13 @@ class LoadedBundle:
     def manifest(self) -> Manifest:
         """What the bundle says about itself."""
         return self._bundle.manifest
+
+    def sample_texts(self, count: int) -> list[str]:
+        """Return titles of documents, evenly spaced, or beginnings of texts: queries to try."""
+        documents = self._need_documents()
+        step = max(1, len(documents) // max(1, count))
+        places = range(0, len(documents), step)
+        return [documents.titles[at] or documents.texts[at][:60] for at in places][:count]
 
     def rank(
         self,
@@ -103,7 +117,8 @@ class LoadedBundle:
             explanation = self._explain(execution, position) if explain else None
             hits.append(Hit(identity, float(scores[at]), title, text, index, explanation))
         timing = Timing("read hits", (perf_counter() - begin) * 1e3)
-        return Ranking(tuple(hits), query, (*execution.timings, timing))
+        timings = (*execution.timings, timing)
+        return Ranking(tuple(hits), query, timings, execution.providers())
 
     def rank_ids(
         self, query: str, *, k: int = 1000, pipeline: Recipe = None

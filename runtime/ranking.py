@@ -16,11 +16,17 @@ from ranklet.runtime.manifest import MANIFEST
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"
 
-_loaded: dict[Path, tuple[tuple[int, ...], LoadedBundle]] = {}
+_loaded: dict[tuple[Path, str, bool], tuple[tuple[int, ...], LoadedBundle]] = {}
 _lock = Lock()
 
 
-def load(bundle: str | Path | None = None, *, check: Check = "fast") -> LoadedBundle:
+def load(
+    bundle: str | Path | None = None,
+    *,
+    check: Check = "fast",
+    device: str = "auto",
+    strict: bool = False,
+) -> LoadedBundle:
     """Load a bundle; a second call with the same path returns the same object.
 
     A bundle that was replaced on disk since is loaded anew.
@@ -29,6 +35,8 @@ def load(bundle: str | Path | None = None, *, check: Check = "fast") -> LoadedBu
         bundle: a folder or an uncompressed .zip; None takes it from the environment variable
             RANKLET_BUNDLE.
         check: ``fast`` checks sizes, types and shapes; ``full`` also the sha256 of every file.
+        device: where models run: ``cpu``, ``cuda``, or ``auto``: CUDA where it is there.
+        strict: raise InputError where CUDA is asked for and cannot be had, instead of warning.
 
     Raises:
         InputError: no path is given and RANKLET_BUNDLE is not set.
@@ -42,12 +50,16 @@ def load(bundle: str | Path | None = None, *, check: Check = "fast") -> LoadedBu
         raise InputError(f"bundle must be a path, not {type(bundle).__name__}")
     if check not in ("fast", "full"):
         raise InputError(f"check is {check!r}; allowed are 'fast' and 'full'")
+    if device not in ("auto", "cpu", "cuda"):
+        raise InputError(f"device is {device!r}; allowed are 'auto', 'cpu' and 'cuda'")
     path = Path(bundle).absolute()
+    key = (path, device, strict)
     with _lock:
         stamp = _stamp(path)
-        held = _loaded.get(path)
+        held = _loaded.get(key)
         if held is None or held[0] != stamp or check == "full":
-            held = _loaded[path] = (stamp, LoadedBundle(path, check))
+            made = LoadedBundle(path, check, device=device, strict=strict)
+            held = _loaded[key] = (stamp, made)
         return held[1]
 
 

@@ -42,7 +42,7 @@ class Backbone:
 
     def word_vectors(self) -> "NDArray[Any]":
         """Return the word pieces' embeddings, (vocabulary, dimension) float32."""
-        vectors: NDArray[Any] = self.model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator, union-attr]
+        vectors: NDArray[Any] = self.model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
         return vectors
 
 
@@ -100,7 +100,9 @@ def new_model(config: "Any", attention: str = "sdpa") -> "torch.nn.Module":
 
     try:
         made = AutoConfig.for_model(**config)
-        model: torch.nn.Module = AutoModel.from_config(made, attn_implementation=attention)
+        model: torch.nn.Module = AutoModel.from_config(  # type: ignore[no-untyped-call]
+            made, attn_implementation=attention
+        )
     except (TypeError, ValueError, KeyError) as error:
         raise InputError(f"this config.json is none of a known encoder: {error}") from error
     _check_segments(model, "the checkpoint")
@@ -157,11 +159,11 @@ def _quiet() -> Iterator[None]:
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         logging.set_verbosity(level)
         if bars:
-            logging.enable_progress_bar()
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -94,11 +94,11 @@ class Checkpoint:
         if self.tokenizer is not None:
             self.tokenizer.save(str(folder / TOKENIZER))
         if self.weights:
-            from safetensors.numpy import save_file
+            from safetensors.numpy import save
 
             whole = {name: np.ascontiguousarray(each) for name, each in self.weights.items()}
             transformers_asks_for = {"format": "pt"}
-            save_file(whole, folder / WEIGHTS, transformers_asks_for)
+            (folder / WEIGHTS).write_bytes(save(whole, transformers_asks_for))
             _write_json(folder / NETWORK, self.network)
         if self.probes is not None:
             self.probes.save(folder)

@@ -141,6 +141,8 @@ class _Run(Generic[B]):
         self._before = progress.seconds
         total = self._steps_an_epoch * plan.epochs
         shown: dict[str, str] = {}
+        if progress.steps == 0:
+            self._measure()  # a training that only does harm ends where it began
         self._model.train()
         with progress_bar(label, total, progress.steps) as bar:
             while not progress.stopped:
@@ -167,9 +169,7 @@ class _Run(Generic[B]):
                     else:
                         progress.epoch += 1
                         progress.at = 0
-        if self._evaluate and (
-            not progress.evaluations or progress.evaluations[-1][0] < progress.steps
-        ):
+        if progress.evaluations and progress.evaluations[-1][0] < progress.steps:
             self._measure()
         if self._best_weights is not None:
             self._model.load_state_dict(self._best_weights)

@@ -1,20 +1,18 @@
 """Rows of different length, end to end in one array, and the padded matrices made of some."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.forward import Forward
 
-T = TypeVar("T", bound=np.generic)
 
-
-def packed(rows: Sequence[NDArray[T]]) -> tuple[NDArray[np.int64], NDArray[T]]:
-    """Return offsets, (rows + 1,), and values end to end; there must be a row."""
-    lengths = [len(row) for row in rows]
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.concatenate(rows)
+def packed(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return offsets, (rows + 1,), and the values of all rows, end to end."""
+    offsets = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
+    return offsets, np.concatenate([*rows, np.empty(0, np.int64)])
 
 
 def padded(

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ranklet.export.options import Exported, ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.manifest import RankerEntry
@@ -12,9 +13,14 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing import AnalysedCollection
 
 
-def export(checkpoint: Checkpoint, name: str, writer: BundleWriter) -> RankerEntry:  # noqa: ARG001
+def export(
+    checkpoint: Checkpoint,
+    name: str,  # noqa: ARG001
+    writer: BundleWriter,  # noqa: ARG001
+    options: ExportOptions,  # noqa: ARG001
+) -> Exported:
     """Write what the ranker is before any collection: BM25 is its settings."""
-    return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
+    return Exported(RankerEntry(checkpoint.kind, asdict(checkpoint.settings)))
 
 
 def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001

@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.export.options import Exported, ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.rankers import ranker_module
 from ranklet.runtime.rankers.model1 import (
     BACKGROUND,
     OFFSETS,
@@ -27,7 +29,12 @@ from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.rankers.model1 import as_table, background
 
 
-def export(checkpoint: Checkpoint, name: str, writer: BundleWriter) -> RankerEntry:
+def export(
+    checkpoint: Checkpoint,
+    name: str,
+    writer: BundleWriter,
+    options: ExportOptions,  # noqa: ARG001
+) -> Exported:
     """Write the table over its own token ids.
 
     Raises:
@@ -37,10 +44,10 @@ def export(checkpoint: Checkpoint, name: str, writer: BundleWriter) -> RankerEnt
     if pieces and checkpoint.tokenizer is None:
         raise ExportError(f"{name}: the checkpoint has no tokenizer for its word pieces")
     size = checkpoint.tokenizer.get_vocab_size() if checkpoint.tokenizer else len(checkpoint.tokens)
-    _write(as_table_arrays(_translations(checkpoint, name, size), size), name, writer)
+    write_table(as_table(_translations(checkpoint, name, size), size), name, writer)
     if not pieces:
         writer.strings(f"rankers/{name}/{TOKENS}", Strings.pack(checkpoint.tokens))
-    return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
+    return Exported(RankerEntry(checkpoint.kind, asdict(checkpoint.settings)))
 
 
 def known_words(source: Bundle, name: str) -> tuple[str, ...]:
@@ -62,7 +69,7 @@ def index(
         target, sources = number[target], number[sources]
     order = np.lexsort((sources, target))
     moved = Translations(sources[order], target[order], probability[order])
-    _write(as_table_arrays(moved, analysed.analyzer.size(settings.field)), name, writer)
+    write_table(as_table(moved, analysed.analyzer.size(settings.field)), name, writer)
     frequencies = analysed.frequencies(settings.field)
     writer.array(f"rankers/{name}/{BACKGROUND}", background(frequencies))
     return entry
@@ -92,7 +99,11 @@ def _translations(checkpoint: Checkpoint, name: str, size: int) -> Translations:
 
 
 def _settings(source: Bundle, name: str) -> Settings:
-    return Settings.from_json(source.manifest.rankers[name].settings, f"rankers.{name}")
+    entry = source.manifest.rankers[name]  # Model 1's, or its neural form's
+    found: Settings = ranker_module(entry.kind).Settings.from_json(
+        entry.settings, f"rankers.{name}"
+    )
+    return found
 
 
 def _table(source: Bundle, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -121,16 +132,9 @@ def _spellings(source: Bundle, name: str) -> dict[int, str]:
     return {token: forms[token] for token in np.union1d(target, sources).tolist()}
 
 
-def as_table_arrays(found: Translations, size: int) -> dict[str, NDArray[np.generic]]:
-    """Return the three arrays of a translation table."""
-    table = as_table(found, size)
-    return {
-        OFFSETS: table.offsets,
-        SOURCES: table.sources,
-        PROBABILITIES: table.probabilities,
-    }
-
-
-def _write(arrays: dict[str, NDArray[np.generic]], name: str, writer: BundleWriter) -> None:
-    for file, values in arrays.items():
-        writer.array(f"rankers/{name}/{file}", values)
+def write_table(table: TranslationTable, name: str, writer: BundleWriter) -> None:
+    """Write the three arrays of a translation table."""
+    folder = f"rankers/{name}/"
+    writer.array(folder + OFFSETS, table.offsets)
+    writer.array(folder + SOURCES, table.sources)
+    writer.array(folder + PROBABILITIES, table.probabilities)

@@ -17,10 +17,12 @@ from ranklet.export.prove import write_variants
 from ranklet.export.rankers import model1
 from ranklet.export.report import Report, compare_scores
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.rankers.model1 import BACKGROUND, OFFSETS, PROBABILITIES, SOURCES
 from ranklet.runtime.rankers.neural_model1 import (
     INPUTS,
     OUTPUT,
@@ -30,6 +32,7 @@ from ranklet.runtime.rankers.neural_model1 import (
 )
 from ranklet.runtime.session import Session
 from ranklet.training.checkpoint import Checkpoint, check_finite
+from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.probes import Probes
 from ranklet.training.rankers.model1 import as_table
 
@@ -41,7 +44,6 @@ Likelihoods = Callable[[NDArray[np.int32], Gathered], NDArray[np.float32]]
 
 THRESHOLD = 1e-4  # T below is dropped (paper 000, §4.1)
 
-index = model1.index
 known_words = model1.known_words
 
 
@@ -105,6 +107,15 @@ def export(
                 graph, fused, reference, by_content, probes, chosen, folder, writer
             )
     return Exported(RankerEntry(checkpoint.kind, asdict(settings)), tuple(reports))
+
+
+def index(
+    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+) -> RankerEntry:
+    """Write the table and P(q|C) of a collection, and take over the network's variants."""
+    written = (OFFSETS, SOURCES, PROBABILITIES, BACKGROUND)
+    writer.copy(source, f"rankers/{name}/", leave_out=written)
+    return model1.index(source, name, analysed, writer)
 
 
 def _by_table(

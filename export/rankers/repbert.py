@@ -105,7 +105,7 @@ def index(
         return entry
     settings = replace(settings, search="hnsw")
     recall = _write_hnsw(vectors, settings, folder, writer)
-    return RankerEntry(entry.kind, {**asdict(settings), "recall": recall})
+    return RankerEntry(entry.kind, asdict(replace(settings, recall=recall)))
 
 
 def _write_hnsw(

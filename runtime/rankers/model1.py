@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class Model1:
         self.settings, self.table, self.background = settings, table, background
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "Model1":
+    def open(cls, bundle: "Bundle", name: str) -> Self:
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
         settings = cls.settings_class.from_json(
@@ -140,13 +140,17 @@ class Model1:
         if not ((self.background > 0) & (self.background <= 1)).all():
             raise BundleError("Model 1: a background probability is not in (0, 1]")
 
+    def likelihoods(self, tokens: NDArray[np.int32], documents: Gathered) -> NDArray[np.float32]:
+        """Return Σ_d T(q|d) P(d|D), (query tokens, documents) float32."""
+        return translation_likelihoods(tokens, self.table, self.settings.p_self, documents)
+
     def _odds(self, tokens: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
         """Return the log-odds of query tokens, (query tokens, candidates) float32."""
         documents = candidates.tokens(self.settings.field)
         stored = candidates.stored is not None and len(documents.tokens)
         if stored and documents.tokens.max() >= len(self.background):
             raise BundleError("a document has a token past the vocabulary: the bundle is damaged")
-        likelihoods = translation_likelihoods(tokens, self.table, self.settings.p_self, documents)
+        likelihoods = self.likelihoods(tokens, documents)
         background = np.full(len(tokens), UNSEEN, np.float32)
         known = tokens < len(self.background)
         background[known] = self.background[tokens[known]]

@@ -19,7 +19,7 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.ranker import Query
-from ranklet.runtime.settings import check_integer, settings_from
+from ranklet.runtime.settings import check_integer, check_number, settings_from
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundle import Bundle
@@ -47,6 +47,7 @@ class Settings:
         m: HNSW: links of a vector on each layer.
         ef_construction: HNSW: candidates while building.
         ef: HNSW: candidates while searching.
+        recall: share of the exact 10 nearest that the search finds, as measured at build.
     """
 
     max_query_tokens: int = 20
@@ -56,6 +57,7 @@ class Settings:
     m: int = 16
     ef_construction: int = 200
     ef: int = 128
+    recall: float = 1.0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -65,6 +67,7 @@ class Settings:
         check_integer("m", self.m, 2, 1024)
         check_integer("ef_construction", self.ef_construction, 1, 1 << 16)
         check_integer("ef", self.ef, 1, 1 << 16)
+        check_number("recall", self.recall, 0, 1)
         if self.search not in SEARCHES:
             raise InputError(f"search is {self.search!r}; allowed are {', '.join(SEARCHES)}")
 
@@ -106,7 +109,7 @@ class RepBERT:
         """Return the query's vector, (dimension,) float32; computed once a query."""
 
         def encode() -> NDArray[np.float32]:
-            return self.encode_queries([query.text]).vectors[0]
+            return np.asarray(self.encode_queries([query.text]).vectors[0])
 
         return query.once(id(self), encode)
 
@@ -152,7 +155,7 @@ class RepBERT:
         else:
             vectors = self.encode_documents(list(candidates.texts)).vectors
         # einsum sums each row alike, however many there are; a matrix product does not.
-        return np.einsum("nd,d->n", vectors, self.encode_query(query))
+        return np.asarray(np.einsum("nd,d->n", vectors, self.encode_query(query)))
 
     def scale(self, query: Query) -> float:  # noqa: ARG002
         """Return 1: inner products of one encoder are comparable as they are."""
@@ -167,6 +170,11 @@ class RepBERT:
         if not np.isfinite(self.vectors).all():
             raise BundleError(f"{self._name}: a document's vector is not finite")
         self.index.search(self.vectors[0], 1)
+
+    @property
+    def digest(self) -> str:
+        """What tells this encoder from any other: its model's digest and its limits."""
+        return f"{self.encoder.digest} {self.settings.max_document_tokens}"
 
     @property
     def _folder(self) -> str:

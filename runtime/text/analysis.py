@@ -42,11 +42,21 @@ class Analyzer:
     """The text analysis of one bundle: immutable, shared by all threads."""
 
     def __init__(
-        self, vocabulary: Vocabulary, tokenizer: Callable[[], "Tokenizer"] | None = None
+        self,
+        vocabulary: Vocabulary | Callable[[], Vocabulary],
+        tokenizer: Callable[[], "Tokenizer"] | None = None,
     ) -> None:
-        self.vocabulary = vocabulary
+        self._open = vocabulary if callable(vocabulary) else lambda: vocabulary
+        self._vocabulary: Vocabulary | None = None
         self._load_tokenizer = tokenizer
         self._tokenizer: Tokenizer | None = None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words, opened when they are first asked for: a dense ranker never does."""
+        if self._vocabulary is None:
+            self._vocabulary = self._open()
+        return self._vocabulary
 
     @property
     def tokenizer(self) -> "Tokenizer":

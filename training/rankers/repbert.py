@@ -3,9 +3,10 @@
 Source: Zhan et al. 2020 (paper 004).
 """
 
+import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,19 @@ from ranklet.runtime.rankers.repbert import DOCUMENT_SEGMENT, QUERY_SEGMENT, Set
 from ranklet.training.backbone import Backbone, new_model
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.collection import Collection
-from ranklet.training.device import seeded
 from ranklet.training.loop import fit
 from ranklet.training.plan import Plan
 from ranklet.training.probes import draw_probes
 from ranklet.training.splits import JudgedQuery
-from ranklet.training.text_pairs import Batch, BatchOptions, Pool, TextPairs, tokenise
+from ranklet.training.text_pairs import (
+    Batch,
+    BatchOptions,
+    Padded,
+    Pool,
+    TextPairs,
+    Tokens,
+    tokenise,
+)
 from ranklet.training.wordpieces import padding_token
 
 if TYPE_CHECKING:
@@ -108,7 +116,7 @@ def encode_tokens(
     return _inputs(tokens.padded(np.arange(len(texts)), padding_token(tokenizer)), segment)
 
 
-def _inputs(padded: tuple[NDArray[np.int64], NDArray[np.int64]], segment: int) -> Any:
+def _inputs(padded: Padded, segment: int) -> tuple[Tensor, Tensor, Tensor]:
     ids, mask = (torch.from_numpy(each) for each in padded)
     return ids, mask, mask * segment
 
@@ -154,7 +162,7 @@ def train(
     pool = Pool(pairs, dev, seed=plan.seed)
     model = RepBERT(backbone.model)
 
-    def vectors(padded: tuple[NDArray[np.int64], NDArray[np.int64]], segment: int) -> Tensor:
+    def vectors(padded: Padded, segment: int) -> Tensor:
         device = next(model.parameters()).device
         found: Tensor = model(*(each.to(device) for each in _inputs(padded, segment)))
         return found
@@ -166,7 +174,7 @@ def train(
         return in_batch_loss(asked.float() @ held.float().T, relevant)
 
     def evaluate() -> float:
-        def encode(tokens: Any, segment: int) -> NDArray[np.float32]:
+        def encode(tokens: Tokens, segment: int) -> NDArray[np.float32]:
             return _encode_all(tokens, padding, lambda padded: vectors(padded, segment))
 
         return pool.mrr(
@@ -196,3 +204,53 @@ def train(
         weights={name: each.numpy() for name, each in model.encoder.state_dict().items()},
         probes=draw_probes(documents, dev, titles=titles),
     )
+
+
+def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> RepBERT:
+    """Return the encoder of a checkpoint, in evaluation mode.
+
+    Args:
+        checkpoint: of this kind.
+        attention: how transformers computes it: sdpa, or eager, which export needs.
+
+    Raises:
+        InputError: it is of another kind, or its weights do not fit its config.json.
+    """
+    if checkpoint.kind != "repbert" or not checkpoint.weights:
+        raise InputError(f"a {checkpoint.kind} checkpoint holds no RepBERT")
+    encoder = new_model(checkpoint.network, attention)
+    try:
+        weights = {name: torch.from_numpy(each) for name, each in checkpoint.weights.items()}
+        encoder.load_state_dict(weights)
+    except RuntimeError as error:
+        raise InputError(f"the weights do not fit config.json: {error}") from error
+    return RepBERT(encoder).eval()
+
+
+def _settings(backbone: Backbone, data: BatchOptions) -> Settings:
+    config = backbone.config
+    longest = max(data.max_query_tokens, data.max_document_tokens)
+    if longest > config.max_position_embeddings:
+        raise InputError(
+            f"texts of {longest} tokens are too long for {backbone.source!r}, which reads "
+            f"{config.max_position_embeddings}"
+        )
+    return Settings(data.max_query_tokens, data.max_document_tokens, config.hidden_size)
+
+
+def _config(backbone: Backbone) -> dict[str, Any]:
+    """Return config.json, without the place that the model was read from."""
+    config: dict[str, Any] = json.loads(backbone.config.to_json_string(use_diff=False))
+    config.pop("_name_or_path", None)
+    return config
+
+
+def _encode_all(
+    tokens: Tokens, padding: int, vectors: Callable[[Padded], Tensor]
+) -> NDArray[np.float32]:
+    """Return the vectors of all texts, (texts, dimension); those of like length run together."""
+    order = np.argsort(tokens.lengths, kind="stable")
+    rows = [order[begin : begin + ENCODED] for begin in range(0, len(order), ENCODED)]
+    found = [vectors(tokens.padded(each, padding)).cpu().numpy() for each in rows]
+    by_length: NDArray[np.float32] = np.concatenate(found)
+    return by_length[np.argsort(order)]

