@@ -126,7 +126,7 @@ def _fuse(target: Path, transformer: Transformer) -> dict[str, int]:
         num_heads=transformer.heads,
         hidden_size=transformer.hidden,
         optimization_options=FusionOptions("bert"),
-        opt_level=0,  # fusion by pattern only: what a session folds may hang on this machine
+        opt_level=1,  # the basic rewrites, which hang on no machine; fusion needs them
     )
     model.save_model_to_file(str(target))
     fused = fused_operators([node.op_type for node in model.model.graph.node])

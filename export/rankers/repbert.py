@@ -53,7 +53,7 @@ def export(
         )
     settings: Settings = checkpoint.settings
     tokenizer = checkpoint.tokenizer
-    module = repbert.load(checkpoint)
+    module = repbert.load(checkpoint, attention="eager")  # what the optimiser can fuse
     network = checkpoint.network
     transformer = Transformer(
         network["num_attention_heads"], network["hidden_size"], network["num_hidden_layers"]

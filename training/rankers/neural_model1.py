@@ -206,7 +206,8 @@ def train(
         positive, negative = scores.chunk(2)
         return margin_loss(positive / lengths, negative / lengths, margin)
 
-    some = list(tune[:DEV_QUERIES])
+    drawn = np.random.default_rng(plan.seed).permutation(len(tune))[:DEV_QUERIES]
+    some = [tune[at] for at in drawn]
     at_hand = Likelihoods(tables(model), prior, FIELD, [(network.p_self, network.lambda_)])
 
     def evaluate() -> float:
