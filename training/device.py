@@ -34,6 +34,6 @@ def autocast(device: torch.device, wanted: bool) -> torch.autocast:
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Seed PyTorch within a ``with``; afterwards its generators are as they were."""
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield

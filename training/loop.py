@@ -212,7 +212,7 @@ class _Run(Generic[B]):
         done += share / 2  # the middle of the step: neither its first nor its last rate is 0
         if plan.max_minutes is not None:
             done = max(done, min(1.0, self._elapsed() / (60 * plan.max_minutes)))
-        now = plan.learning_rate * rate(plan, done, progress.epoch)
+        now = plan.learning_rate * rate(plan, done)
         for group in self._optimiser.param_groups:
             group["lr"] = now
         self._optimiser.zero_grad()

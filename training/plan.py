@@ -78,20 +78,19 @@ class Plan:
                 raise InputError(f"{name} is {getattr(self, name)!r}; allowed are {listed}")
 
 
-def rate(plan: Plan, done: float, epoch: int) -> float:
+def rate(plan: Plan, done: float) -> float:
     """Return the factor of the learning rate.
 
     Args:
         plan: with the schedule.
-        done: share of the training that is done, in [0, 1].
-        epoch: from 0.
+        done: share of the training that is done, in [0, 1]; epochs are parts of it.
 
     >>> plan = Plan(1e-3, warmup=0.5)
-    >>> [rate(plan, done, 0) for done in (0, 0.25, 0.5, 0.75, 1)]
+    >>> [rate(plan, done) for done in (0, 0.25, 0.5, 0.75, 1)]
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
     if done < plan.warmup:
         return done / plan.warmup
     if plan.schedule == "linear":
         return (1 - done) / (1 - plan.warmup)
-    return plan.decay**epoch if plan.schedule == "by_epoch" else 1.0
+    return plan.decay ** int(done * plan.epochs) if plan.schedule == "by_epoch" else 1.0

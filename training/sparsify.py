@@ -24,7 +24,7 @@ from .translation_tuning import Tables
 if TYPE_CHECKING:
     from .rankers.neural_model1 import NeuralModel1
 
-MOST_PAIRS = 50_000_000  # of a table: 400 MB in a bundle
+MOST_PAIRS = 100_000_000  # of a table: 800 MB in a bundle
 BLOCK = 4096  # query tokens at a time: what is worked on stays in the cache
 
 
@@ -45,8 +45,8 @@ def sparsify(
     Args:
         model: a trained one.
         threshold: smaller T are dropped, in (0, 1].
-        tokens: ids to translate from and to; None for the whole vocabulary. The network's special
-            tokens are left out of both.
+        tokens: ids to translate from and to, such as those that the network has seen; None for the
+            whole vocabulary. The network's special tokens are left out.
         leave_out: other ids to leave out.
         most: pairs that the table may have.
 

@@ -112,6 +112,10 @@ class Pairs:
         cut = batches(longer, self._options.batch, self._seed, epoch)
         return [PairBatch(each, positives[each], negatives[each]) for each in cut]
 
+    def seen(self) -> NDArray[np.int32]:
+        """Return the word pieces of the documents and of the queries, ascending."""
+        return np.union1d(self._tokens, self._query_tokens).astype(np.int32)
+
     def arrays(
         self, batch: PairBatch
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:

@@ -22,9 +22,9 @@ ASKED = {
 QUALITIES = ("red", "old", "small", "bright", "quiet", "heavy")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> Iterator[None]:
-    """One thread: nothing here is worth more, and sums come out the same everywhere."""
+    """One thread: another number of them adds up in another order, so other last bits."""
     import torch
 
     before = torch.get_num_threads()

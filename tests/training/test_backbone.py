@@ -1,6 +1,7 @@
 import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -43,10 +44,16 @@ def test_both_ways_of_attention_compute_the_same(tiny_bert: Path) -> None:
 def test_an_electra_will_do_and_a_model_without_segments_will_not(
     tiny_bert: Path, tmp_path: Path
 ) -> None:
-    from transformers import DistilBertConfig, DistilBertModel, ElectraConfig, ElectraModel
-    from transformers import RobertaConfig, RobertaModel  # fmt: skip
+    from transformers import (
+        DistilBertConfig,
+        DistilBertModel,
+        ElectraConfig,
+        ElectraModel,
+        RobertaConfig,
+        RobertaModel,
+    )  # fmt: skip
 
-    sizes = {"vocab_size": 300, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes: dict[str, Any] = {"vocab_size": 300, "num_hidden_layers": 1, "num_attention_heads": 2}
     tokenizer = tiny_bert / "tokenizer.json"
     electra = ElectraModel(ElectraConfig(**sizes, hidden_size=32, embedding_size=16))
     assert load_backbone(save(electra, tmp_path / "e", tokenizer)).config.hidden_size == 32
@@ -60,9 +67,9 @@ def test_an_electra_will_do_and_a_model_without_segments_will_not(
 def test_what_cannot_be_had_is_told(
     tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match="no folder './nowhere'"):
+    with pytest.raises(InputError, match="no folder"):
         load_backbone("./nowhere")
-    with pytest.raises(InputError, match="config.json"):
+    with pytest.raises(InputError, match=r"config\.json"):
         load_backbone(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(InputError, match="tokenizer"):
@@ -78,7 +85,7 @@ def test_what_cannot_be_had_is_told(
 def test_a_name_of_the_hub_needs_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match="'nobody/nothing' is neither .* HF_HUB_OFFLINE is 1"):
+    with pytest.raises(InputError, match=r"'nobody/nothing' is neither .* \(HF_HUB_OFFLINE is 1\)"):
         load_backbone("nobody/nothing")
     with pytest.raises(InputError, match="neither a folder nor"):
         load_backbone("not a name")

@@ -59,14 +59,14 @@ def test_an_earlier_checkpoint_is_replaced_and_nothing_else_is(tmp_path: Path) -
     assert set(read_checkpoint(tmp_path / "c").weights) == {"b"}
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=r"no checkpoint \(it holds no ranklet.json\)"):
+    with pytest.raises(InputError, match=r"no checkpoint \(it holds no ranklet\.json\)"):
         neural(a=[1]).save(tmp_path / "mine")
 
 
 def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
     neural(a=[1]).save(tmp_path / "c")
     (tmp_path / "c" / "model.safetensors").write_bytes(b"\xff" * 20)
-    with pytest.raises(InputError, match="weights .* cannot be read"):
+    with pytest.raises(InputError, match=r"weights .* cannot be read"):
         read_checkpoint(tmp_path / "c")
     (tmp_path / "c" / "ranklet.json").write_text('{"kind": "nonsense", "settings": {}}')
     with pytest.raises(InputError, match="nonsense"):

@@ -25,7 +25,7 @@ PLAN = Plan(
 BATCHES = 7  # an epoch: with two a step, four steps
 
 
-class Interrupted(Exception):
+class InterruptionError(Exception):
     """Stands for whatever ends a training from outside."""
 
 
@@ -44,9 +44,10 @@ class Task:
     def loss(self, batch: Tensor) -> Tensor:
         self.calls += 1
         if self.calls == self._stop_at:
-            raise Interrupted
+            raise InterruptionError
         wanted = batch.sum(1, keepdim=True)
-        return ((self.model(batch) - wanted) ** 2).mean()
+        short: Tensor = self.model(batch) - wanted
+        return (short**2).mean()
 
     def evaluate(self) -> float:
         batch = torch.ones((3, 4))
@@ -65,7 +66,7 @@ def test_interrupted_and_resumed_is_the_same_to_the_bit(tmp_path: Path, stop_at:
     whole = Task()
     expected = whole.fit()
     first = Task(stop_at)
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptionError):
         first.fit(folder=tmp_path)
     second = Task()
     if stop_at == 2:  # not one step was done, so there is nothing to resume
@@ -184,7 +185,7 @@ def test_accumulated_batches_are_averaged() -> None:
         task = Task()
         task.model[1] = nn.Identity()  # no dropout
         data = task.batches(0)[:4]
-        cut = list(torch.cat(data).split(5 * batch))
+        cut = list(torch.cat(data).reshape(-1, 5 * batch, 4))
         plan = Plan(0.01, accumulation=accumulation, device="cpu", warmup=0)
         fit(task.model, lambda _: cut, task.loss, plan)
         return weights(task)
@@ -203,7 +204,7 @@ def test_a_loss_that_is_no_number_is_told_with_its_step() -> None:
 
 
 def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptionError):
         Task(9).fit(folder=tmp_path)
     with pytest.raises(TrainingError, match="interrupted; resume it, or remove"):
         Task().fit(folder=tmp_path)
@@ -236,10 +237,11 @@ def test_a_state_can_run_no_code(tmp_path: Path) -> None:
 
 def test_schedules() -> None:
     linear = Plan(1.0, warmup=0.2)
-    assert [rate(linear, done, 0) for done in (0.1, 0.2, 0.6, 1)] == pytest.approx([0.5, 1, 0.5, 0])
-    by_epoch = Plan(1.0, schedule="by_epoch", decay=0.9, warmup=0.0)
-    assert [rate(by_epoch, 0.5, epoch) for epoch in (0, 1, 2)] == pytest.approx([1, 0.9, 0.81])
-    assert rate(Plan(1.0, schedule="constant", warmup=0.0), 0.9, 5) == 1
+    assert [rate(linear, done) for done in (0.1, 0.2, 0.6, 1)] == pytest.approx([0.5, 1, 0.5, 0])
+    by_epoch = Plan(1.0, epochs=4, schedule="by_epoch", decay=0.9, warmup=0.0)
+    rates = [rate(by_epoch, done) for done in (0, 0.24, 0.25, 0.5, 0.9)]
+    assert rates == pytest.approx([1, 1, 0.9, 0.81, 0.729])
+    assert rate(Plan(1.0, schedule="constant", warmup=0.0), 0.9) == 1
 
 
 @pytest.mark.parametrize(

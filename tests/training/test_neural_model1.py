@@ -17,7 +17,6 @@ from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.padding import unique_tokens
 from ranklet.training.rankers import neural_model1
 from ranklet.training.rankers.neural_model1 import (
-    Network,
     NeuralModel1,
     margin_loss,
     smoothed,
@@ -25,9 +24,11 @@ from ranklet.training.rankers.neural_model1 import (
 )
 from ranklet.training.sparsify import tables
 from ranklet.training.splits import read_split
+from ranklet.training.translation_network import Network, NetworkTranslation
 from ranklet.training.translation_pairs import PairOptions
 
 SIZE, PADDING = 40, 0
+THINGS, OTHER_WORDS = ("engine", "castle", "winter"), ("motor", "fortress", "cold")
 PLAN = replace(neural_model1.PLAN, epochs=40, learning_rate=0.02, device="cpu")
 
 
@@ -38,16 +39,22 @@ def model(**changes: object) -> NeuralModel1:
         return NeuralModel1(network, background).eval()
 
 
+def network_of(net: NeuralModel1) -> NetworkTranslation:
+    assert isinstance(net.translate, NetworkTranslation)
+    return net.translate
+
+
 def by_the_papers_formula(net: NeuralModel1, query: int, document: int) -> float:
     """T(q|d) of one pair, written out (paper 000, §3)."""
-    layer = net.translate
+    layer = network_of(net)
     norm = torch.nn.functional.layer_norm
 
     def vector(token: int, table: str, name: str, projection: str) -> torch.Tensor:
         embedded = getattr(layer, table).weight[token]
         scale = getattr(layer, name)
         normed = norm(embedded, embedded.shape, scale.weight, scale.bias)
-        return getattr(layer, projection)(torch.tanh(normed))
+        found: torch.Tensor = getattr(layer, projection)(torch.tanh(normed))
+        return found
 
     x_q = vector(query, "queries", "query_norm", "query_projection")
     x_d = vector(document, "documents", "document_norm", "document_projection")
@@ -121,7 +128,7 @@ def test_unique_tokens_give_the_same_value_as_positions() -> None:
 def test_the_runtimes_scorer_gives_the_same_ranking_score(p_self: float, lambda_: float) -> None:
     net = model(p_self=p_self, lambda_=lambda_, special=(0,))
     with torch.no_grad():
-        net.translate.third.bias.fill_(0.5)  # no T below the threshold
+        network_of(net).third.bias.fill_(0.5)  # no T below the threshold
     query = np.array([5, 9, 9], np.int32)
     document = np.array([7, 5, 5, 20], np.int32)
     gathered = Gathered(document, np.zeros(4, np.intp), np.array([4]))
@@ -136,7 +143,7 @@ def test_the_runtimes_scorer_gives_the_same_ranking_score(p_self: float, lambda_
 def test_nothing_overflows_where_nothing_translates() -> None:
     net = model()
     with torch.no_grad():
-        net.translate.third.bias.fill_(-200)
+        network_of(net).third.bias.fill_(-200)
     query, empty = torch.tensor([[5, 9]]), torch.zeros((1, 3), dtype=torch.int64)
     for document in (torch.tensor([[7, 20, 3]]), empty):
         score = net(query, document)
@@ -188,15 +195,12 @@ def test_it_learns_by_which_other_words_people_ask(
     course = [each["value"] for each in learned.training["evaluations"]]
     assert learned.training["best"] > 0.9 > course[0] + 0.2
     net = neural_model1.load(learned)
-    find = tiny_analysed.analyzer.tokenizer.encode
-
-    def token(word: str) -> torch.Tensor:
-        return torch.tensor(find(word, add_special_tokens=False).ids)
-
+    find = tiny_analysed.analyzer.tokenizer.token_to_id
     with torch.no_grad():
-        right = net.translation(token("fiddle"), token("violin")).mean()
-        wrong = net.translation(token("fiddle"), token("castle")).mean()
-    assert right > 3 * wrong
+        asked, named = ([find(word) for word in words] for words in (OTHER_WORDS, THINGS))
+        found = net.translation(torch.tensor(asked), torch.tensor(named)).numpy()
+    wrong = found[~np.eye(len(found), dtype=bool)]
+    assert found.diagonal().mean() > 3 * wrong.mean()
 
 
 def test_a_checkpoint_holds_the_model_that_was_tuned(learned: Checkpoint, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,13 @@ from hypothesis import strategies as st
 from ranklet.commands import main
 from ranklet.runtime.encoder import Encoder
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.repbert import Settings
 from ranklet.training.backbone import Backbone, load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.collection import Collection
 from ranklet.training.errors import TrainingError
+from ranklet.training.plan import Plan
 from ranklet.training.rankers import repbert
 from ranklet.training.rankers.repbert import (
     RepBERT,
@@ -23,19 +27,19 @@ from ranklet.training.rankers.repbert import (
     masked_mean,
 )
 from ranklet.training.splits import read_split
-from ranklet.training.text_pairs import BatchOptions, Pool, TextPairs, tokenise
+from ranklet.training.text_pairs import BatchOptions, Negatives, Pool, TextPairs, tokenise
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-PLAN = replace(repbert.PLAN, learning_rate=2e-3, epochs=12, device="cpu")
+PLAN = replace(repbert.PLAN, learning_rate=1e-3, epochs=25, device="cpu")
 DATA = BatchOptions(batch=8, max_query_tokens=12, max_document_tokens=16)
 
 
 def train(
     collection: Collection,
     backbone: Backbone,
-    plan: repbert.Plan = PLAN,
+    plan: Plan = PLAN,
     data: BatchOptions = DATA,
     folder: Path | None = None,
     resume: bool = False,
@@ -94,7 +98,7 @@ def test_training_and_serving_cut_texts_into_the_same_tokens(tiny_tokenizer: "To
     serving = Encoder(None, "", tiny_tokenizer, 1)  # type: ignore[arg-type]
     for most in (3, 5, 64):
         tokens = tokenise(tiny_tokenizer, texts, most)
-        rows = [tokens.ids[a:b].tolist() for a, b in zip(tokens.offsets, tokens.offsets[1:])]
+        rows = [tokens.ids[a:b].tolist() for a, b in pairwise(tokens.offsets)]
         assert rows == serving.token_ids(texts, most)[0]
 
 
@@ -119,7 +123,7 @@ def test_it_learns(learned: Checkpoint) -> None:
     course = [each["value"] for each in learned.training["evaluations"]]
     assert len(course) > 5
     assert learned.training["best"] > course[0] + 0.2
-    assert learned.settings == repbert.Settings(12, 16, 32)
+    assert learned.settings == Settings(12, 16, 32)
 
 
 def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) -> None:
@@ -149,9 +153,11 @@ def test_an_interrupted_training_ends_the_same(
         calls += 1
         return in_batch_loss(scores, relevant) * (float("nan") if calls == 17 else 1)
 
-    with monkeypatch.context() as patch, pytest.raises(TrainingError, match="step 17"):
+    with monkeypatch.context() as patch:
         patch.setattr(repbert, "in_batch_loss", broken)
-        train(tiny_collection, load_backbone(tiny_bert), plan, folder=tmp_path)
+        backbone = load_backbone(tiny_bert)
+        with pytest.raises(TrainingError, match="step 17"):
+            train(tiny_collection, backbone, plan, folder=tmp_path)
     found = train(tiny_collection, load_backbone(tiny_bert), plan, folder=tmp_path, resume=True)
     for name, weights in learned.weights.items():
         np.testing.assert_array_equal(found.weights[name], weights)
@@ -159,12 +165,12 @@ def test_an_interrupted_training_ends_the_same(
 
 @pytest.mark.parametrize("negatives", ["bm25", "random"])
 def test_hard_negatives_stand_behind_the_relevant_documents(
-    tiny_collection: Collection, tiny_backbone: Backbone, negatives: repbert.Any
+    tiny_collection: Collection, tiny_backbone: Backbone, negatives: Negatives
 ) -> None:
     data = replace(DATA, negatives=negatives)
     pairs = TextPairs(
         list(tiny_collection.documents()), read_split(tiny_collection, "train"),
-        tiny_backbone.tokenizer, data, repbert.BM25Settings(), 0, True,
+        tiny_backbone.tokenizer, data, BM25Settings(), 0, True,
     )  # fmt: skip
     for batch in pairs.batches(0):
         relevant = pairs.relevant(batch)
@@ -182,7 +188,7 @@ def test_hard_negatives_stand_behind_the_relevant_documents(
 def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_backbone: Backbone) -> None:
     pairs = TextPairs(
         list(tiny_collection.documents()), read_split(tiny_collection, "train"),
-        tiny_backbone.tokenizer, DATA, repbert.BM25Settings(), 0, True,
+        tiny_backbone.tokenizer, DATA, BM25Settings(), 0, True,
     )  # fmt: skip
     pool = Pool(pairs, read_split(tiny_collection, "dev"), seed=0)
     assert len(pool) == 48
@@ -197,7 +203,7 @@ def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> N
         repbert.load(replace(learned, kind="bm25"))
     with pytest.raises(InputError, match="do not fit"):
         repbert.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
-    with pytest.raises(InputError, match="config.json"):
+    with pytest.raises(InputError, match=r"config\.json"):
         repbert.load(replace(learned, network={"model_type": "nonsense"}))
 
 

@@ -6,8 +6,9 @@ from ranklet.runtime.errors import InputError
 from ranklet.training import sparsify as sparsifying
 from ranklet.training.device import seeded
 from ranklet.training.rankers.model1 import as_table
-from ranklet.training.rankers.neural_model1 import Network, NeuralModel1
+from ranklet.training.rankers.neural_model1 import NeuralModel1
 from ranklet.training.sparsify import logit, sparsify, tables
+from ranklet.training.translation_network import Network, NetworkTranslation
 
 SIZE = 120
 SPECIAL = (0, 1, 2)
@@ -17,7 +18,7 @@ def model(parametrisation: str = "network") -> NeuralModel1:
     network = Network(SIZE, 0, SPECIAL, 16, (12, 8), parametrisation)  # type: ignore[arg-type]
     with seeded(5):
         made = NeuralModel1(network, np.full(SIZE, 1e-3, np.float32)).eval()
-        if parametrisation == "network":
+        if isinstance(made.translate, NetworkTranslation):
             with torch.no_grad():  # wide enough a spread that a threshold parts the pairs
                 made.translate.third.weight.mul_(40)
     return made

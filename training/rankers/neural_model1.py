@@ -178,7 +178,8 @@ def train(
         resume: whether to go on from the state in `folder`.
 
     Returns:
-        A checkpoint: the network's weights, to be sparsified by export.
+        A checkpoint: the network's weights, to be sparsified by export, and ``seen``, the word
+        pieces of the collection and of the queries, (tokens,) int32: of others it knows nothing.
 
     Raises:
         InputError: an option is not allowed, or no query has a relevant document here.
@@ -222,6 +223,7 @@ def train(
     return Checkpoint(
         "neural_model1",
         Settings(FIELD, tuned.p_self, tuned.lambda_),
+        {"seen": pairs.seen()},
         tokenizer=tokenizer,
         network={"architectures": ["NeuralModel1"], **asdict(network)},
         weights={name: each.numpy() for name, each in model.state_dict().items()},
