@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -10,6 +10,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.calibration import Feeds
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.report import Report, compare_scores, refusal
@@ -35,6 +36,7 @@ def write_variants(
     options: ExportOptions,
     folder: str,
     writer: BundleWriter,
+    calibration: Sequence[Feeds] = (),
 ) -> tuple[Report, ...]:
     """Convert, prove and write each variant asked for.
 
@@ -47,6 +49,7 @@ def write_variants(
         options: variants and tolerances.
         folder: in the bundle, ``rankers/NAME/``.
         writer: of the bundle.
+        calibration: feeds of real texts, for int8.
 
     Raises:
         ExportError: no variant holds to its tolerance; nothing is written then.
@@ -55,7 +58,7 @@ def write_variants(
     with tempfile.TemporaryDirectory() as scratch:
         for variant in options.variants:
             target = Path(scratch) / VARIANTS[variant]
-            convert(variant, source, target)
+            convert(variant, source, target, calibration)
             report = _prove(variant, target.read_bytes(), fused, reference, score, probes)
             report = replace(report, refused=_refused(report, options))
             reports.append(report)

@@ -74,8 +74,13 @@ def export(
     module = neural_model1.load(checkpoint)
     module.network = replace(module.network, p_self=settings.p_self, lambda_=settings.lambda_)
     special = [tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[MASK]", "[UNK]")]
+    # Only tokens of the training collection and its queries: the network has learned nothing of
+    # the others, and gives them translations by the million.
     translations = sparsify(
-        module, threshold=THRESHOLD, leave_out=[each for each in special if each is not None]
+        module,
+        threshold=THRESHOLD,
+        tokens=checkpoint.arrays.get("seen"),
+        leave_out=[each for each in special if each is not None],
     )
     table = as_table(translations, tokenizer.get_vocab_size())
     model1.write_table(table, name, writer)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.calibration import Recording
 from ranklet.export.encoding import encode_documents
 from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
@@ -72,11 +73,10 @@ def export(
     with tempfile.TemporaryDirectory() as scratch:
         graph = Path(scratch) / "graph.onnx"
         fused = export_graph(module, example_inputs(INPUTS), OUTPUT, graph, transformer)
-        reference = score(
-            Encoder(TorchSession(module), OUTPUT, tokenizer, settings.dimension), probes
-        )
+        torch = Recording(TorchSession(module))
+        reference = score(Encoder(torch, OUTPUT, tokenizer, settings.dimension), probes)
         reports = write_variants(
-            graph, fused, reference, score_content, probes, options, folder, writer
+            graph, fused, reference, score_content, probes, options, folder, writer, torch.feeds
         )
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return Exported(RankerEntry(checkpoint.kind, asdict(settings)), reports)

@@ -88,7 +88,7 @@ def _add_neural(group: Any) -> None:
     group.add_argument(
         "--embeddings",
         choices=("random", "backbone"),
-        default="random",
+        default="backbone",
         help="neural_model1: what the tables begin with",
     )
     group.add_argument(
