@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 
-
 _LARGEST = 16 << 20  # bytes; more than any array that rescoring a thousand documents makes
 
 
