@@ -7,8 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ranklet.export.errors import ExportError
-from ranklet.export.options import Exported, ExportOptions
-from ranklet.export.report import Report
+from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import TOKENIZER, Bundle
 from ranklet.runtime.errors import BundleError
@@ -39,7 +38,7 @@ def export_bundle(
     options: ExportOptions | None = None,
     *,
     overwrite: bool = False,
-) -> dict[str, tuple[Report, ...]]:
+) -> Path:
     """Write a bundle of rankers, without a collection.
 
     Args:
@@ -49,7 +48,7 @@ def export_bundle(
         overwrite: whether a bundle there is replaced.
 
     Returns:
-        The proofs of each neural ranker's variants, refused ones too, by the ranker's name.
+        The bundle's path. The proofs of neural rankers' variants are in it: see `read_reports`.
 
     Raises:
         ExportError: the target is taken, there is no checkpoint, no variant of one holds, a name
@@ -64,17 +63,16 @@ def export_bundle(
             raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
     tokenizer = _one_tokenizer(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:
-        exported: dict[str, Exported] = {
+        rankers: dict[str, RankerEntry] = {
             name: exporter(checkpoint.kind).export(
                 checkpoint, name, writer, options or ExportOptions()
             )
             for name, checkpoint in checkpoints.items()
         }
-        rankers = {name: each.entry for name, each in exported.items()}
         if tokenizer is not None:
             writer.data(TOKENIZER, tokenizer.to_str().encode())
         pipelines, default = standard_pipelines(rankers)
-        writer.finish(
+        return writer.finish(
             documents=0,
             fields=(),
             rankers=rankers,
@@ -84,7 +82,6 @@ def export_bundle(
                 "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
             },
         )
-    return {name: each.reports for name, each in exported.items() if each.reports}
 
 
 def index_bundle(

@@ -72,13 +72,16 @@ def fuse_bundle(
 
     Raises:
         BundleError: the source cannot be read.
-        ExportError: fewer than two rankers, or the target is taken.
+        ExportError: fewer than two rankers, one twice, or the target is taken.
     """
     bundle, loaded = Bundle(source, check="full"), LoadedBundle(source)
     manifest = bundle.manifest
     names = tuple(rankers) or tuple(manifest.rankers)
-    if len(names) < 2:
-        raise ExportError(f"fusion needs two rankers or more; the bundle has {', '.join(names)}")
+    if len(set(names)) < max(2, len(names)):
+        raise ExportError(
+            f"fusion needs two rankers or more, each once, not {', '.join(names)}; the bundle has "
+            f"{', '.join(manifest.rankers)}"
+        )
     found = learn_weights(loaded, names, queries, measure=measure)
     recipe = _recipe(names, depth)
     weights = tuple(round(weight, 6) for weight in found.weights)

@@ -1,11 +1,10 @@
 """What a user may ask of an export."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ranklet.export.report import EXACT, Report, Tolerance
+from ranklet.export.report import EXACT, Tolerance
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.manifest import RankerEntry
 from ranklet.training.probes import Probes
 
 
@@ -39,11 +38,3 @@ class ExportOptions:
     def tolerance(self, variant: str) -> Tolerance:
         """Return what a variant must hold to."""
         return EXACT if variant == "fp32" else Tolerance(max_ndcg_loss=self.max_ndcg_loss)
-
-
-@dataclass(frozen=True)
-class Exported:
-    """What a kind's export gives back: the manifest's entry, and the proofs of its variants."""
-
-    entry: RankerEntry
-    reports: tuple[Report, ...] = field(default=())

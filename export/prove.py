@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ranklet.export.calibration import Feeds
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
-from ranklet.export.report import Report, compare_scores, refusal
+from ranklet.export.report import REPORT, Report, compare_scores, refusal
 from ranklet.export.variants import convert
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.encoder import VARIANTS
@@ -24,7 +24,6 @@ from ranklet.training.probes import Probes
 Score = Callable[[bytes, Probes], NDArray[np.float32]]
 
 ALONE = 8  # documents scored alone, to compare with the same among others
-REPORT = "report.json"
 
 
 def write_variants(
@@ -37,7 +36,7 @@ def write_variants(
     folder: str,
     writer: BundleWriter,
     calibration: Sequence[Feeds] = (),
-) -> tuple[Report, ...]:
+) -> list[Report]:
     """Convert, prove and write each variant asked for.
 
     Args:
@@ -67,9 +66,13 @@ def write_variants(
     if all(report.refused for report in reports):
         told = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no variant holds to its tolerance, so nothing is written ({told})")
+    return reports
+
+
+def write_reports(reports: Sequence[Report], folder: str, writer: BundleWriter) -> None:
+    """Write the proofs of a ranker's variants into its folder."""
     content = json.dumps([report.to_json() for report in reports], indent=1)
     writer.data(folder + REPORT, content.encode())
-    return tuple(reports)
 
 
 def _prove(

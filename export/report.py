@@ -1,15 +1,19 @@
 """The proof of an exported variant: its scores beside PyTorch's, on real pairs."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundle import Bundle
 from ranklet.training.measures import discount
 
 TOP = 10
+REPORT = "report.json"  # in rankers/NAME/
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,21 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Return plain values, the loss among them."""
         return {**asdict(self), "ndcg_loss": self.ndcg_loss}
+
+
+def read_reports(path: str | Path) -> dict[str, list[Report]]:
+    """Return the proofs in a bundle, refused variants among them, by ranker."""
+    bundle = Bundle(path)
+    found = {}
+    for name in bundle.manifest.rankers:
+        file = f"rankers/{name}/{REPORT}"
+        if bundle.has(file):
+            rows = json.loads(bytes(bundle.file(file)))
+            found[name] = [
+                Report(**{key: value for key, value in row.items() if key != "ndcg_loss"})
+                for row in rows
+            ]
+    return found
 
 
 class Compared(TypedDict):

@@ -1,6 +1,6 @@
 """A loaded bundle: what `runtime.load` returns and all ranking goes through."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -16,13 +16,12 @@ from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
 from ranklet.runtime.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.inputs import Document, check_k, check_query, listed, own_documents
 from ranklet.runtime.manifest import Manifest
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.text.analysis import Analysis
 
-# A text, or an object with a "text" and perhaps an "id" and a "title".
-Document = str | Mapping[str, Any]
 # The name of a pipeline of the bundle, or a recipe of the caller's own.
 Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None
 
@@ -99,10 +98,10 @@ class LoadedBundle:
             UnknownRankerError: no such pipeline, or it names a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are given.
         """
-        _check_query(query)
-        _check_k(k)
+        check_query(query)
+        check_k(k)
         analysis = self._bundle.analyzer.begin()
-        own = None if documents is None else _own(documents)
+        own = None if documents is None else own_documents(documents)
         given = None if own is None else _candidates(own, analysis)
         recipe = self._recipe(pipeline)
         if given is not None:  # all of them come back, so nothing is cut before the end
@@ -128,8 +127,8 @@ class LoadedBundle:
         Raises:
             InputError, UnknownRankerError, BundleError: as `rank`.
         """
-        _check_query(query)
-        _check_k(k)
+        check_query(query)
+        check_k(k)
         asked = Query(query, self._bundle.analyzer.begin())
         top, _, scores = self._execute(asked, self._recipe(pipeline), None).top(k)
         return list(zip(self._ids(top), scores.tolist(), strict=True))
@@ -147,10 +146,10 @@ class LoadedBundle:
         Raises:
             InputError: as `rank`; the message names the query's place.
         """
-        listed = _listed(queries, "queries", "call rank for one")
-        for at, query in enumerate(listed):
-            _check_query(query, f"queries[{at}]")
-        return [self.rank(each, k=k, pipeline=pipeline, explain=explain) for each in listed]
+        each_query = listed(queries, "queries", "call rank for one")
+        for at, query in enumerate(each_query):
+            check_query(query, f"queries[{at}]")
+        return [self.rank(each, k=k, pipeline=pipeline, explain=explain) for each in each_query]
 
     def score(
         self,
@@ -174,13 +173,13 @@ class LoadedBundle:
         Raises:
             InputError: as `rank`; both or neither of `documents` and `ids`; an unknown id.
         """
-        _check_query(query)
+        check_query(query)
         analysis = self._bundle.analyzer.begin()
         given: Candidates
         if documents is not None and ids is None:
-            given = _candidates(_own(documents), analysis)
+            given = _candidates(own_documents(documents), analysis)
         elif ids is not None and documents is None:
-            given = self._by_id(_listed(ids, "ids", "put the one id in a list"))
+            given = self._by_id(listed(ids, "ids", "put the one id in a list"))
         else:
             raise InputError("give either documents (texts) or ids (of the collection)")
         recipe = self._recipe(pipeline)
@@ -196,7 +195,7 @@ class LoadedBundle:
         Raises:
             InputError: as `rank`; an unknown id.
         """
-        _check_query(query)
+        check_query(query)
         asked = Query(query, self._bundle.analyzer.begin())
         wanted = self._by_id([document_id]).stored
         recipe = self._recipe(pipeline)
@@ -218,7 +217,7 @@ class LoadedBundle:
 
         This is what fusion weights are learned on: the numbers that serving adds up.
         """
-        _check_query(query)
+        check_query(query)
         execution = self._execute(
             Query(query, self._bundle.analyzer.begin()), self._recipe(pipeline), None
         )
@@ -287,42 +286,6 @@ class LoadedBundle:
 def _numbers(candidates: Candidates) -> NDArray[np.uint32]:
     """Return the numbers of candidates that are of the collection."""
     return np.empty(0, np.uint32) if candidates.stored is None else candidates.stored
-
-
-def _listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
-    """Return what may be any iterable, but not one string, as a list."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise InputError(f"{name} must be a list, not {type(values).__name__}; {hint}")
-    return list(values)
-
-
-def _check_query(query: object, name: str = "query") -> None:
-    if not isinstance(query, str):
-        raise InputError(f"{name} must be a string, not {type(query).__name__}")
-    if not query.strip():
-        raise InputError(f"{name} is empty; give at least one word")
-
-
-def _check_k(k: object) -> None:
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
-        raise InputError(f"k must be a whole number, 0 or more, not {k!r}")
-
-
-def _own(documents: Sequence[Document]) -> list[tuple[str, str, str]]:
-    """Return (id, title, text) of each of the caller's own documents."""
-    found = []
-    for at, document in enumerate(_listed(documents, "documents", "put the one in a list")):
-        fields: object = {"text": document} if isinstance(document, str) else document
-        raw = fields if isinstance(fields, Mapping) else {}
-        text, title, identity = raw.get("text"), raw.get("title") or "", raw.get("id", at)
-        typed = isinstance(title, str) and isinstance(identity, str | int)
-        if not isinstance(text, str) or not typed:
-            raise InputError(
-                f"documents[{at}] must be a string, or an object with a string 'text' (and perhaps "
-                f"'id' and 'title'), not {document!r:.60}"
-            )
-        found.append((str(identity), title, text))
-    return found
 
 
 def _candidates(own: Sequence[tuple[str, str, str]], analysis: Analysis) -> TextCandidates:

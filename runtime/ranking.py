@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.bundle import Check
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import Ranking
-from ranklet.runtime.loaded import Document, LoadedBundle, Recipe
+from ranklet.runtime.inputs import Document
+from ranklet.runtime.loaded import LoadedBundle, Recipe
 from ranklet.runtime.manifest import MANIFEST
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"

@@ -74,13 +74,35 @@ def evaluate(
 def comparisons(
     evaluations: Sequence[Evaluation], measure: str, baseline: str
 ) -> dict[str, Comparison]:
-    """Compare every system with a baseline: paired t-tests, Holm's correction over all of them."""
+    """Compare every system with a baseline: paired t-tests, Holm's correction over all of them.
+
+    Of a single query nothing can be tested: then there is no comparison.
+    """
     others = [each.pipeline for each in evaluations if each.pipeline != baseline]
-    if not others:
+    if not others or len(evaluations[0].values[measure]) < 2:
         return {}
     values = {each.pipeline: each.values[measure] for each in evaluations}
     tested = compare(values, pairs=[(name, baseline) for name in others])
     return dict(zip(others, tested, strict=True))
+
+
+def untied(hits: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return a run's hits with scores that fall, for a file that trec_eval will read.
+
+    It ignores ranks and orders equal scores by document id, backwards: the file would measure
+    otherwise than what was ranked. Each of equal scores is one step of float32 below the one
+    before it; trec_eval holds no finer.
+
+    >>> [score < 0.5 for _, score in untied([("a", 0.5), ("b", 0.5), ("c", 0.25)])]
+    [False, True, True]
+    """
+    found: list[tuple[str, float]] = []
+    below = np.float32(np.inf)
+    for name, score in hits:
+        single = min(np.float32(score), below)
+        found.append((name, float(single)))
+        below = np.nextafter(single, np.float32(-np.inf))
+    return found
 
 
 def table(

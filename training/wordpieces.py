@@ -1,6 +1,7 @@
 """Word-piece tokenizers: one from disk, or one trained on the collection."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,9 @@ from ranklet.runtime.errors import InputError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+UNKNOWN = "[UNK]"
+SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
+MOST_CHARACTERS = 1_000  # each is a piece, twice: at the beginning of a word and within
 VOCABULARY_SIZE = 8_000  # of a tokenizer trained here; BERT's has 30,522 for all of English
 
 
@@ -60,23 +64,48 @@ def special_tokens(tokenizer: "Tokenizer") -> tuple[int, ...]:
     return tuple(sorted(at for at, token in added.items() if token.special))
 
 
-def train_tokenizer(texts: Iterator[str], size: int = VOCABULARY_SIZE) -> "Tokenizer":
-    """Train a lower-casing word-piece tokenizer in BERT's manner.
+def train_tokenizer(texts: Iterable[str], size: int = VOCABULARY_SIZE) -> "Tokenizer":
+    """Train a lower-casing word-piece tokenizer in BERT's manner; equal texts give equal pieces.
 
     Args:
-        texts: the texts of the collection.
+        texts: the texts of the collection, read once.
         size: most pieces in the vocabulary.
     """
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-    unknown = "[UNK]"
-    tokenizer = Tokenizer(models.WordPiece(unk_token=unknown, max_input_chars_per_word=100))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    special = ["[PAD]", unknown, "[CLS]", "[SEP]", "[MASK]"]
+    normalizer = normalizers.BertNormalizer(lowercase=True)
+    parts = pre_tokenizers.BertPreTokenizer()
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(w for w, _ in parts.pre_tokenize_str(normalizer.normalize_str(text)))
+    # The trainer numbers characters in the order of a hash table, and breaks ties by these numbers:
+    # every run would end in other pieces. Named as special tokens, they are numbered beforehand.
+    alphabet = _characters(counts)
     trainer = trainers.WordPieceTrainer(
-        vocab_size=size, min_frequency=2, special_tokens=special, show_progress=False
+        vocab_size=size,
+        min_frequency=2,
+        special_tokens=[*SPECIAL, *alphabet, *(f"##{each}" for each in alphabet)],
+        limit_alphabet=0,
+        show_progress=False,
     )
-    tokenizer.train_from_iterator(texts, trainer)
+    learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN, max_input_chars_per_word=100))
+    learner.normalizer, learner.pre_tokenizer = normalizer, parts
+    learner.train_from_iterator((" ".join([word] * counts[word]) for word in counts), trainer)
+
+    tokenizer = Tokenizer(
+        models.WordPiece(learner.get_vocab(), unk_token=UNKNOWN, max_input_chars_per_word=100)
+    )
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, parts
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_special_tokens(list(SPECIAL))
     return tokenizer
+
+
+def _characters(counts: Counter[str]) -> list[str]:
+    """Return the most frequent characters of words, sorted."""
+    found: Counter[str] = Counter()
+    for word, count in counts.items():
+        for character in word:
+            found[character] += count
+    ordered = sorted(found, key=lambda each: (-found[each], each))
+    return sorted(ordered[:MOST_CHARACTERS])

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ranklet.export.options import Exported, ExportOptions
+from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.manifest import RankerEntry
@@ -18,9 +18,9 @@ def export(
     name: str,  # noqa: ARG001
     writer: BundleWriter,  # noqa: ARG001
     options: ExportOptions,  # noqa: ARG001
-) -> Exported:
+) -> RankerEntry:
     """Write what the ranker is before any collection: BM25 is its settings."""
-    return Exported(RankerEntry(checkpoint.kind, asdict(checkpoint.settings)))
+    return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
 
 
 def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001

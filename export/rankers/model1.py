@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
-from ranklet.export.options import Exported, ExportOptions
+from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
@@ -34,7 +34,7 @@ def export(
     name: str,
     writer: BundleWriter,
     options: ExportOptions,  # noqa: ARG001
-) -> Exported:
+) -> RankerEntry:
     """Write the table over its own token ids.
 
     Raises:
@@ -47,7 +47,7 @@ def export(
     write_table(as_table(_translations(checkpoint, name, size), size), name, writer)
     if not pieces:
         writer.strings(f"rankers/{name}/{TOKENS}", Strings.pack(checkpoint.tokens))
-    return Exported(RankerEntry(checkpoint.kind, asdict(checkpoint.settings)))
+    return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
 
 
 def known_words(source: Bundle, name: str) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, example_inputs, export_graph
-from ranklet.export.options import Exported, ExportOptions
-from ranklet.export.prove import write_variants
+from ranklet.export.options import ExportOptions
+from ranklet.export.prove import write_reports, write_variants
 from ranklet.export.rankers import model1
 from ranklet.export.report import Report, compare_scores
 from ranklet.export.writer import BundleWriter
@@ -49,7 +49,7 @@ known_words = model1.known_words
 
 def export(
     checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> Exported:
+) -> RankerEntry:
     """Write the table and the network's variants, each compared with PyTorch on the probes.
 
     int8 is not made of it: the table is what serves on a processor.
@@ -101,17 +101,18 @@ def export(
 
     reference = scores(partial(network_likelihoods, TorchSession(LikelihoodGraph(module))), probes)
     by_table = scores(partial(_by_table, table, settings.p_self), probes)
+    folder = f"rankers/{name}/"
     reports = [_table_report(table, by_table, reference, probes)]
     if variants := tuple(each for each in options.variants if each != "int8"):
         with tempfile.TemporaryDirectory() as scratch:
             graph = Path(scratch) / "graph.onnx"
             fused = export_graph(LikelihoodGraph(module), example_inputs(INPUTS), OUTPUT, graph)
             chosen = replace(options, variants=variants)
-            folder = f"rankers/{name}/"
             reports += write_variants(
                 graph, fused, reference, by_content, probes, chosen, folder, writer
             )
-    return Exported(RankerEntry(checkpoint.kind, asdict(settings)), tuple(reports))
+    write_reports(reports, folder, writer)
+    return RankerEntry(checkpoint.kind, asdict(settings))
 
 
 def index(

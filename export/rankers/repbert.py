@@ -11,8 +11,8 @@ from ranklet.export.calibration import Recording
 from ranklet.export.encoding import encode_documents
 from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
-from ranklet.export.options import Exported, ExportOptions
-from ranklet.export.prove import write_variants
+from ranklet.export.options import ExportOptions
+from ranklet.export.prove import write_reports, write_variants
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.dense.exact import ExactIndex
@@ -38,7 +38,7 @@ RECALL_QUERIES, RECALL_AT = 200, 10
 
 def export(
     checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> Exported:
+) -> RankerEntry:
     """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
 
     Raises:
@@ -78,8 +78,9 @@ def export(
         reports = write_variants(
             graph, fused, reference, score_content, probes, options, folder, writer, torch.feeds
         )
+    write_reports(reports, folder, writer)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
-    return Exported(RankerEntry(checkpoint.kind, asdict(settings)), reports)
+    return RankerEntry(checkpoint.kind, asdict(settings))
 
 
 def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001

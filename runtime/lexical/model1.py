@@ -44,7 +44,8 @@ def translation_likelihoods(
     # No index is past the end by how `size` is made; "clip" then only spares numpy its own check.
     hits = np.flatnonzero(translates.take(tokens, mode="clip"))
     useful = np.flatnonzero(translates)
-    place = np.zeros(size, np.int32)  # of each useful token among the useful ones
+    # Where each useful token stands among them; in the smallest type, for it is read at random.
+    place = np.zeros(size, np.min_scalar_type(len(useful)))
     place[useful] = np.arange(len(useful))
     hit_place = place.take(tokens.take(hits), mode="clip").astype(np.intp)
     # The hits of a document lie side by side: sums over such runs cost a quarter of a bincount.

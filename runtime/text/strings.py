@@ -24,7 +24,9 @@ class Strings:
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self.data, self.offsets = data, offsets
         # A memoryview slices five times faster than an array, and look-ups are made of slices.
-        self._data, self._offsets = data.data, offsets.data
+        # The casts are for arrays that do not lie at a multiple of 8 bytes, as in a zip that
+        # another program packed: of those, numpy gives a view that cannot be indexed.
+        self._data, self._offsets = data.data, offsets.data.cast("B").cast("q")
 
     @classmethod
     def pack(cls, strings: Iterable[str]) -> Self:

@@ -193,7 +193,7 @@ def test_it_learns_by_which_other_words_people_ask(
     learned: Checkpoint, tiny_analysed: AnalysedCollection
 ) -> None:
     course = [each["value"] for each in learned.training["evaluations"]]
-    assert learned.training["best"] > 0.9 > course[0] + 0.2
+    assert learned.training["best"] > 0.8 > course[0] + 0.1
     net = neural_model1.load(learned)
     find = tiny_analysed.analyzer.tokenizer.token_to_id
     with torch.no_grad():

@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> None:
         folder = Path(options.runs)
         folder.mkdir(parents=True, exist_ok=True)
         for each in found:
-            write_run(folder / f"{each.pipeline}.run", each.run, f"ranklet-{each.pipeline}")
+            run = {query: evaluation.untied(hits) for query, hits in each.run.items()}
+            write_run(folder / f"{each.pipeline}.run", run, f"ranklet-{each.pipeline}")
     if options.json:
         print(json.dumps(_plain(found, names[0])))
     else:

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Export; returns the exit status."""
     from ranklet.export.exporting import export_bundle
     from ranklet.export.options import ExportOptions
-    from ranklet.export.report import report_table
+    from ranklet.export.report import read_reports, report_table
 
     chosen = ExportOptions(
         variants=tuple(options.variants.split(",")),
@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
         max_mb=options.max_mb,
     )
     checkpoints = read_checkpoints(options.checkpoints)
-    reports = export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
+    export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
+    reports = read_reports(options.output)
     for name, proofs in reports.items():
         print(f"{name}\n{report_table(proofs)}")
     print(f"{', '.join(checkpoints)} → {options.output}")

@@ -235,10 +235,13 @@ def _read(
 
 
 def _bm25_settings(options: argparse.Namespace) -> "BM25Settings":
+    from ranklet.runtime.errors import InputError
     from ranklet.runtime.rankers.bm25 import Settings
     from ranklet.training.checkpoint import read_checkpoint
 
-    settings: Settings = read_checkpoint(options.bm25).settings if options.bm25 else Settings()
+    settings = read_checkpoint(options.bm25).settings if options.bm25 else Settings()
+    if not isinstance(settings, Settings):
+        raise InputError(f"--bm25 {options.bm25!r} is not the checkpoint of a BM25 ranker")
     return settings
 
 

@@ -1,0 +1,57 @@
+"""What a caller gives, checked before anything is done with it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ranklet.runtime.errors import InputError
+
+# A text, or an object with a "text" and perhaps an "id" and a "title".
+Document = str | Mapping[str, Any]
+
+
+def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
+    """Return as a list what may be any iterable, but neither one string nor one object.
+
+    Raises:
+        InputError: it is none; `name` says what it is, and `hint` what to do.
+    """
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InputError(f"{name} must be a list, not {type(values).__name__}; {hint}")
+    return list(values)
+
+
+def check_query(query: object, name: str = "query") -> None:
+    """Raise InputError unless `query` is a string that is not empty; `name` is for the message."""
+    if not isinstance(query, str):
+        raise InputError(f"{name} must be a string, not {type(query).__name__}")
+    if not query.strip():
+        raise InputError(f"{name} is empty; give at least one word")
+
+
+def check_k(k: object) -> None:
+    """Raise InputError unless `k` is a whole number, 0 or more."""
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
+        raise InputError(f"k must be a whole number, 0 or more, not {k!r}")
+
+
+def own_documents(documents: Sequence[Document]) -> list[tuple[str, str, str]]:
+    """Return (id, title, text) of each of the caller's own documents.
+
+    Raises:
+        InputError: one of them is not a text; its place is named.
+    """
+    found = []
+    for at, document in enumerate(listed(documents, "documents", "put the one in a list")):
+        fields: object = {"text": document} if isinstance(document, str) else document
+        raw = fields if isinstance(fields, Mapping) else {}
+        text, title, identity = raw.get("text"), raw.get("title") or "", raw.get("id", at)
+        typed = isinstance(title, str) and isinstance(identity, str | int)
+        if not isinstance(text, str) or not typed:
+            raise InputError(
+                f"documents[{at}] must be a string, or an object with a string 'text' (and perhaps "
+                f"'id' and 'title'), not {document!r:.60}"
+            )
+        found.append((str(identity), title, text))
+    return found

@@ -1,0 +1,115 @@
+"""Fixtures: one tiny collection carried through all of ranklet, once a session, in seconds."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.fusing import fuse_bundle
+from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.collection import Collection, Document, Query, write_collection
+from ranklet.training.indexing import AnalysedCollection, analyse
+from ranklet.training.rankers import bm25, model1
+from ranklet.training.splits import read_split
+from ranklet.training.wordpieces import train_tokenizer
+
+DATA = Path(__file__).parent / "data"
+FIELDS = ("lemmas", "words", "wordpieces")
+
+
+@dataclass(frozen=True)
+class Built:
+    """What the whole way from a collection to a bundle left on disk."""
+
+    collection: Collection  # 42 documents; splits train and test
+    checkpoints: dict[str, Path]  # by ranker name; bm25 is over lemmas
+    tokenizer: Path
+    exported: Path  # without a collection
+    indexed: Path
+    fused: Path  # indexed, with the pipeline "linear" as its default
+    zipped: Path  # the same as `fused`, as a .zip
+
+
+@pytest.fixture(scope="session")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Return 42 documents on household matters: one is empty, one has no title, one accents."""
+    lines = (DATA / "household.jsonl").read_text("utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    splits = {}
+    for split in ("train", "test"):
+        asked = [record for record in records if record[split]]
+        queries = [Query(f"{split}-{record['id']}", record[split]) for record in asked]
+        splits[split] = (queries, {f"{split}-{each['id']}": {each["id"]: 1} for each in asked})
+    documents = [Document(each["id"], each["title"], each["text"]) for each in records]
+    return write_collection(tmp_path_factory.mktemp("data") / "household", documents, splits)
+
+
+@pytest.fixture(scope="session")
+def tokenizer_file(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a word-piece tokenizer that was trained on the collection."""
+    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
+    texts = (f"{each.title}\n{each.text}" for each in collection.documents())
+    train_tokenizer(texts, 400).save(str(path))
+    return path
+
+
+@pytest.fixture(scope="session")
+def analysed(collection: Collection, tokenizer_file: Path) -> AnalysedCollection:
+    """Return the collection analysed in all fields."""
+    from ranklet.training.wordpieces import read_tokenizer
+
+    return analyse(collection.documents(), FIELDS, tokenizer=read_tokenizer(tokenizer_file))
+
+
+@pytest.fixture(scope="session")
+def checkpoints(collection: Collection, analysed: AnalysedCollection) -> dict[str, Checkpoint]:
+    """Return trained rankers by name."""
+    queries = read_split(collection, "train")
+    learn, tune = queries[:30], queries[30:]
+    fields = {"bm25": "lemmas", "bm25_words": "words", "bm25_pieces": "wordpieces"}
+    found = {
+        name: bm25.train(analysed, queries, field=field, k1_grid=(0.6, 1.2), b_grid=(0.3, 0.75))
+        for name, field in fields.items()
+    }
+    settings = found["bm25"].settings
+    assert isinstance(settings, BM25Settings)
+    for name, field in (("model1", "words"), ("model1_pieces", "wordpieces")):
+        found[name] = model1.train(analysed, learn, tune, field=field, bm25=settings)
+    return found
+
+
+@pytest.fixture(scope="session")
+def built(
+    collection: Collection,
+    checkpoints: dict[str, Checkpoint],
+    tokenizer_file: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Built:
+    """Return the bundles that all of it ends in."""
+    folder = tmp_path_factory.mktemp("bundles")
+    saved = {name: each.save(folder / name) for name, each in checkpoints.items()}
+    exported = export_bundle(checkpoints, folder / "exported.ranklet")
+    indexed = index_bundle(exported, collection, folder / "indexed.ranklet")
+    queries = read_split(collection, "train")
+    rankers = ("bm25", "model1", "model1_pieces")
+    for target in ("fused.ranklet", "fused.zip"):
+        fuse_bundle(indexed, folder / target, queries, rankers=rankers)
+    return Built(
+        collection,
+        saved,
+        tokenizer_file,
+        exported,
+        indexed,
+        folder / "fused.ranklet",
+        folder / "fused.zip",
+    )
+
+
+@pytest.fixture(scope="session")
+def bundle(built: Built) -> LoadedBundle:
+    """Return the fused bundle, loaded; immutable, so all tests may share it."""
+    return LoadedBundle(built.fused, check="full")

@@ -1,0 +1,288 @@
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from ranklet.export.errors import ExportError
+from ranklet.export.writer import ALIGNMENT, BundleWriter, write_zip
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.text.strings import Strings
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+
+def finish(writer: BundleWriter, **changes: Any) -> Path:
+    options: dict[str, Any] = {
+        "documents": 0,
+        "fields": (),
+        "rankers": {"bm25": RankerEntry("bm25", {})},
+        "pipelines": {},
+        "default_pipeline": "",
+        "provenance": {},
+    }
+    return writer.finish(**(options | changes))
+
+
+def write(target: Path, note: str = "", *, overwrite: bool = False) -> Path:
+    with BundleWriter(target, overwrite=overwrite) as writer:
+        writer.array("rankers/bm25/x.npy", np.arange(5))
+        writer.strings("rankers/bm25/names", Strings.pack(["a", "é"]))
+        writer.data("notes/more.json", b"{}")
+        return finish(writer, provenance={"note": note})
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.fixture(params=["bundle", "bundle.zip"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / str(request.param)
+
+
+def test_what_was_written_reads_back(target: Path) -> None:
+    assert write(target) == target
+    bundle = Bundle(target, check="full")
+    assert set(bundle.manifest.files) == {
+        "rankers/bm25/x.npy",
+        "rankers/bm25/names.npy",
+        "rankers/bm25/names.offsets.npy",
+        "notes/more.json",
+    }
+    assert bundle.array("rankers/bm25/x.npy", np.int64, (5,)).tolist() == [0, 1, 2, 3, 4]
+    assert list(bundle.strings("rankers/bm25/names", Strings)) == ["a", "é"]
+    assert bytes(bundle.file("notes/more.json")) == b"{}"
+    assert names(target.parent) == [target.name]
+
+
+def test_folders_on_the_way_are_made(target: Path) -> None:
+    assert write(target.parent / "a" / "b" / target.name).exists()
+
+
+def test_a_name_alone_is_put_into_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert write(Path("here.zip")) == Path("here.zip")
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    write(Path(), overwrite=True)  # the folder that we are in: it is empty
+    Bundle(tmp_path / "there")
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_leaving_early_leaves_nothing(target: Path, error: type[BaseException]) -> None:
+    def fail() -> None:
+        with BundleWriter(target) as writer:
+            writer.array("rankers/bm25/x.npy", np.arange(5))
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert names(target.parent) == []
+
+
+def test_leaving_without_finishing_leaves_nothing(target: Path) -> None:
+    with BundleWriter(target) as writer:
+        writer.array("rankers/bm25/x.npy", np.arange(5))
+    assert names(target.parent) == []
+
+
+def test_what_could_not_be_read_back_is_not_written(target: Path) -> None:
+    with pytest.raises(BundleError, match="default_pipeline"), BundleWriter(target) as writer:
+        finish(writer, provenance={}, pipelines={}, rankers={}, default_pipeline=None)
+    assert names(target.parent) == []
+
+
+@pytest.mark.parametrize("name", ["../x.npy", "/x.npy", "a/../../x.npy", "manifest.json", "", ".x"])
+def test_no_file_is_written_outside(target: Path, name: str) -> None:
+    with pytest.raises(BundleError, match="not a path inside"), BundleWriter(target) as writer:
+        writer.data(name, b"")
+    assert names(target.parent) == []
+
+
+def test_objects_are_never_written(target: Path) -> None:
+    with pytest.raises(ValueError, match="allow_pickle"), BundleWriter(target) as writer:
+        writer.array("x.npy", np.array([object()]))
+
+
+def test_an_existing_bundle_is_kept_unless_told_otherwise(target: Path) -> None:
+    write(target, "first")
+    with pytest.raises(ExportError, match="exists; choose another path, or overwrite it"):
+        write(target, "second")
+    assert Bundle(target).manifest.provenance["note"] == "first"
+    write(target, "third", overwrite=True)
+    assert Bundle(target, check="full").manifest.provenance["note"] == "third"
+    assert names(target.parent) == [target.name]
+
+
+def test_a_failure_keeps_the_old_bundle(target: Path) -> None:
+    write(target, "first")
+    with pytest.raises(RuntimeError), BundleWriter(target, overwrite=True):
+        raise RuntimeError
+    assert Bundle(target, check="full").manifest.provenance["note"] == "first"
+    assert names(target.parent) == [target.name]
+
+
+def test_who_has_the_old_bundle_open_goes_on_with_it(built: "Built", target: Path) -> None:
+    copied = Path(target)
+    if target.suffix == ".zip":
+        write_zip(built.indexed, copied)
+    else:
+        _copy(built.indexed, copied)
+    old = LoadedBundle(copied)
+    write(target, overwrite=True)
+    assert old.rank("knead dough", pipeline="bm25")[0].id == "bread"
+
+
+def _copy(source: Path, target: Path) -> Path:
+    with BundleWriter(target) as writer:
+        bundle = Bundle(source)
+        writer.copy(bundle)
+        held = bundle.manifest
+        return writer.finish(
+            documents=held.documents,
+            fields=held.fields,
+            rankers=held.rankers,
+            pipelines=held.pipelines,
+            default_pipeline=held.default_pipeline,
+            provenance=held.provenance,
+        )
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_no_bundle_is_left_alone(target: Path, overwrite: bool) -> None:
+    target.mkdir()
+    (target / "thesis.txt").write_text("years of work")
+    with pytest.raises(ExportError):
+        write(target, overwrite=overwrite)
+    assert names(target) == ["thesis.txt"]
+    file = target.with_name("thesis.zip")
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("thesis.txt", "years of work")
+    for each in (file, target / "thesis.txt"):
+        before = each.read_bytes()
+        with pytest.raises(ExportError):
+            write(each, overwrite=overwrite)
+        assert each.read_bytes() == before
+    assert names(target.parent) == sorted([target.name, "thesis.zip"])
+
+
+def test_a_folder_may_take_the_place_of_a_zip_and_the_other_way_round(tmp_path: Path) -> None:
+    write(tmp_path / "packed.zip")
+    (tmp_path / "packed.zip").rename(tmp_path / "bundle")
+    write(tmp_path / "bundle", "a folder now", overwrite=True)
+    assert (tmp_path / "bundle").is_dir()
+    (tmp_path / "bundle").rename(tmp_path / "bundle.zip")
+    write(tmp_path / "bundle.zip", "a zip now", overwrite=True)
+    assert (tmp_path / "bundle.zip").is_file()
+    assert names(tmp_path) == ["bundle.zip"]
+
+
+def test_a_link_to_a_bundle_is_replaced_and_the_bundle_kept(tmp_path: Path) -> None:
+    write(tmp_path / "v1", "first")
+    (tmp_path / "current").symlink_to(tmp_path / "v1")
+    write(tmp_path / "current", "second", overwrite=True)
+    assert Bundle(tmp_path / "v1").manifest.provenance["note"] == "first"
+    assert Bundle(tmp_path / "current").manifest.provenance["note"] == "second"
+    assert names(tmp_path) == ["current", "v1"]
+
+
+def test_an_empty_folder_may_be_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "bundle").mkdir()
+    write(tmp_path / "bundle", overwrite=True)
+    Bundle(tmp_path / "bundle")
+
+
+def test_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ExportError, match="cannot be written"):
+        write(tmp_path / "file" / "bundle")
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from ranklet.export.writer import BundleWriter
+with BundleWriter(sys.argv[1], overwrite=True) as writer:
+    for at in range(100):
+        writer.array(f"rankers/bm25/{at}.npy", np.arange(5))
+        if at == 50:
+            print("half way", flush=True)
+            time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("there_before", [False, True])
+def test_a_writer_that_is_killed_leaves_no_half_bundle(target: Path, there_before: bool) -> None:
+    if there_before:
+        write(target, "first")
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"half way\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=20)
+    assert target.exists() == there_before
+    if there_before:
+        assert Bundle(target, check="full").manifest.provenance["note"] == "first"
+    write(target, "second", overwrite=True)  # what it left behind is in nobody's way
+    assert Bundle(target, check="full").manifest.provenance["note"] == "second"
+
+
+# ------------------------------------------------------------------------------ zips
+
+
+def test_every_array_of_a_zip_begins_at_a_multiple_of_64(built: "Built") -> None:
+    raw = built.zipped.read_bytes()
+    with zipfile.ZipFile(built.zipped) as archive:
+        assert archive.testzip() is None
+        for member in archive.infolist():
+            at = member.header_offset
+            name, extra = (int.from_bytes(raw[at + n : at + n + 2], "little") for n in (26, 28))
+            begin = at + 30 + name + extra
+            assert begin % ALIGNMENT == 0
+            assert raw[begin : begin + member.file_size] == archive.read(member)
+            assert member.compress_type == zipfile.ZIP_STORED
+
+
+def test_the_same_files_make_the_same_zip(built: "Built", tmp_path: Path) -> None:
+    write_zip(built.fused, tmp_path / "a.zip")
+    time.sleep(0.01)
+    write_zip(built.fused, tmp_path / "b.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+@pytest.mark.parametrize("length", range(1, 70, 7))
+def test_names_of_any_length_are_aligned(tmp_path: Path, length: int) -> None:
+    (tmp_path / "folder").mkdir()
+    for at in range(3):
+        (tmp_path / "folder" / f"{at}{'x' * length}").write_bytes(b"y" * (at * length))
+    write_zip(tmp_path / "folder", tmp_path / "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        for member in archive.infolist():
+            head = 30 + len(member.filename) + len(member.extra)
+            assert (member.header_offset + head) % ALIGNMENT == 0
+        assert archive.testzip() is None
+
+
+def test_a_folder_and_its_zip_answer_alike(built: "Built") -> None:
+    folder, packed = LoadedBundle(built.fused), LoadedBundle(built.zipped)
+    for query in ("how long to knead dough", "mouse", "café water a'b", "gnorp"):
+        for pipeline in folder.manifest.pipelines:
+            for documents in (None, ["a gnorp", "Mice", ""]):
+                options: dict[str, Any] = {"pipeline": pipeline, "explain": True, "k": 50}
+                wanted = list(folder.rank(query, documents, **options))
+                assert list(packed.rank(query, documents, **options)) == wanted

@@ -1,0 +1,228 @@
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.lexical import impact_index
+from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
+
+Lists = dict[int, dict[int, float]]  # impact by term, then document
+
+
+def build(lists: Lists, terms: int, size: int) -> ImpactIndex:
+    rows = [sorted(lists.get(term, {}).items()) for term in range(terms)]
+    return ImpactIndex(
+        np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64),
+        np.array([document for row in rows for document, _ in row], np.uint32),
+        np.array([impact for row in rows for _, impact in row], np.float32),
+        np.array([max((i for _, i in row), default=0) for row in rows], np.float32),
+        size,
+    )
+
+
+def exhaustive(index: ImpactIndex, terms: list[int], weights: list[float], k: int) -> Scored:
+    """Add every posting up, terms in the order that the index adds them, and sort everything."""
+    bounds = [
+        w * float(index.largest[t]) if t < len(index.largest) else 0
+        for t, w in zip(terms, weights, strict=True)
+    ]
+    scores = np.zeros(index.size, np.float32)
+    for at in sorted(range(len(terms)), key=lambda at: -bounds[at]):
+        documents, impacts = index.postings(terms[at])
+        scores[documents] += np.float32(weights[at]) * impacts
+    order = np.lexsort((np.arange(index.size), -scores))
+    order = order[scores[order] > 0][: max(k, 0)]
+    return order.astype(np.uint32), scores[order]
+
+
+def retrieve(index: ImpactIndex, terms: list[int], weights: list[float], k: int) -> Scored:
+    return index.retrieve(np.array(terms, np.int32), np.array(weights, np.float32), k)
+
+
+def assert_same(found: Scored, wanted: Scored) -> None:
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_array_equal(found[1], wanted[1])
+
+
+@pytest.fixture
+def probed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets an entry whenever lists are probed and not scanned."""
+    calls: list[int] = []
+    real: Callable[..., Any] = impact_index._probe_rest
+
+    def spy(lists: list[Any], *others: Any) -> Scored:
+        calls.append(len(lists))
+        found: Scored = real(lists, *others)
+        return found
+
+    monkeypatch.setattr(impact_index, "_probe_rest", spy)
+    return calls
+
+
+def random_index(rng: np.random.Generator, *, ties: bool) -> ImpactIndex:
+    """Return an index in which short lists have large impacts, as idf makes them."""
+    size, terms = int(rng.integers(1, 400)), int(rng.integers(1, 12))
+    lists: Lists = {}
+    for term in range(terms):
+        length = int(size * rng.random() ** 3)
+        documents = rng.choice(size, length, replace=False).tolist()
+        top = 10 * (1 - length / (size + 1)) ** 4 + 0.01
+        impacts: NDArray[Any] = (
+            rng.integers(1, 4, length) / 4 if ties else top * (1 - 0.5 * rng.random(length))
+        )
+        lists[term] = dict(zip(documents, impacts.tolist(), strict=True))
+    return build(lists, terms, size)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_retrieval_is_exhaustive_scoring(ties: bool, probed: list[int]) -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        index = random_index(rng, ties=ties)
+        terms = rng.permutation(len(index.offsets) + 1)[: int(rng.integers(0, 8))].tolist()
+        weights = rng.integers(1, 4, len(terms)).astype(float).tolist()
+        k = int(rng.choice([0, 1, 2, 5, 20, index.size, index.size + 5]))
+        assert_same(retrieve(index, terms, weights, k), exhaustive(index, terms, weights, k))
+    assert len(probed) >= 10  # both ways were taken
+
+
+def test_long_weak_lists_are_probed(probed: list[int]) -> None:
+    rng = np.random.default_rng(3)
+    size = 20_000
+    strong = {int(d): 9 + float(rng.random()) for d in rng.choice(size, 200, replace=False)}
+    weak = {d: 0.1 + 0.1 * float(rng.random()) for d in range(size)}
+    weaker = dict.fromkeys(range(0, size, 2), 0.01)
+    index = build({0: strong, 1: weak, 2: weaker}, 3, size)
+    found = retrieve(index, [2, 1, 0], [1, 1, 1], 10)
+    assert probed == [2]
+    assert_same(found, exhaustive(index, [2, 1, 0], [1, 1, 1], 10))
+
+
+def test_a_tie_at_the_border_of_what_is_probed_goes_to_the_lower_number(probed: list[int]) -> None:
+    # Document 0 is only in the weak list, 1 to 3 only in the strong one; all score 1.
+    lists: Lists = {0: {1: 1.0, 2: 1.0, 3: 1.0}, 1: dict.fromkeys([0, *range(4, 100)], 1.0)}
+    index = build(lists, 2, 100)
+    assert_same(retrieve(index, [0, 1], [1, 1], 3), (np.array([0, 1, 2]), np.ones(3, np.float32)))
+    assert probed == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounding_loses_no_document_at_the_border(seed: int, probed: list[int]) -> None:
+    # Sums of many small terms that reach the same total in different orders.
+    rng = np.random.default_rng(seed)
+    size = 3000
+    lists: Lists = {0: dict.fromkeys(range(50), 1.0)}
+    for term in range(1, 9):
+        lists[term] = {d: 0.1 + 1e-7 * float(rng.random()) for d in range(size)}
+    index = build(lists, 9, size)
+    terms, weights = list(range(9)), [1.0] * 9
+    for k in (1, 7, 50):
+        assert_same(retrieve(index, terms, weights, k), exhaustive(index, terms, weights, k))
+    assert probed
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_no_document_is_asked_for(k: int) -> None:
+    index = build({0: {0: 1.0}}, 1, 1)
+    documents, scores = retrieve(index, [0], [1], k)
+    assert (len(documents), len(scores)) == (0, 0)
+
+
+def test_more_are_asked_for_than_there_are() -> None:
+    index = build({0: {4: 1.0, 2: 2.0}}, 1, 9)
+    assert_same(retrieve(index, [0], [1], 1000), (np.array([2, 4]), np.array([2.0, 1.0])))
+
+
+@pytest.mark.parametrize("terms", [[], [5], [-1], [1]])
+def test_nothing_is_found_by_no_term_unknown_terms_or_empty_ones(terms: list[int]) -> None:
+    index = build({0: {0: 1.0}}, 2, 1)
+    assert len(retrieve(index, terms, [1.0] * len(terms), 10)[0]) == 0
+
+
+def test_an_index_without_a_posting_is_right_and_finds_nothing() -> None:
+    index = build({}, 3, 5)
+    index.verify("empty")
+    assert len(retrieve(index, [0, 1, 2], [1, 1, 1], 10)[0]) == 0
+
+
+def test_one_query_leaves_nothing_behind_for_the_next() -> None:
+    rng = np.random.default_rng(11)
+    index = random_index(rng, ties=False)
+    terms = list(range(len(index.offsets) - 1))
+    first = retrieve(index, terms, [1.0] * len(terms), 10)
+    for _ in range(5):
+        retrieve(index, terms[::-1], [2.0] * len(terms), 3)
+        assert_same(retrieve(index, terms, [1.0] * len(terms), 10), first)
+    assert not index._accumulator().any()
+
+
+def test_threads_do_not_see_each_other() -> None:
+    rng = np.random.default_rng(5)
+    index = random_index(rng, ties=True)
+    terms = range(len(index.offsets) - 1)
+    asked = [([a, b], [1.0, 2.0]) for a in terms for b in terms if a != b] * 20
+    wanted = [exhaustive(index, t, w, 7) for t, w in asked]
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda each: retrieve(index, each[0], each[1], 7), asked))
+    for got, want in zip(found, wanted, strict=True):
+        assert_same(got, want)
+
+
+def test_matrix_is_the_impact_of_each_term_on_each_document() -> None:
+    index = build({0: {1: 1.5, 3: 2.5}, 2: {0: 0.5}}, 3, 4)
+    found = index.matrix(np.array([0, 1, 2, 9], np.int32), np.array([3, 0, 3], np.uint32))
+    np.testing.assert_array_equal(found, [[2.5, 0, 2.5], [0, 0, 0], [0, 0.5, 0], [0, 0, 0]])
+
+
+def test_a_posting_past_the_collection_is_damage_and_spoils_no_later_query() -> None:
+    index = build({0: {0: 1.0}, 1: {7: 1.0}}, 2, 2)
+    with pytest.raises(BundleError, match="past the 2"):
+        retrieve(index, [0, 1], [2, 1], 5)
+    assert_same(retrieve(index, [0], [1], 5), (np.array([0]), np.array([1.0])))
+
+
+@pytest.mark.parametrize("impact", [math.nan, math.inf, -1.0, 0.0, 3e38])
+@pytest.mark.parametrize("largest", [math.nan, math.inf, -1.0, 0.0, 1e-9])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_hostile_numbers_give_damage_or_an_answer(impact: float, largest: float) -> None:
+    rng = np.random.default_rng(2)
+    lists: Lists = {0: dict.fromkeys(range(20), 5.0), 1: dict.fromkeys(range(500), 1.0)}
+    index = build(lists, 2, 500)
+    hostile = index.impacts.copy()
+    hostile[rng.choice(len(hostile), 100, replace=False)] = impact
+    for bounds in (index.largest, np.full(2, largest, np.float32)):
+        damaged = ImpactIndex(index.offsets, index.documents, hostile, bounds, 500)
+        with pytest.raises(BundleError):
+            damaged.verify("the ranker")
+        for k in (1, 10, 400):
+            try:
+                documents, scores = retrieve(damaged, [0, 1], [3, 1], k)
+            except BundleError:
+                continue
+            assert len(documents) == len(scores)
+            assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [([0, 1, 9], "past the 5"), ([1, 0, 2], "do not ascend"), ([0, 0, 2], "do not ascend")],
+)
+def test_wrong_postings_are_told(documents: list[int], message: str) -> None:
+    index = ImpactIndex(
+        np.array([0, 3, 3]),
+        np.array(documents, np.uint32),
+        np.ones(3, np.float32),
+        np.ones(2, np.float32),
+        5,
+    )
+    with pytest.raises(BundleError, match=f"the ranker: .*{message}"):
+        index.verify("the ranker")
+
+
+def test_right_postings_pass() -> None:
+    random_index(np.random.default_rng(0), ties=False).verify("the ranker")

@@ -1,0 +1,207 @@
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates, StoredCandidates, TextCandidates
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.execution import Execution
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.impact_index import Scored
+from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.ranker import Query, Ranker
+from ranklet.training.indexing import AnalysedCollection
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundle import Bundle
+
+
+class Fake:
+    """A ranker that knows a score of every document by heart, and which it retrieves."""
+
+    def __init__(self, scores: dict[int, float], *, hidden: tuple[int, ...] = ()) -> None:
+        self.scores, self.hidden = scores, hidden
+        self.scored: list[list[int]] = []
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> "Fake":
+        raise NotImplementedError
+
+    def retrieve(self, query: Query, k: int) -> Scored:
+        found = sorted(set(self.scores) - set(self.hidden), key=lambda at: (-self.scores[at], at))
+        scores = [self.scores[at] for at in found[:k]]
+        return np.array(found[:k], np.uint32), np.array(scores, np.float32)
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        numbers = range(len(candidates)) if candidates.stored is None else candidates.stored
+        self.scored.append([int(at) for at in numbers])
+        return np.array([self.scores.get(int(at), 0) for at in numbers], np.float32)
+
+    def scale(self, query: Query) -> float:
+        return 0.5
+
+    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+        return Explanation("fake", float(self.score(query, candidate)[0]))
+
+    def verify(self) -> None: ...
+
+
+A = {0: 4.0, 1: 3.0, 2: 2.0}
+B = {2: 9.0, 3: 8.0, 1: 7.0, 4: 6.0}
+C = {0: 1.0, 1: 5.0, 2: 3.0, 3: 2.0, 4: 4.0}
+
+RETRIEVE_A, RETRIEVE_B = ({"stage": "retrieve", "ranker": name} for name in "ab")
+RESCORE = {"stage": "rescore", "ranker": "c"}
+
+
+def fuse(method: str, inputs: str = "ab", name: str = "fused", *weights: float) -> dict[str, Any]:
+    return {
+        "stage": "fuse",
+        "method": method,
+        "inputs": list(inputs),
+        "weights": [] if method == "alternate" else list(weights or [1.0] * len(inputs)),
+        "name": name,
+    }
+
+
+@pytest.fixture
+def run(analysed: AnalysedCollection) -> Any:
+    def run_with(
+        stages: list[dict[str, Any]], given: list[str] | None = None, **rankers: Fake
+    ) -> Execution:
+        found: dict[str, Ranker] = {"a": Fake(A), "b": Fake(B), "c": Fake(C), **rankers}
+        analysis = analysed.analyzer.begin()
+        own = None if given is None else TextCandidates(given, analysis)
+        query, documents = Query("a query", analysis), analysed.documents
+        execution = Execution(Pipeline.from_json(stages), found.__getitem__, documents, query, own)
+        execution.run()
+        return execution
+
+    return run_with
+
+
+def ranked(execution: Execution, k: int = 10) -> dict[int, float]:
+    top, positions, scores = execution.top(k)
+    numbers = positions if top.stored is None else top.stored
+    return dict(zip(numbers.tolist(), [round(s, 4) for s in scores.tolist()], strict=True))
+
+
+def shown(found: dict[int, float]) -> list[tuple[int, float]]:
+    return list(found.items())
+
+
+def test_retrieved_documents_come_best_first(run: Any) -> None:
+    assert shown(ranked(run([RETRIEVE_A]))) == [(0, 4), (1, 3), (2, 2)]
+    assert shown(ranked(run([RETRIEVE_A | {"k": 2}]))) == [(0, 4), (1, 3)]
+    assert shown(ranked(run([RETRIEVE_A]), k=1)) == [(0, 4)]
+
+
+def test_rescoring_changes_the_order_and_keeping_cuts_it(run: Any) -> None:
+    assert shown(ranked(run([RETRIEVE_A, RESCORE]))) == [(1, 5), (2, 3), (0, 1)]
+    keep = {"stage": "keep", "k": 2}
+    assert shown(ranked(run([RETRIEVE_A, keep, RESCORE]))) == [(1, 5), (0, 1)]
+    assert shown(ranked(run([RETRIEVE_A, RESCORE, keep]))) == [(1, 5), (2, 3)]
+
+
+def test_a_linear_fusion_scores_what_one_list_lacks(run: Any) -> None:
+    a, b = Fake({**A, 3: 1.0}, hidden=(3,)), Fake(B)
+    found = ranked(run([RETRIEVE_A, RETRIEVE_B, fuse("linear")], a=a, b=b))
+    wanted = {n: 0.5 * (a.scores.get(n, 0) + b.scores.get(n, 0)) for n in range(5)}
+    assert shown(found) == sorted(wanted.items(), key=lambda each: (-each[1], each[0]))
+    assert (a.scored, b.scored) == ([[3, 4]], [[0]])  # and nothing that was known already
+
+
+def test_weights_and_scales_multiply(run: Any) -> None:
+    found = ranked(run([RETRIEVE_A, RESCORE, fuse("linear", "ac", "fused", 2.0, -1.0)]))
+    assert found == {0: 0.5 * (8 - 1), 1: 0.5 * (6 - 5), 2: 0.5 * (4 - 3)}
+
+
+def test_ranks_count_only_lists_that_a_document_is_in(run: Any) -> None:
+    found = ranked(run([RETRIEVE_A, RETRIEVE_B, fuse("rrf")]))
+    wanted = {0: 1 / 61, 1: 1 / 62 + 1 / 63, 2: 1 / 63 + 1 / 61, 3: 1 / 62, 4: 1 / 64}
+    assert found == {at: round(score, 4) for at, score in wanted.items()}
+
+
+def test_alternating_takes_turns(run: Any) -> None:
+    found = ranked(run([RETRIEVE_A, RETRIEVE_B, fuse("alternate")]))
+    assert list(found) == [0, 2, 1, 3, 4]
+
+
+def test_a_fusion_can_be_fused_again(run: Any) -> None:
+    stages = [RETRIEVE_A, RETRIEVE_B, RESCORE, fuse("linear", "ab", "x"), fuse("linear", "xc")]
+    found = ranked(run(stages))
+    linear = {n: 0.5 * (A.get(n, 0) + B.get(n, 0)) for n in range(5)}
+    assert found == {n: linear[n] + 0.5 * C[n] for n in range(5)}  # a fusion has no scale
+
+
+@pytest.mark.parametrize("method", ["linear", "rrf", "alternate"])
+@pytest.mark.parametrize(("first", "second"), [({}, B), (A, {}), ({}, {})])
+def test_a_list_may_be_empty(
+    run: Any, method: str, first: dict[int, float], second: dict[int, float]
+) -> None:
+    stages = [RETRIEVE_A, RETRIEVE_B, fuse(method), {"stage": "keep", "k": 9}]
+    found = ranked(run(stages, a=Fake(first), b=Fake(second)))
+    assert set(found) == set(first) | set(second)
+    assert np.isfinite(list(found.values())).all()
+
+
+def test_no_score_is_ever_missing_from_the_answer(run: Any) -> None:
+    for method in ("linear", "rrf", "alternate"):
+        for inputs in ("a", "b", "ab"):
+            found = ranked(run([RETRIEVE_A, RETRIEVE_B, fuse(method, inputs)]))
+            assert len(found) == 5
+            assert np.isfinite(list(found.values())).all()
+
+
+def test_ties_go_to_the_lower_document_number(run: Any) -> None:
+    tied = Fake({4: 1.0, 0: 1.0, 2: 1.0})
+    assert list(ranked(run([RETRIEVE_A, RESCORE], c=tied))) == [0, 2, 1]
+    assert list(ranked(run([RETRIEVE_A], a=tied))) == [0, 2, 4]
+
+
+def test_given_texts_are_scored_by_every_stage_and_retrieved_by_none(run: Any) -> None:
+    found = ranked(run([RETRIEVE_A, RETRIEVE_B, fuse("linear")], given=["x", "y", "z"]))
+    assert found == {0: 2.0, 1: 5.0, 2: 5.5}
+    assert list(found) == [2, 1, 0]
+    assert ranked(run([RETRIEVE_A, RESCORE], given=[])) == {}
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
+def test_a_score_that_is_not_finite_is_damage(run: Any, wrong: float) -> None:
+    with pytest.raises(BundleError, match="the ranker 'c' gave a score that is not finite"):
+        run([RETRIEVE_A, RESCORE], c=Fake({0: wrong}))
+
+
+def test_a_sum_that_is_not_finite_is_damage(run: Any) -> None:
+    huge = Fake({0: 3e38, 1: 3e38})
+    with pytest.raises(BundleError, match="the fusion 'fused' gave a score that is not finite"):
+        run([RETRIEVE_A, RESCORE, fuse("linear", "ac", "fused", 1e6, 1e6)], a=huge, c=huge)
+
+
+@pytest.mark.parametrize("method", ["linear", "rrf", "alternate"])
+def test_explanations_hold_after_a_cut(run: Any, method: str) -> None:
+    stages = [RETRIEVE_A, RETRIEVE_B, RESCORE, fuse(method, "abc"), {"stage": "keep", "k": 2}]
+    execution = run(stages)
+    _, positions, scores = execution.top(9)
+    assert len(positions) == 2
+    for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
+        assert execution.explain(position).value == pytest.approx(score, abs=1e-6)
+
+
+def test_every_stage_is_timed(run: Any) -> None:
+    execution = run([RETRIEVE_A, RESCORE])
+    assert [each.stage for each in execution.timings] == ["retrieve 1000 by a", "rescore by c"]
+    assert all(each.ms >= 0 for each in execution.timings)
+
+
+def test_features_are_scaled_scores(run: Any) -> None:
+    execution = run([RETRIEVE_A, RESCORE])
+    scaled = execution.scaled()
+    assert scaled["a"].tolist() == [2.0, 1.5, 1.0]
+    assert scaled["c"].tolist() == [0.5, 2.5, 1.5]
+
+
+def test_stored_candidates_select_in_the_order_named(analysed: AnalysedCollection) -> None:
+    candidates = StoredCandidates(analysed.documents, np.array([7, 3, 5], np.uint32))
+    assert candidates.select(np.array([2, 0])).stored.tolist() == [5, 7]

@@ -1,0 +1,29 @@
+import types
+
+from ranklet import runtime
+from ranklet.runtime.errors import RankletError
+
+
+def test_all_is_sorted() -> None:
+    assert runtime.__all__ == sorted(runtime.__all__)
+
+
+def test_all_is_every_public_name() -> None:
+    public = {
+        name
+        for name, value in vars(runtime).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert public == set(runtime.__all__)
+
+
+def test_every_error_of_the_runtime_is_public_and_under_the_root() -> None:
+    from ranklet.runtime import errors
+
+    kinds = {name for name, value in vars(errors).items() if isinstance(value, type)}
+    assert kinds <= set(runtime.__all__)
+    assert all(issubclass(getattr(errors, name), RankletError) for name in kinds)
+
+
+def test_every_public_name_is_explained() -> None:
+    assert [name for name in runtime.__all__ if not getattr(runtime, name).__doc__] == []

@@ -1,0 +1,98 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.text.analysis import Analyzer
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.lemmas import vocabulary
+from ranklet.training.wordpieces import train_tokenizer
+
+
+@pytest.fixture(scope="module")
+def analyzer() -> Analyzer:
+    tokenizer = train_tokenizer(iter(["mice and a mouse", "the mouse ran"] * 3), 100)
+    return Analyzer(vocabulary({"mouse", "mice", "ran", "naive"}), lambda: tokenizer)
+
+
+def spelled(analyzer: Analyzer, text: str, field: str) -> Sequence[str]:
+    analysis = analyzer.begin()
+    return [analysis.name(token, field) for token in analysis.tokens(text, field).tolist()]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "lemmas"),
+    [
+        ("Mice ran", ["mice", "ran"], ["mouse", "run"]),
+        ("the mouse and its naïve mouse", ["mouse", "naive", "mouse"], ["mouse", "naive", "mouse"]),
+        ("running runs", ["running", "runs"], ["run", "run"]),  # in no document, but known forms
+        ("gnorp", ["gnorp"], ["gnorp"]),
+        ("the of and", [], []),
+        ("", [], []),
+        ("\0", [], []),
+        ("\ud800 mice", ["mice"], ["mouse"]),
+    ],
+)
+def test_fields(analyzer: Analyzer, text: str, words: list[str], lemmas: list[str]) -> None:
+    assert spelled(analyzer, text, "words") == words
+    assert spelled(analyzer, text, "lemmas") == lemmas
+
+
+def test_word_pieces_keep_stop_words_and_add_no_special_tokens(analyzer: Analyzer) -> None:
+    assert spelled(analyzer, "The Mouse", "wordpieces") == ["the", "mouse"]
+
+
+def test_word_pieces_take_a_lone_surrogate_for_a_question_mark(analyzer: Analyzer) -> None:
+    analysis = analyzer.begin()
+    with_half, plain = (analysis.tokens(f"mouse {c}", "wordpieces") for c in ("\ud800", "?"))
+    np.testing.assert_array_equal(with_half, plain)
+
+
+def test_an_unknown_word_is_the_same_token_throughout_a_call(analyzer: Analyzer) -> None:
+    analysis = analyzer.begin()
+    first = analysis.tokens("gnorp mouse zork", "words")
+    again = analysis.tokens("zork gnorp", "words")
+    lemmas = analysis.tokens("gnorp", "lemmas")
+    assert again.tolist() == [first[2], first[0]]
+    assert lemmas.tolist() == [first[0]]
+    assert len(set(first.tolist())) == 3
+    assert min(again) >= analyzer.size("words")
+
+
+def test_calls_share_no_unknown_words(analyzer: Analyzer) -> None:
+    first, second = analyzer.begin(), analyzer.begin()
+    assert first.tokens("gnorp", "words") == second.tokens("zork", "words")
+    assert first.name(int(first.tokens("gnorp", "words")[0]), "words") == "gnorp"
+
+
+def test_a_token_of_nothing_has_a_name_all_the_same(analyzer: Analyzer) -> None:
+    analysis = analyzer.begin()
+    assert analysis.name(10**6, "words") == "#1000000"
+    assert analysis.name(10**6, "wordpieces") == "#1000000"
+
+
+def test_documents_and_queries_are_analysed_alike(analysed: AnalysedCollection) -> None:
+    for field in ("words", "lemmas", "wordpieces"):
+        tokens, offsets = analysed.tokens(field), analysed.offsets(field)
+        for at in (0, 19, 39, 40):
+            text = f"{analysed.documents.titles[at]}\n{analysed.documents.texts[at]}"
+            found = analysed.analyzer.begin().tokens(text, field)
+            np.testing.assert_array_equal(found, tokens[offsets[at] : offsets[at + 1]])
+
+
+def test_without_a_tokenizer_there_are_no_word_pieces() -> None:
+    with pytest.raises(BundleError, match="no word-piece tokenizer"):
+        Analyzer(vocabulary({"mouse"})).begin().tokens("mouse", "wordpieces")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [({"a": 0}, "tokenizer fails"), ({"[UNK]": 0, "b": 4_000_000_000}, "gives the id 4000000000")],
+)
+def test_a_damaged_tokenizer_is_told(pieces: dict[str, int], message: str) -> None:
+    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))  # noqa: S106
+    analysis = Analyzer(vocabulary({"mouse"}), lambda: tokenizer).begin()
+    with pytest.raises(BundleError, match=message):
+        analysis.tokens("b", "wordpieces")

@@ -1,0 +1,88 @@
+import re
+import string
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranklet.runtime.text.words import fold, stop_words, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \t\n", []),
+        ("…—!?", []),
+        ("\0", []),
+        ("a\0b", ["a", "b"]),
+        ("😀", []),
+        ("good😀day", ["good", "day"]),
+        ("Don't", ["don't"]),
+        ("Don’t", ["don't"]),
+        ("the cat's tail", ["the", "cat", "tail"]),
+        ("the cats' tails", ["the", "cats", "tails"]),
+        ("'quoted'", ["quoted"]),
+        ("'s", ["s"]),
+        ("rock'n'roll", ["rock'n'roll"]),
+        ("str_replace os.path x86-64", ["str", "replace", "os", "path", "x86", "64"]),
+        ("Crème Brûlée", ["creme", "brulee"]),
+        ("Stra\u00dfe STRASSE", ["strasse", "strasse"]),
+        ("\u0130stanbul", ["istanbul"]),
+        ("\ufb01nd \uff26\uff35\uff2c\uff2c", ["find", "full"]),
+        ("5\u338d 3\u33a7 \u211d\u2122", ["5ug".replace("u", "μ"), "3m", "s", "rtm"]),
+        ("Ζεύς ΖΕΥΣ", ["ζευσ", "ζευσ"]),
+        ("Москва́", ["москва"]),
+        ("日本語", ["日", "本", "語"]),
+        ("Python入門3", ["python", "入", "門", "3"]),
+        ("カタカナ・テスト", ["カ", "タ", "カ", "ナ", "テ", "ス", "ト"]),
+        ("\U00020000a", ["\U00020000", "a"]),
+        ("한국어 텍스트", ["한국어", "텍스트"]),
+        ("half\ud800a", ["half", "a"]),
+    ],
+)
+def test_words_of(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_composed_and_decomposed_letters_are_one_word() -> None:
+    text = "Żółw naïve Ångström 텍스트"
+    assert words(unicodedata.normalize("NFC", text)) == words(unicodedata.normalize("NFD", text))
+
+
+@given(st.text())
+def test_words_are_lower_case_whole_and_found_again_in_themselves(text: str) -> None:
+    for word in words(text):
+        assert word
+        assert not re.search(r"[\s_]", word)
+        assert words(word) == [word]
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text(string.printable))
+def test_ascii_has_the_same_words_beside_other_letters(text: str) -> None:
+    # ASCII takes a faster way; a text that has one accent somewhere must not be cut differently.
+    assert words(text + " é") == [*words(text), "e"]
+
+
+@given(st.text(), st.text())
+def test_words_of_two_texts_are_the_words_of_both(first: str, second: str) -> None:
+    assert words(f"{first}\n{second}") == words(first) + words(second)
+
+
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "é" * 300_000, "a'" * 500_000, "日" * 300_000])
+def test_a_very_long_text_takes_no_time_to_speak_of(text: str) -> None:
+    begin = time.perf_counter()
+    words(text)
+    assert time.perf_counter() - begin < 3
+
+
+def test_stop_words_are_words() -> None:
+    assert "the" in stop_words()
+    assert all(words(word) == [word] for word in stop_words())

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.training.collection import Collection
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.rankers.bm25 import open_bm25, train
+from ranklet.training.splits import JudgedQuery, read_split
+from ranklet.training.tuning import grades
+
+
+def reciprocal_rank(
+    analysed: AnalysedCollection, queries: list[JudgedQuery], settings: Settings
+) -> float:
+    from ranklet.runtime.ranker import Query
+
+    ranker, total = open_bm25(settings, analysed.postings(settings.field)), 0.0
+    for query in queries:
+        numbers, _ = ranker.retrieve(Query(query.text, analysed.analyzer.begin()), 10)
+        hit, _ = grades(analysed, query, numbers)
+        places = np.flatnonzero(hit)
+        total += 1 / (1 + places[0]) if len(places) else 0
+    return total / len(queries)
+
+
+@pytest.mark.parametrize("field", ["lemmas", "words", "wordpieces"])
+def test_the_best_point_of_the_grid_is_taken(
+    collection: Collection, analysed: AnalysedCollection, field: str
+) -> None:
+    queries = read_split(collection, "test")
+    found = train(analysed, queries, field=field, k1_grid=(0.1, 1.2, 3.0), b_grid=(0.0, 0.9))
+    grid = {(p["k1"], p["b"]): p["value"] for p in found.training["grid"]}
+    assert set(grid) == {(k1, b) for k1 in (0.1, 1.2, 3.0) for b in (0.0, 0.9)}
+    for (k1, b), value in grid.items():
+        wanted = reciprocal_rank(analysed, queries, Settings(field, k1, b))
+        assert value == pytest.approx(wanted, abs=1e-9)
+    assert isinstance(found.settings, Settings)
+    assert grid[found.settings.k1, found.settings.b] == found.training["best"] == max(grid.values())
+    assert (found.tokenizer is not None) == (field == "wordpieces")
+    assert found.training["queries"] == len(queries)
+
+
+def test_queries_that_find_nothing_count_as_missed(analysed: AnalysedCollection) -> None:
+    queries = [
+        JudgedQuery("1", "gnorp", {"tea": 1}),
+        JudgedQuery("2", "knead dough", {"bread": 1}),
+    ]
+    assert train(analysed, queries, k1_grid=(0.9,)).training["best"] == 0.5
+    assert train(analysed, queries[:1], k1_grid=(0.9,)).training["best"] == 0
+
+
+def test_wrong_values_are_told(analysed: AnalysedCollection) -> None:
+    queries = [JudgedQuery("1", "dough", {"bread": 1})]
+    with pytest.raises(InputError, match="unknown measure"):
+        train(analysed, queries, measure="accuracy")
+    with pytest.raises(InputError, match=r"k1 is -1; it must be a number from 0 to 100"):
+        train(analysed, queries, k1_grid=(-1,))
+    with pytest.raises(InputError, match="b is 2"):
+        train(analysed, queries, b_grid=(2,))
