@@ -1,7 +1,9 @@
 """The variants of an exported graph: fp32 as the reference, fp16 for GPUs, int8 for processors."""
 
+import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ranklet.export.calibration import Feeds
@@ -68,18 +70,30 @@ def _int8(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:
     # The mark of its own pre-processing, which fusion did: without it the quantiser tells the
     # terminal, through the root logger, that it should be done.
     add_pre_process_metadata(model)
-    quantize_dynamic(
-        model,
-        str(target),
-        op_types_to_quantize=list(QUANTISED),
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-        extra_options={
-            "WeightSymmetric": False,  # a zero point a channel: a tenth less error, no slower
-            # Fused operators have no shape inference: without a default the quantiser gives up.
-            "DefaultTensorType": onnx.TensorProto.FLOAT,
-        },
-    )
+    with _root_logger_untouched():
+        quantize_dynamic(
+            model,
+            str(target),
+            op_types_to_quantize=list(QUANTISED),
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            extra_options={
+                "WeightSymmetric": False,  # a zero point a channel: a tenth less error, no slower
+                # Fused operators have no shape inference: without a default the quantiser gives up.
+                "DefaultTensorType": onnx.TensorProto.FLOAT,
+            },
+        )
+
+
+@contextmanager
+def _root_logger_untouched() -> Iterator[None]:
+    """Keep `logging.info`, which the quantiser calls, from giving the program a root handler."""
+    handler, root = logging.NullHandler(), logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 _CONVERTERS: dict[str, Callable[[Path, Path, Sequence[Feeds]], None]] = {

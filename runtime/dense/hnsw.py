@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.dense.graph_file import check_graph
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.session import threads
@@ -73,6 +74,7 @@ class HNSWIndex:
     """
 
     def __init__(self, data: memoryview, size: int, dimension: int, settings: HNSWSettings) -> None:
+        check_graph(data, size, dimension)
         index = _hnswlib().Index(space="ip", dim=dimension)
         # hnswlib reads from a path only; what is mapped may lie inside a zip.
         handle, name = tempfile.mkstemp(suffix=".hnsw")
@@ -84,23 +86,30 @@ class HNSWIndex:
             raise BundleError(f"the HNSW index cannot be read: {error}") from error
         finally:
             Path(name).unlink(missing_ok=True)
-        if index.get_current_count() != size:
-            raise BundleError(
-                f"the HNSW index holds {index.get_current_count()} vectors, the collection {size}"
-            )
         index.set_num_threads(threads())
         index.set_ef(settings.ef)
         self._index, self._size, self._ef = index, size, settings.ef
 
     def search(self, query: NDArray[np.float32], k: int) -> Scored:
-        """Return about the k documents with the largest inner product, best first."""
+        """Return about the k documents with the largest inner product, best first.
+
+        Fewer where the graph does not reach so many: hnswlib then gives none at all, so half as
+        many are asked for, until it can.
+        """
         k = min(k, self._size)
         if k <= 0:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         if k > self._ef:  # never lowered again: another thread may be searching
             self._ef = k
             self._index.set_ef(k)
-        numbers, distances = self._index.knn_query(query[None, :], k=k)
+        while True:
+            try:
+                numbers, distances = self._index.knn_query(query[None, :], k=k)
+                break
+            except RuntimeError:
+                k //= 2
+                if not k:
+                    raise
         scores = (1 - distances[0]).astype(np.float32)  # hnswlib's distance is 1 − inner product
         numbers = numbers[0].astype(np.uint32)
         best = top_k(scores, k, ties=numbers)

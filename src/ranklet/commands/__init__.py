@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": "explain one document's score for a query",
     "eval": "evaluate a bundle's pipelines on judged queries",
     "inspect": "show what is in a bundle",
+    "bench": "measure a bundle: milliseconds by stage, cold and warm",
     "verify": "check every byte and number of a bundle",
     "demo": "the whole way once, on Python's own documentation",
 }
@@ -47,7 +48,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        module.run(options)
+        status: int | None = module.run(options)
         sys.stdout.flush()
     except RankletError as error:
         print(f"ranklet {command}: {error}", file=sys.stderr)
@@ -66,10 +67,16 @@ def run(command: str, arguments: Sequence[str]) -> int:
         return 130
     except BrokenPipeError:  # the reader of our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:  # no room, no right to write
         print(f"ranklet {command}: {error}", file=sys.stderr)
         return 1
-    return 0
+    return status or 0
+
+
+def export_onnx() -> int:
+    """Run ``export-onnx``, which is ``ranklet export`` under the name that people look for."""
+    return run("export", sys.argv[1:])
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranklet.runtime.dense.exact import BLOCK, ExactIndex
+from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
+from ranklet.runtime.errors import BundleError
+
+RNG = np.random.default_rng(0)
+VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
+
+
+def test_exact_search_is_the_inner_product_best_first_ties_by_number() -> None:
+    vectors = np.array([[1, 0], [2, 0], [2, 0], [0, 5]], np.float32)
+    numbers, scores = ExactIndex(vectors).search(np.array([1, 0], np.float32), 3)
+    assert numbers.tolist() == [1, 2, 0]
+    assert scores.tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize(("k", "found"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
+def test_any_k_is_answered(k: int, found: int, tmp_path: Path) -> None:
+    build(VECTORS, HNSWSettings(), tmp_path / "index")
+    hnsw = HNSWIndex(_read(tmp_path / "index"), len(VECTORS), 16, HNSWSettings())
+    for index in (ExactIndex(VECTORS), hnsw):
+        numbers, scores = index.search(VECTORS[0], k)
+        assert len(numbers) == len(scores) == found
+        assert (np.diff(scores) <= 0).all()
+
+
+def test_exact_search_goes_through_all_blocks() -> None:
+    vectors = np.zeros((BLOCK + 2, 1), np.float32)
+    vectors[-1] = 1
+    assert ExactIndex(vectors).search(np.ones(1, np.float32), 1)[0].tolist() == [BLOCK + 1]
+
+
+def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        build(VECTORS, HNSWSettings(), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    hnsw = HNSWIndex(_read(tmp_path / "a"), len(VECTORS), 16, HNSWSettings())
+    exact, shared = ExactIndex(VECTORS), 0
+    for query in RNG.normal(size=(50, 16)).astype(np.float32):
+        wanted, scores = exact.search(query, 10)
+        numbers, found = hnsw.search(query, 10)
+        shared += len({*wanted.tolist()} & {*numbers.tolist()})
+        np.testing.assert_allclose(found, VECTORS[numbers] @ query, atol=1e-4)
+        assert found[0] == pytest.approx(scores[0], abs=1e-4)
+    assert shared >= 0.98 * 500
+
+
+def test_an_index_of_another_collection_is_refused(tmp_path: Path) -> None:
+    build(VECTORS, HNSWSettings(), tmp_path / "index")
+    with pytest.raises(BundleError, match="500 vectors"):
+        HNSWIndex(_read(tmp_path / "index"), 501, 16, HNSWSettings())
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "link", "count"])
+def test_a_damaged_index_is_refused_and_never_followed(tmp_path: Path, damage: str) -> None:
+    build(VECTORS, HNSWSettings(), tmp_path / "index")
+    content = bytearray((tmp_path / "index").read_bytes())
+    if damage == "empty":
+        content = bytearray()
+    elif damage == "cut":
+        del content[len(content) // 2 :]
+    elif damage == "link":  # the first link of the first vector leads far out
+        content[96 + 4 : 96 + 8] = b"\xff\xff\xff\x7f"
+    else:  # the first vector claims more links than it has room for
+        content[96 : 96 + 2] = b"\xff\xff"
+    with pytest.raises(BundleError):
+        HNSWIndex(memoryview(bytes(content)), len(VECTORS), 16, HNSWSettings())
+
+
+def _read(path: Path) -> memoryview:
+    return memoryview(path.read_bytes())

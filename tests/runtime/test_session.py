@@ -1,0 +1,73 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from ranklet.runtime import session
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.session import Session, threads, will_run_on_gpu
+
+
+@pytest.mark.parametrize(("memory", "expected"), [(128, 1), (1769, 1), (3538, 2), (10240, 6)])
+def test_lambda_grants_threads_by_memory(
+    monkeypatch: pytest.MonkeyPatch, memory: int, expected: int
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", str(memory))
+    assert threads() == expected
+
+
+def test_the_variable_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128")
+    monkeypatch.setenv("RANKLET_THREADS", "7")
+    assert threads() == 7
+    monkeypatch.setenv("RANKLET_THREADS", "many")
+    with pytest.raises(InputError, match="RANKLET_THREADS is 'many'"):
+        threads()
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"cpu.max": "150000 100000"}, 2),
+        ({"cpu.max": "50000 100000"}, 1),
+        ({"cpu/cpu.cfs_quota_us": "400000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 4),
+    ],
+)
+def test_a_control_group_grants_what_its_quota_says(
+    tmp_path: Path, files: dict[str, str], expected: int
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert session._quota(tmp_path) == expected
+
+
+@pytest.mark.parametrize("content", ["max 100000", "", "nonsense"])
+def test_a_control_group_without_a_limit_limits_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / "cpu.max").write_text(content)
+    assert session._quota(tmp_path) > 1000
+
+
+def test_no_more_threads_than_processors() -> None:
+    assert 1 <= threads() <= len(os.sched_getaffinity(0))
+
+
+def test_a_lost_gpu_is_loud() -> None:
+    if will_run_on_gpu("auto", strict=False):
+        pytest.skip("this machine has CUDA")
+    with pytest.warns(RuntimeWarning, match="CUDA was asked for"):
+        assert not will_run_on_gpu("cuda", strict=False)
+    with pytest.raises(InputError, match="CUDA was asked for"):
+        will_run_on_gpu("cuda", strict=True)
+    with pytest.raises(InputError, match="allowed are auto, cpu and cuda"):
+        will_run_on_gpu("tpu", strict=False)
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(BundleError, match=r"m\.onnx cannot be loaded"):
+        Session(b"no model", "m.onnx", device="cpu")
+
+
+def test_telemetry_is_off_before_onnxruntime_is_imported() -> None:
+    will_run_on_gpu("cpu", strict=False)
+    assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
