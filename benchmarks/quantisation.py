@@ -126,7 +126,6 @@ def _forms(calibration: list[Feeds]) -> dict[str, Form]:
         "dynamic, FFN outputs in fp32": partial(_dynamic, exclude="/output", keep="attention"),
         "static, largest values": partial(static, method="MinMax"),
         "static, 99.999 %": partial(static, method="Percentile"),
-        "static, entropy": partial(static, method="Entropy"),
         "static, smoothed, largest values": partial(static, method="MinMax", smoothed=calibration),
         "weights only, blocks of 128": partial(_weights_only, accuracy=0),
         "the same, int8 arithmetic": partial(_weights_only, accuracy=4),
@@ -359,4 +358,6 @@ the scores of {PADDED} documents move at most when they run in one padded batch.
 - *Speed*: times as fast as fp32, a text at a time; fp32 takes {exact.bytes / 1e6:.1f} MB.
 - *dynamic*: a scale an output channel, scales of activations as they come. *Ours* adds a scale a \
 token behind GELU, smoothed channels behind layer norms, a scale a word, and zero points of weights.
+- The quantiser leaves fused attention in fp32 in static forms and with weights only. Its entropy \
+calibration chooses the largest values here, so it is not shown.
 """
