@@ -75,13 +75,15 @@ def run(place: Place) -> str:
         touched = _touched(bundle, texts)
         byte, page, window = (_size(touched, unit) for unit in UNITS)
         peak, private, _ = next(iter(found.values()))
-        verdict = "met" if peak < MOST * byte else "**missed**"
+        arrays = sum(len(mask) for mask in touched)
+        verdict, whole = ("met" if peak < MOST * size else "**missed**" for size in (byte, arrays))
         verdicts.append(
             f"- {count} {'query' if count == 1 else 'queries'}: {_mb(byte)} MB to look at, in "
             f"pages of 4 KB {_mb(page)} MB, in windows of 64 KB {_mb(window)} MB. Goal: `rank`'s "
             f"peak < {MOST} times the bytes: **{peak / byte:.2f}**, {verdict}; its private part "
             f"is {private / byte:.2f} times the bytes, its peak {peak / window:.2f} times the "
-            "windows."
+            f"windows. Against the arrays that were touched, whole ({_mb(arrays)} MB): "
+            f"**{peak / arrays:.2f}**, {whole}."
         )
     head = ["beyond numpy, MB", "queries", "peak", "private", "mapped files"]
     size = sum(entry.bytes for entry in bundle.manifest.files.values())
