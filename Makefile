@@ -21,10 +21,11 @@ $(VENV)/.ready: pyproject.toml
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
 
-demo: setup     ## Python's own documentation: collect, train, export, evaluate, answer (3 minutes)
+demo: setup     ## Python's own documentation: collect, train, export, evaluate, answer (10 minutes)
 	$(BIN)/ranklet demo
 
-demo-lexical: demo  ## the same, lexical rankers only
+demo-lexical: setup  ## the same with lexical rankers only (a minute)
+	$(BIN)/ranklet demo --lexical
 
 test: setup     ## every test, doctests included
 	$(BIN)/python -m pytest --doctest-modules src/ranklet tests

@@ -72,6 +72,7 @@ class Run:
 
 def run(place: Place) -> str:
     """Make every form, rank with it, and time it."""
+    logging.disable(logging.WARNING)  # the quantisers' remarks on every form but ours
     collection = place.collection(COLLECTION)
     backbone = load_backbone(attention="eager")
     texts = _texts(collection, read_split(collection, SPLIT, limit=QUERIES))
@@ -231,12 +232,11 @@ def _static(
 def _weights_only(source: Path, target: Path, *, accuracy: int) -> None:
     """Store the weights of MatMul in blocks of 8 bits; fused attention stays fp32."""
     import onnx
-    from onnxruntime.quantization import matmul_nbits_quantizer as blocks
+    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-    logging.getLogger(blocks.__name__).setLevel(logging.WARNING)
     model = onnx.load(str(source))
     store_words_by_row(model)
-    quantiser = blocks.MatMulNBitsQuantizer(
+    quantiser = MatMulNBitsQuantizer(
         model, bits=8, block_size=128, is_symmetric=True, accuracy_level=accuracy
     )
     quantiser.process()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
+from ranklet.export.recipes import standard_pipelines
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import TOKENIZER, Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.manifest import RankerEntry, check_name
-from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.rankers import KINDS, RETRIEVERS, ranker_module
+from ranklet.runtime.rankers import KINDS, ranker_module
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.collection import Collection
 from ranklet.training.indexing import AnalysedCollection, analyse
@@ -21,8 +21,6 @@ from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-DEPTH = 1000  # candidates that the first stage gives; the paper found no gain beyond (000, §4.1)
 
 
 def exporter(kind: str) -> ModuleType:
@@ -136,24 +134,6 @@ def index_bundle(
                 "collection": {"name": collection.path.name, "titles": titles},
             },
         )
-
-
-def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pipeline], str]:
-    """Return each retriever alone, all rankers fused where there are several; and the default.
-
-    Reciprocal ranks need no weights: they fuse until `ranklet fuse` has learned some.
-    """
-    first = [name for name, entry in rankers.items() if entry.kind in RETRIEVERS]
-    pipelines = {name: Pipeline((Retrieve(name, DEPTH),)) for name in first}
-    if not first:
-        return {}, ""
-    if len(rankers) == 1:
-        return pipelines, first[0]
-    names = (first[0], *(name for name in rankers if name != first[0]))
-    stages: list[Stage] = [Retrieve(first[0], DEPTH), *(Rescore(name) for name in names[1:])]
-    fuse = Fuse("rrf", names, tuple(1.0 for _ in names))
-    pipelines["rrf"] = Pipeline((*stages, fuse))
-    return pipelines, "rrf"
 
 
 def _field(name: str, entry: RankerEntry) -> str:

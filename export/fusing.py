@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from ranklet.export.errors import ExportError
+from ranklet.export.recipes import DEPTH, stages
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
+from ranklet.runtime.pipeline import Fuse, Pipeline
 from ranklet.training.fusion import FusionWeights, coordinate_ascent
 from ranklet.training.measures import Judged
 from ranklet.training.progress import progress
@@ -32,13 +33,15 @@ def learn_weights(
 
     Args:
         bundle: with a collection.
-        rankers: the first retrieves, the others rescore.
+        rankers: those that can retrieve do, the others rescore.
         queries: judged ones that no ranker was trained on.
         measure: MRR@k, nDCG@k or R@k.
         depth: candidates a query.
         seed: of the restarts.
     """
-    recipe = _recipe(rankers, depth)
+    kinds = bundle.manifest.rankers
+    ranks = Fuse("rrf", tuple(rankers), (1.0,) * len(rankers))  # its scores are not used
+    recipe = Pipeline((*stages(rankers, kinds, depth), ranks))
     rows, grades, missed = [], [], []
     for query in progress(queries, "features for fusion"):
         ids, columns = bundle.features(query.text, pipeline=recipe)
@@ -56,7 +59,8 @@ def fuse_bundle(
     *,
     rankers: Sequence[str] = (),
     measure: str = "MRR@10",
-    depth: int = 1000,
+    name: str = PIPELINE,
+    depth: int = DEPTH,
     overwrite: bool = False,
 ) -> FusionWeights:
     """Write a bundle whose default pipeline fuses rankers by learned weights.
@@ -65,9 +69,10 @@ def fuse_bundle(
         source: a bundle with a collection.
         target: a folder or .zip; may be the source with `overwrite`.
         queries: judged ones that no ranker was trained on.
-        rankers: the first retrieves; none means all, in the bundle's order.
+        rankers: those that can retrieve do; none means all, in the bundle's order.
         measure: what the weights are learned for.
-        depth: candidates that the first stage gives when serving.
+        name: of the pipeline.
+        depth: candidates that a lexical ranker gives when serving.
         overwrite: whether a bundle at the target is replaced.
 
     Raises:
@@ -83,25 +88,24 @@ def fuse_bundle(
             f"{', '.join(manifest.rankers)}"
         )
     found = learn_weights(loaded, names, queries, measure=measure)
-    recipe = _recipe(names, depth)
     weights = tuple(round(weight, 6) for weight in found.weights)
-    learned = Pipeline((*recipe.stages, Fuse("linear", names, weights)))
+    fuse = Fuse("linear", names, weights)
+    learned = Pipeline((*stages(names, manifest.rankers, depth), fuse))
     with BundleWriter(target, overwrite=overwrite) as writer:
         writer.copy(bundle)
         writer.finish(
             documents=manifest.documents,
             fields=manifest.fields,
             rankers=manifest.rankers,
-            pipelines={**manifest.pipelines, PIPELINE: learned},
-            default_pipeline=PIPELINE,
+            pipelines={**manifest.pipelines, name: learned},
+            default_pipeline=name,
             provenance={
                 **manifest.provenance,
-                "fusion": {"measure": measure, "value": found.value, "queries": len(queries)},
+                f"fusion {name}": {
+                    "measure": measure,
+                    "value": found.value,
+                    "queries": len(queries),
+                },
             },
         )
     return found
-
-
-def _recipe(rankers: Sequence[str], depth: int) -> Pipeline:
-    stages: list[Stage] = [Retrieve(rankers[0], depth), *(Rescore(name) for name in rankers[1:])]
-    return Pipeline(tuple(stages))

@@ -5,6 +5,7 @@
     ├── UnknownRankerError   a ranker kind, a ranker name or a pipeline that is not there
     ├── BundleError          a bundle that is missing, damaged, hostile or of another version
     ├── CollectionError      a corpus, queries, qrels or run file that cannot be read
+    ├── training.TrainingError  a training that cannot go on
     └── export.ExportError   a bundle that cannot be written
 
 A message says what was given, what is allowed and what to do.

@@ -20,7 +20,7 @@ LOUD = (3, 17)  # channels behind layer norms that are as much louder as in a re
 
 @pytest.fixture(scope="session")
 def tiny_graph(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The graph of a BERT of 2 layers and 32 dimensions, with outliers where real ones have them."""
+    """The graph of a BERT of 2 layers and 32 dimensions, with outliers as real ones have them."""
     import torch
 
     from ranklet.training.rankers.repbert import RepBERT

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from ranklet.export.errors import ExportError
-from ranklet.export.exporting import export_bundle, exporter, index_bundle, standard_pipelines
+from ranklet.export.exporting import export_bundle, exporter, index_bundle
 from ranklet.export.fusing import fuse_bundle, learn_weights
+from ranklet.export.recipes import standard_pipelines
 from ranklet.runtime import BundleError, CollectionError, InputError, LoadedBundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import UnknownRankerError
@@ -83,7 +84,7 @@ def test_standard_pipelines() -> None:
     assert (list(found), default) == (["b"], "b")
     found, default = standard_pipelines({"m": table, "b": bm25, "c": bm25})
     assert (list(found), default) == (["b", "c", "rrf"], "rrf")
-    wanted = "retrieve 1000 by b → rescore by m → rescore by c → fuse (rrf) 1·b + 1·m + 1·c"
+    wanted = "retrieve 1000 by b → retrieve 1000 by c → rescore by m → fuse (rrf) 1·b + 1·m + 1·c"
     assert str(found["rrf"]) == wanted
 
 
@@ -268,7 +269,7 @@ def test_fusing_adds_a_pipeline_and_makes_it_the_default(built: "Built") -> None
     assert after.rankers == before.rankers
     assert {**after.pipelines, "linear": None} == {**before.pipelines, "linear": None}
     assert after.default_pipeline == "linear"
-    assert set(after.provenance) == {*before.provenance, "fusion"}
+    assert set(after.provenance) == {*before.provenance, "fusion linear"}
     fused = after.pipelines["linear"].stages[-1]
     assert sum(fused.weights) == pytest.approx(1, abs=1e-5)  # type: ignore[union-attr]
 
@@ -317,8 +318,8 @@ def test_what_cannot_be_fused_is_told(built: "Built", tmp_path: Path) -> None:
     target = tmp_path / "fused"
     with pytest.raises(ExportError, match="two rankers or more"):
         fuse_bundle(built.indexed, target, queries, rankers=("bm25",))
-    with pytest.raises(InputError, match="cannot retrieve"):
-        fuse_bundle(built.indexed, target, queries, rankers=("model1", "bm25"))
+    with pytest.raises(ExportError, match="none of them retrieves"):
+        fuse_bundle(built.indexed, target, queries, rankers=("model1", "model1_pieces"))
     with pytest.raises(UnknownRankerError, match="unknown ranker 'x'"):
         fuse_bundle(built.indexed, target, queries, rankers=("bm25", "x"))
     with pytest.raises(InputError, match="unknown measure"):

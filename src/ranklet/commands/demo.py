@@ -5,9 +5,12 @@ so that the words which people search by and the words of the answer differ, as 
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
+
+from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.training.evaluation import Evaluation
@@ -21,6 +24,9 @@ QUESTIONS = (
     "read a spreadsheet exported as comma separated text",
 )
 TUNING_QUERIES = 600  # of 1,600; more change neither k1 nor b
+LEXICAL, NEURAL = ("bm25", "model1"), ("neural_model1", "repbert")
+NEURAL_MINUTES, DENSE_MINUTES = 1.5, 2.5  # of training: enough to see a gain, and to wait for
+DOCUMENT_TOKENS = 96  # of the neural rankers; docstrings say what they are about at once
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,16 +35,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="demo", help="folder to write to (default: %(default)s)"
     )
     parser.add_argument("-k", type=int, default=3, help="answers to each question")
+    parser.add_argument("--lexical", action="store_true", help="lexical rankers only: 15 seconds")
 
 
 def run(options: argparse.Namespace) -> None:
     """Carry Python's documentation through all of ranklet."""
     folder = Path(options.output)
     begin = perf_counter()
+    rankers = LEXICAL if options.lexical else (*LEXICAL, *NEURAL)
     _collect(folder)
-    _train(folder)
-    _bundle(folder)
-    _evaluate(folder)
+    _train_lexical(folder)
+    if not options.lexical:
+        _train_neural(folder)
+    _bundle(folder, rankers)
+    _evaluate(folder, rankers)
     _ask(folder, options.k)
     print(f"\nDone in {perf_counter() - begin:.0f} s. Ask it yourself:")
     print(f'  ranklet rank {folder}/python-docs.ranklet "sort a list of dictionaries" --explain')
@@ -63,7 +73,7 @@ def _collect(folder: Path) -> None:
     print(f"{len(docs):,} documents; summary lines as queries, split by module: {told}")
 
 
-def _train(folder: Path) -> None:
+def _train_lexical(folder: Path) -> None:
     from ranklet.runtime.rankers.bm25 import Settings
     from ranklet.runtime.text.words import words
     from ranklet.training.checkpoint import Checkpoint
@@ -93,25 +103,44 @@ def _train(folder: Path) -> None:
     print(f"{tuned.settings}\n{learned.settings}, {learned.training['pairs']:,} translations")
 
 
-def _bundle(folder: Path) -> None:
+def _train_neural(folder: Path) -> None:
+    from ranklet.commands import run as command
+
+    _headline("3. Train: T(q|d) by a network, and RepBERT from MiniLM")
+    data = [str(folder / "judged"), "--split", "train", "--tune", "dev"]
+    length = ["--max-document-tokens", str(DOCUMENT_TOKENS)]
+    bm25 = ["--bm25", str(folder / "bm25"), "--measure", "nDCG@10"]
+    neural = ["neural_model1", *data, *length, *bm25, "--minutes", str(NEURAL_MINUTES)]
+    dense = ["repbert", *data, *length, "--minutes", str(DENSE_MINUTES)]
+    for arguments in (neural, dense):
+        if command("train", [*arguments, "-o", str(folder / arguments[0])]):
+            raise InputError(f"the demo cannot go on without {arguments[0]}; see above")
+
+
+def _bundle(folder: Path, rankers: Sequence[str]) -> None:
     from ranklet.export.exporting import export_bundle, index_bundle
     from ranklet.export.fusing import fuse_bundle
+    from ranklet.export.report import read_reports, report_table
     from ranklet.runtime import load
     from ranklet.training.checkpoint import read_checkpoint
     from ranklet.training.collection import Collection
     from ranklet.training.splits import read_split
 
-    _headline("3. Export, index, learn the fusion's weights")
+    _headline("4. Export, prove, index, learn the fusions' weights")
     judged = Collection(folder / "judged")
-    for name, parts in (("plain", ["plain"]), ("fused", ["bm25", "model1"])):
+    for name, parts in (("plain", ("plain",)), ("fused", rankers)):
         checkpoints = {part: read_checkpoint(folder / part) for part in parts}
-        export_bundle(checkpoints, folder / f"{name}.rankers", overwrite=True)
-        target = folder / f"{name}.ranklet"
-        index_bundle(folder / f"{name}.rankers", judged, target, overwrite=True)
+        made = export_bundle(checkpoints, folder / f"{name}.rankers", overwrite=True)
+        for ranker, reports in read_reports(made).items():
+            print(f"{ranker}\n{report_table(reports)}")
+        index_bundle(made, judged, folder / f"{name}.ranklet", overwrite=True)
     fused = folder / "fused.ranklet"
     # "dev" chose two settings of Model 1, no more: it still helps to weigh it.
     queries = read_split(judged, "fusion") + read_split(judged, "dev")
-    fuse_bundle(fused, fused, queries, measure="nDCG@10", overwrite=True)
+    for name, parts in _fusions(rankers).items():
+        fuse_bundle(
+            fused, fused, queries, rankers=parts, measure="nDCG@10", name=name, overwrite=True
+        )
     whole = Collection(folder / "whole")
     served = index_bundle(fused, whole, folder / "python-docs.ranklet", overwrite=True)
     manifest = load(served).manifest
@@ -120,20 +149,25 @@ def _bundle(folder: Path) -> None:
     print(f"default pipeline: {manifest.pipelines[manifest.default_pipeline]}")
 
 
-def _evaluate(folder: Path) -> None:
+def _fusions(rankers: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return the fusions that are compared, by name; the last is what is served."""
+    first, *others = rankers
+    pairs: dict[str, Sequence[str]] = {f"{first}-{each}": (first, each) for each in others}
+    return pairs if len(pairs) == 1 else pairs | {"all": tuple(rankers)}
+
+
+def _evaluate(folder: Path, rankers: Sequence[str]) -> None:
     from ranklet.training.collection import Collection
     from ranklet.training.evaluation import table
     from ranklet.training.splits import read_split
 
-    _headline("4. Evaluate on modules that nothing was trained on")
+    _headline("5. Evaluate on modules that nothing was trained on")
     queries = read_split(Collection(folder / "judged"), "test")
+    fusions = {f"+ {name.removeprefix('bm25-')}": name for name in _fusions(rankers)}
+    alone = {"repbert alone": "repbert"} if "repbert" in rankers else {}
     found = [
         *_evaluated(folder / "plain.ranklet", queries, {"plain BM25": "plain"}),
-        *_evaluated(
-            folder / "fused.ranklet",
-            queries,
-            {"tuned BM25": "bm25", "+ Model 1 (RRF)": "rrf", "+ Model 1 (linear)": "linear"},
-        ),
+        *_evaluated(folder / "fused.ranklet", queries, {"tuned BM25": "bm25", **alone, **fusions}),
     ]
     print(table(found, "plain BM25"))
 
@@ -151,7 +185,7 @@ def _ask(folder: Path, k: int) -> None:
     from ranklet.commands.rank import as_text
     from ranklet.runtime import load
 
-    _headline("5. Ask: ranked and explained, without any of the training code")
+    _headline("6. Ask: ranked and explained, without any of the training code")
     bundle = load(folder / "python-docs.ranklet")
     for at, question in enumerate(QUESTIONS):
         print(f"\n? {question}")

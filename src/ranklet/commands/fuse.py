@@ -14,8 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="queries that no ranker was trained on (default: %(default)s)",
     )
     parser.add_argument("--max-queries", type=int, default=1000, help="use at most so many")
-    parser.add_argument("--rankers", help="comma-separated; the first retrieves (default: all)")
+    parser.add_argument("--rankers", help="comma-separated; who can retrieve does (default: all)")
     parser.add_argument("--measure", default="MRR@10", help="MRR@k, nDCG@k or R@k")
+    parser.add_argument("--name", default="linear", help="of the pipeline (default: %(default)s)")
     parser.add_argument("--force", action="store_true", help="replace a bundle that is there")
 
 
@@ -32,6 +33,7 @@ def run(options: argparse.Namespace) -> None:
         queries,
         rankers=options.rankers.split(",") if options.rankers else (),
         measure=options.measure,
+        name=options.name,
         overwrite=options.force,
     )
     weights = ", ".join(f"{weight:.4f}" for weight in found.weights)

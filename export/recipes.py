@@ -1,0 +1,67 @@
+"""The recipes that a bundle gets: who retrieves, who rescores, how deep."""
+
+from collections.abc import Mapping, Sequence
+
+from ranklet.export.errors import ExportError
+from ranklet.runtime.errors import UnknownRankerError
+from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
+from ranklet.runtime.rankers import RETRIEVERS
+
+DEPTH = 1000  # of a lexical list; the paper found no gain beyond (000, §4.1)
+# Of a dense list: HNSW's cost grows with k, an impact index' hardly does, and what a dense ranker
+# puts below its 200th place has hardly ever been relevant (docs/LOG.md).
+DENSE_DEPTH = 200
+
+
+def stages(
+    names: Sequence[str], rankers: Mapping[str, RankerEntry], depth: int = DEPTH
+) -> tuple[Stage, ...]:
+    """Return stages in which every ranker that can retrieves, side by side, and the others rescore.
+
+    Args:
+        names: of the rankers; the first retriever's list comes first.
+        rankers: of the bundle.
+        depth: documents of a lexical list; dense ones have at most `DENSE_DEPTH`.
+
+    Raises:
+        UnknownRankerError: the bundle has no ranker of a name.
+        ExportError: none of the rankers retrieves.
+    """
+    for name in names:
+        if name not in rankers:
+            raise UnknownRankerError(
+                f"unknown ranker {name!r}; the bundle has {', '.join(rankers)}"
+            )
+    able = [name for name in names if rankers[name].kind in RETRIEVERS]
+    if not able:
+        raise ExportError(f"a pipeline of {', '.join(names)}: none of them retrieves")
+    lists = [
+        Retrieve(name, depth if rankers[name].kind == "bm25" else min(depth, DENSE_DEPTH))
+        for name in able
+    ]
+    return (*lists, *(Rescore(name) for name in names if name not in able))
+
+
+def by_ranks(names: Sequence[str], rankers: Mapping[str, RankerEntry]) -> Pipeline:
+    """Return the pipeline that fuses rankers by reciprocal ranks, which needs no weights."""
+    return Pipeline((*stages(names, rankers), Fuse("rrf", tuple(names), (1.0,) * len(names))))
+
+
+def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pipeline], str]:
+    """Return each retriever alone, all rankers fused where there are several; and the default.
+
+    Reciprocal ranks fuse until `ranklet fuse` has learned weights.
+    """
+    alone = {
+        name: Pipeline(stages([name], rankers))
+        for name, entry in rankers.items()
+        if entry.kind in RETRIEVERS
+    }
+    if not alone:
+        return {}, ""
+    if len(rankers) == 1:
+        return alone, next(iter(alone))
+    first = next(iter(alone))
+    names = (first, *(name for name in rankers if name != first))
+    return {**alone, "rrf": by_ranks(names, rankers)}, "rrf"
