@@ -1,6 +1,6 @@
 """Word embeddings in 8 bits with a scale a word.
 
-The quantiser's own form, QEmbedLayerNormalization, has one scale for the whole table, and so the
+onnxruntime's own form, QEmbedLayerNormalization, has one scale for the whole table, and so the
 longest of all words decides how coarse every other becomes: on MiniLM-L6 2.5 % of a vector's length
 are lost; with a scale a word it is 0.5 %, for 0.1 % of the file's size.
 """
@@ -79,7 +79,6 @@ def _dequantise_used(ids: str, table: str) -> "list[NodeProto]":
         node("Reshape", "ids flat", "tokens"),  # (tokens,), of all texts in a row
         node("Gather", "rows tokens", "used", axis=0),
         node("Gather", "scales tokens", "used_scales", axis=0),
-        # Not DequantizeLinear: the quantiser would warn that the model is quantised already.
         node("Cast", "used", "used_float", to=TensorProto.FLOAT),
         node("Mul", "used_float used_scales", "words"),
         node("Size", "ids", "count"),

@@ -1,19 +1,15 @@
 """The variants of an exported graph: fp32 as the reference, fp16 for GPUs, int8 for processors."""
 
-import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ranklet.export.calibration import Feeds
 from ranklet.export.embedding_rows import store_words_by_row
+from ranklet.export.int8_weights import store_weights_by_channel
 from ranklet.export.smoothing import scale_tokens, smooth_channels
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
-
-# What the quantiser stores in 8 bits; word embeddings, half of a small model, get it before.
-QUANTISED = ("MatMul", "Attention", "Gemm")
 
 
 def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feeds] = ()) -> None:
@@ -60,40 +56,13 @@ def _int8(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:
     docs/LOG.md and `python -m benchmarks quantisation`.
     """
     import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    from onnxruntime.quantization.quant_utils import add_pre_process_metadata
 
     model = onnx.load(str(source))
     smooth_channels(model, calibration)
     scale_tokens(model)
     store_words_by_row(model)
-    # The mark of its own pre-processing, which fusion did: without it the quantiser tells the
-    # terminal, through the root logger, that it should be done.
-    add_pre_process_metadata(model)
-    with _root_logger_untouched():
-        quantize_dynamic(
-            model,
-            str(target),
-            op_types_to_quantize=list(QUANTISED),
-            weight_type=QuantType.QInt8,
-            per_channel=True,
-            extra_options={
-                "WeightSymmetric": False,  # a zero point a channel: a tenth less error, no slower
-                # Fused operators have no shape inference: without a default the quantiser gives up.
-                "DefaultTensorType": onnx.TensorProto.FLOAT,
-            },
-        )
-
-
-@contextmanager
-def _root_logger_untouched() -> Iterator[None]:
-    """Keep `logging.info`, which the quantiser calls, from giving the program a root handler."""
-    handler, root = logging.NullHandler(), logging.getLogger()
-    root.addHandler(handler)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
+    store_weights_by_channel(model)
+    onnx.save(model, str(target))
 
 
 _CONVERTERS: dict[str, Callable[[Path, Path, Sequence[Feeds]], None]] = {

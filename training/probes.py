@@ -30,6 +30,13 @@ class Probes:
     documents: tuple[str, ...]
     relevant: tuple[tuple[int, ...], ...]
 
+    def first(self, queries: int, documents: int) -> "Probes":
+        """Return the first queries and documents only, for a model that takes long for a pair."""
+        kept = tuple(
+            tuple(at for at in places if at < documents) for places in self.relevant[:queries]
+        )
+        return Probes(self.queries[:queries], self.documents[:documents], kept)
+
     def save(self, folder: Path) -> None:
         """Write ``probes.json`` into a checkpoint folder."""
         (folder / FILE).write_text(json.dumps(asdict(self), ensure_ascii=False), "utf-8")

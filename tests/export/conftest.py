@@ -30,8 +30,10 @@ def tiny_graph(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
         for name, each in model.named_parameters():
             if name.endswith("LayerNorm.weight") and "layer.1.output" not in name:
                 each[list(LOUD)] *= 30
-            elif name.endswith("weight"):
+            elif each.ndim == 2:
                 each *= 4  # random weights are so small that layers add next to nothing
+                if name.split(".")[-3] in ("self", "intermediate"):
+                    each[:, list(LOUD)] /= 30  # what reads them has learned that they are loud
     target = tmp_path_factory.mktemp("graph") / "fp32.onnx"
     export_graph(RepBERT(model), example_inputs(INPUTS), OUTPUT, target, Transformer(2, 32, 2))
     return target

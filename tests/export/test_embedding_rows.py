@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 @given(hnp.arrays(np.float32, (4, 3), elements=st.floats(-(2**10), 2**10, width=32)))
 def test_a_row_is_off_by_half_a_step_at_most(table: NDArray[np.float32]) -> None:
     rows, scales = quantise_rows(table)
-    assert (rows.dtype, scales.dtype, scales.shape) == (np.int8, np.float32, (4, 1))
+    assert (rows.dtype, scales.dtype, scales.shape) == (
+        np.dtype(np.int8),
+        np.dtype(np.float32),
+        (4, 1),
+    )
     assert (scales > 0).all()
     step = np.abs(table).max(1, keepdims=True) / 127
     assert (np.abs(rows * scales - table) <= 0.51 * step + 1e-30).all()

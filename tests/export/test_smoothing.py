@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from ranklet.export.calibration import Recording, channel_maxima
+from ranklet.export.int8_weights import store_weights_by_channel
 from ranklet.export.smoothing import channel_scales, scale_tokens, smooth_channels
 from ranklet.runtime.rankers.repbert import OUTPUT
 from ranklet.runtime.session import Session
@@ -95,6 +96,18 @@ def test_both_together_compute_the_same(tiny_model: "ModelProto", tiny_feeds: li
     smooth_channels(tiny_model, tiny_feeds)
     scale_tokens(tiny_model)
     assert largest_relative_error(outputs(tiny_model, tiny_feeds), wanted) < 1e-4
+
+
+def test_smoothed_channels_lose_less_in_8_bits(
+    tiny_model: "ModelProto", tiny_feeds: list[Feeds]
+) -> None:
+    wanted, plain = outputs(tiny_model, tiny_feeds), copied(tiny_model)
+    smooth_channels(tiny_model, tiny_feeds[::2])
+    errors = []
+    for model in (plain, tiny_model):
+        store_weights_by_channel(model)
+        errors.append(float(np.abs(outputs(model, tiny_feeds) - wanted).mean()))
+    assert errors[1] < errors[0] / 2
 
 
 def test_scales_are_those_of_equation_4() -> None:

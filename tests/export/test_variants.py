@@ -1,4 +1,3 @@
-import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -44,24 +43,6 @@ def test_a_variant_is_close_and_silent_and_of_no_place(
     content = target.read_bytes()
     places = {str(tmp_path), tempfile.gettempdir(), sys.prefix, str(Path.home()), str(Path.cwd())}
     assert [place for place in places if place.encode() in content] == []
-
-
-def test_int8_gives_the_program_no_root_handler(
-    tiny_graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest has some
-    convert("int8", tiny_graph, tmp_path / "int8.onnx")
-    assert logging.getLogger().handlers == []
-
-
-def test_calibration_lowers_the_error_of_int8(
-    tiny_graph: Path, tiny_feeds: list[Feeds], tmp_path: Path
-) -> None:
-    errors = []
-    for calibration in ([], tiny_feeds[::2]):
-        convert("int8", tiny_graph, tmp_path / "int8.onnx", calibration)
-        errors.append(error(tmp_path / "int8.onnx", tiny_graph, tiny_feeds[1::2]))
-    assert errors[1] < 0.75 * errors[0]
 
 
 def test_int8_stores_no_weight_in_more_than_8_bits(
