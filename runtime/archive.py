@@ -7,6 +7,7 @@ So no path inside an archive can escape, and no archive can swell.
 import mmap
 import zipfile
 from pathlib import Path
+from struct import error as StructError  # noqa: N812
 from struct import unpack_from
 from typing import Protocol
 
@@ -14,6 +15,20 @@ from ranklet.runtime.errors import BundleError
 
 _LOCAL_HEADER = 30  # bytes before a zip member's name; name and extra lengths are at 26 and 28
 _LOCAL_MAGIC = b"PK\x03\x04"
+
+# What zipfile has been seen to raise for a damaged directory, besides what it says that it raises.
+_BAD_ZIP = (
+    OSError,
+    zipfile.BadZipFile,
+    ValueError,
+    NotImplementedError,
+    IndexError,
+    KeyError,
+    EOFError,
+    OverflowError,
+    StructError,
+    MemoryError,
+)
 
 
 class Archive(Protocol):
@@ -81,13 +96,13 @@ class _Zip:
             with path.open("rb") as file, zipfile.ZipFile(file) as archive:
                 members = archive.infolist()
                 self._data = _map(file.fileno())
-        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        except _BAD_ZIP as error:
             raise BundleError(
                 f"{str(path)!r} is neither a bundle's folder nor a zip of one: {error}"
             ) from error
         self._members: dict[str, zipfile.ZipInfo] = {}
         for member in members:
-            if member.is_dir():
+            if member.filename.endswith("/"):  # is_dir() fails on an empty name
                 continue
             if member.filename in self._members:
                 raise BundleError(f"the zip holds {member.filename!r} twice")
