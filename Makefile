@@ -21,11 +21,13 @@ $(VENV)/.ready: pyproject.toml
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
 
-demo: setup     ## Python's own documentation: collect, train, export, evaluate, answer (10 minutes)
+demo: setup     ## Python's own documentation: collect, train, export, evaluate, answer (a minute)
 	$(BIN)/ranklet demo
 
-demo-lexical: setup  ## the same with lexical rankers only (a minute)
-	$(BIN)/ranklet demo --lexical
+demo-lexical: demo  ## the same
+
+demo-neural: setup  ## the same with neural Model 1 and RepBERT: some minutes of training more
+	$(BIN)/ranklet demo --neural
 
 test: setup     ## every test, doctests included
 	$(BIN)/python -m pytest --doctest-modules src/ranklet tests

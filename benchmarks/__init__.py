@@ -8,4 +8,5 @@ BENCHMARKS = (
     "model1_speed",
     "cold_start",
     "memory",
+    "quantisation",
 )

@@ -2,7 +2,7 @@
 
 x86 processors without VNNI multiply unsigned activations a by signed weights w in pairs, and clamp
 a₁w₁ + a₂w₂ to 16 bits. On MiniLM-L6 with the full range of int8 that moves the output projection of
-attention by 12 % of its length, and so documents' vectors with the machine that made them.
+attention by 12 % of its length (emulated), and so vectors with the machine that made them.
 onnxruntime's own remedies cost half of the speed (unsigned weights) or a bit of every weight
 (reduce_range). A pair is safe where its weights sum to 128 at most, and that costs a quarter of a
 step: neighbours of a channel's largest weight are seldom as large.

@@ -14,7 +14,7 @@ from ranklet.training.splits import read_split
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "--lexical", "-o", str(folder)]) == 0
+    assert main(["demo", "-o", str(folder)]) == 0
     return folder
 
 

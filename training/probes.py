@@ -13,7 +13,7 @@ from .collection import Document
 from .splits import JudgedQuery
 
 FILE = "probes.json"
-QUERIES, DOCUMENTS = 50, 300  # 15,000 pairs; about 10 s for all variants of a small model
+QUERIES, DOCUMENTS = 200, 300  # with 50 queries one swapped rank moves nDCG@10 by 1 %
 
 
 @dataclass(frozen=True)

@@ -35,17 +35,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="demo", help="folder to write to (default: %(default)s)"
     )
     parser.add_argument("-k", type=int, default=3, help="answers to each question")
-    parser.add_argument("--lexical", action="store_true", help="lexical rankers only: 15 seconds")
+    parser.add_argument(
+        "--neural", action="store_true", help="neural Model 1 and RepBERT, too: some minutes more"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Carry Python's documentation through all of ranklet."""
     folder = Path(options.output)
     begin = perf_counter()
-    rankers = LEXICAL if options.lexical else (*LEXICAL, *NEURAL)
+    rankers = (*LEXICAL, *NEURAL) if options.neural else LEXICAL
     _collect(folder)
     _train_lexical(folder)
-    if not options.lexical:
+    if options.neural:
         _train_neural(folder)
     _bundle(folder, rankers)
     _evaluate(folder, rankers)
