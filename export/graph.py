@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.runtime.session import quiet_telemetry
 
 if TYPE_CHECKING:
     import torch
@@ -116,7 +117,7 @@ class TorchSession:
 
 
 def _fuse(target: Path, transformer: Transformer) -> dict[str, int]:
-    _quiet_telemetry()
+    quiet_telemetry()
     from onnxruntime.transformers import optimizer
     from onnxruntime.transformers.fusion_options import FusionOptions
 
@@ -147,9 +148,3 @@ def fused_operators(operators: Sequence[str]) -> dict[str, int]:
     made = ("Attention", "BiasGelu", "EmbedLayerNormalization", "SkipLayerNormalization")
     counts = Counter(operators)
     return {name: counts[name] for name in made if counts[name]}
-
-
-def _quiet_telemetry() -> None:
-    import os
-
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

@@ -1,6 +1,5 @@
 """The variants of an exported graph: fp32 as the reference, fp16 for GPUs, int8 for processors."""
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from ranklet.export.int8_weights import store_weights_by_channel
 from ranklet.export.smoothing import scale_tokens, smooth_channels
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.session import quiet_telemetry
 
 
 def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feeds] = ()) -> None:
@@ -24,7 +24,7 @@ def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feed
     Raises:
         InputError: an unknown variant.
     """
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    quiet_telemetry()
     if variant not in _CONVERTERS:
         raise InputError(f"unknown variant {variant!r}; allowed are {', '.join(VARIANTS)}")
     _CONVERTERS[variant](source, target, calibration)

@@ -145,9 +145,16 @@ def _lost(provider: str, strict: bool) -> None:
     warnings.warn(told, RuntimeWarning, stacklevel=4)
 
 
-def _onnxruntime() -> Any:
-    # Since 1.29 the wheels for Linux report their use over the network, unless this is set first.
+def quiet_telemetry() -> None:
+    """Keep onnxruntime from reporting over the network; to be called before it is imported.
+
+    The wheels for Linux do so since 1.29, unless this variable is set first.
+    """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+def _onnxruntime() -> Any:
+    quiet_telemetry()
     import onnxruntime
 
     return onnxruntime

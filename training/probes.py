@@ -10,6 +10,7 @@ import numpy as np
 from ranklet.runtime.errors import InputError
 
 from .collection import Document
+from .indexing import ranked_text
 from .splits import JudgedQuery
 
 FILE = "probes.json"
@@ -91,7 +92,7 @@ def draw_probes(
     relevant: dict[str, str] = {}
     others: list[str] = []
     for seen, document in enumerate(documents):
-        text = f"{document.title}\n{document.text}" if titles else document.text
+        text = ranked_text(document.title, document.text, titles)
         if document.id in wanted:
             relevant[document.id] = text
         elif len(others) < most_documents:
