@@ -1,9 +1,8 @@
 """The part of a neural Model 1 that is exported: everything up to the collection's smoothing."""
 
-import torch
 from torch import Tensor, nn
 
-from ranklet.training.rankers.neural_model1 import NeuralModel1
+from ranklet.training.rankers.neural_model1 import NeuralModel1, even_shares
 
 
 class LikelihoodGraph(nn.Module):
@@ -27,8 +26,7 @@ class LikelihoodGraph(nn.Module):
         Returns:
             (batch, query tokens) float32.
         """
-        held = (document_ids != self.model.network.padding).float()
-        shares = held / held.sum(1, keepdim=True).clamp(min=1)
-        translations = self.model.log_mixed(query_ids, document_ids).exp()
-        likelihoods = torch.einsum("bqd,bd->bq", translations, shares)
-        return likelihoods * (query_ids != self.model.network.padding)
+        padding = self.model.network.padding
+        shares = even_shares(document_ids, padding).unsqueeze(2)
+        likelihoods = (self.model.mixed(query_ids, document_ids) @ shares).squeeze(2)
+        return likelihoods * (query_ids != padding)

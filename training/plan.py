@@ -35,7 +35,7 @@ class Plan:
         save_every: steps between saves, beside those; 0 for none.
         seed: of all draws, of dropout and of the first weights.
         device: auto, cpu, cuda, cuda:1, …; auto is a GPU where there is one.
-        mixed_precision: bfloat16 on a GPU that has it; never on a CPU.
+        mixed_precision: bfloat16 where the hardware multiplies it: most GPUs, processors with AMX.
     """
 
     learning_rate: float

@@ -22,7 +22,12 @@ NEGATIVES = 20  # kept for each query (paper 000, §4.1)
 WINDOW = 50  # batches whose items are sorted by length together
 
 # Streams of random numbers: what is drawn for one purpose does not shift what another draws.
-_KEEP, _FILL, _DRAW, _ORDER = range(4)
+_KEEP, _FILL, _DRAW, _ORDER, _SEVERAL = range(5)
+
+NOTHING_TO_LEARN_FROM = (
+    "there is a query without a document to learn from; the collection needs relevant documents "
+    "and others"
+)
 
 
 def relevant_numbers(
@@ -119,14 +124,25 @@ def draw(pools: Sequence[Numbers], seed: int, epoch: int, stream: int = 0) -> Nu
     """
     sizes = np.array([len(pool) for pool in pools])
     if not len(sizes) or not sizes.all():
-        raise InputError(
-            "there is a query without a document to learn from; the collection needs relevant "
-            "documents and others"
-        )
+        raise InputError(NOTHING_TO_LEARN_FROM)
     starts = np.cumsum(sizes) - sizes
     at = np.random.default_rng((seed, _DRAW, epoch, stream)).integers(0, sizes)
     drawn: Numbers = np.concatenate(pools)[starts + at]
     return drawn
+
+
+def draw_several(pools: Sequence[Numbers], count: int, seed: int, epoch: int) -> Numbers:
+    """Draw `count` different ones of each pool, anew in each epoch; (pools, count) int64.
+
+    Where a pool has fewer, some come twice.
+
+    Raises:
+        InputError: a pool is empty.
+    """
+    if not pools or not all(map(len, pools)):
+        raise InputError(NOTHING_TO_LEARN_FROM)
+    rng = np.random.default_rng((seed, _SEVERAL, epoch))
+    return np.stack([np.resize(rng.permutation(pool), count) for pool in pools])
 
 
 def batches(

@@ -1,7 +1,7 @@
 """Networks that compute T(q|d) from the embeddings of two tokens (paper 000, §3).
 
-Both kinds take token ids, (batch, queries) and (batch, documents) int64, and give log T(q|d) of
-every pair, (batch, queries, documents) float32: what follows multiplies many small numbers.
+Both kinds take token ids, (batch, queries) and (batch, documents) int64, and give T(q|d) of every
+pair, (batch, queries, documents) float32.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity, logsigmoid
+from torch.nn.functional import cosine_similarity
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.neural_model1 import Settings
@@ -67,15 +67,19 @@ class NetworkTranslation(nn.Module):
         return by_query, by_document, by_product
 
     def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
-        """Return log T(q|d) of every pair, (batch, queries, documents) float32."""
+        """Return T(q|d) of every pair, (batch, queries, documents) float32."""
         by_query, by_document, by_product = self.first_parts()
-        x_q = self.query_vectors(query_ids).unsqueeze(2)  # (batch, queries, 1, vector)
-        x_d = self.document_vectors(document_ids).unsqueeze(1)  # (batch, 1, documents, vector)
-        hidden = (x_q * x_d) @ by_product.T + x_q @ by_query.T + x_d @ by_document.T
-        hidden = torch.relu(hidden + self.first.bias)  # (batch, queries, documents, hidden)
-        hidden = torch.relu(self.second(hidden))
-        logits = self.third(hidden).squeeze(-1)
-        return logsigmoid(logits.float())  # float32 under mixed precision, too
+        x_q = self.query_vectors(query_ids)  # (batch, queries, vector)
+        x_d = self.document_vectors(document_ids)  # (batch, documents, vector)
+        # W_d x_d + W_p (x_q ∘ x_d) is a matrix of the query token's times x_d, so that all of a
+        # query's tokens take one product, and x_q ∘ x_d is never held for every pair.
+        by_token = x_q.unsqueeze(3) * by_product.T + by_document.T
+        by_token = by_token.permute(0, 2, 1, 3).flatten(2)  # (batch, vector, queries · hidden)
+        from_query = (x_q @ by_query.T + self.first.bias).flatten(1).unsqueeze(1)
+        hidden = torch.relu(from_query + x_d @ by_token)  # (batch, documents, queries · hidden)
+        hidden = hidden.unflatten(2, (-1, len(by_query)))
+        logits = self.third(torch.relu(self.second(hidden))).squeeze(-1)
+        return torch.sigmoid(logits.float()).transpose(1, 2)  # float32 under mixed precision, too
 
 
 class CosineTranslation(nn.Module):
@@ -86,19 +90,17 @@ class CosineTranslation(nn.Module):
         vector: dimension of the embeddings.
     """
 
-    SMALLEST = 1e-6  # of T, or its logarithm has no gradient where vectors are opposed
-
     def __init__(self, vocabulary: int, vector: int) -> None:
         super().__init__()
         self.queries = nn.Embedding(vocabulary, vector)
         self.documents = nn.Embedding(vocabulary, vector)
 
     def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
-        """Return log T(q|d) of every pair, (batch, queries, documents) float32."""
+        """Return T(q|d) of every pair, (batch, queries, documents) float32."""
         queries = self.queries(query_ids).unsqueeze(2)
         documents = self.documents(document_ids).unsqueeze(1)
         cosine = cosine_similarity(queries.float(), documents.float(), dim=-1)
-        return torch.log((0.5 * (cosine + 1)).clamp(self.SMALLEST, 1))
+        return 0.5 * (cosine + 1)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.ranker import Ranker
 
 from .indexing import AnalysedCollection
@@ -18,6 +19,7 @@ from .samplers import (
     batches,
     bm25_negatives,
     draw,
+    draw_several,
     random_pools,
     relevant_numbers,
 )
@@ -33,18 +35,21 @@ class PairOptions:
     Attributes:
         batch: queries in a batch (paper 000: 32).
         negatives: bm25, from the top 500 (paper 000), or random.
+        negatives_each: other documents that a relevant one is compared with in an epoch (paper 000:
+            1; several cost little more, since documents share most of their tokens).
         max_query_tokens: longer queries are cut.
         max_document_tokens: longer documents are cut.
     """
 
-    batch: int = 32
+    batch: int = 16
     negatives: Source = "bm25"
+    negatives_each: int = 7
     max_query_tokens: int = 64
     max_document_tokens: int = 256
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name in ("batch", "max_query_tokens", "max_document_tokens"):
+        for name in ("batch", "negatives_each", "max_query_tokens", "max_document_tokens"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise InputError(f"{name} is {value!r}; it must be a whole number above 0")
@@ -54,11 +59,10 @@ class PairOptions:
 
 
 class PairBatch(NamedTuple):
-    """Numbers of queries and documents, (pairs,) int64 each."""
+    """Numbers of queries and documents."""
 
-    queries: Numbers  # among those of `Pairs`
-    positives: Numbers
-    negatives: Numbers
+    queries: Numbers  # among those of `Pairs`, (batch,) int64
+    documents: Numbers  # a relevant one, then others, (batch, 1 + negatives) int64
 
 
 class Pairs:
@@ -104,13 +108,13 @@ class Pairs:
         )
 
     def batches(self, epoch: int) -> list[PairBatch]:
-        """Return the batches of an epoch: one pair a query, of like length within a batch."""
-        positives = draw(self._relevant, self._seed, epoch, stream=0)
-        negatives = draw(self._others, self._seed, epoch, stream=1)
-        held = np.diff(self._offsets)
-        longer = np.maximum(held[positives], held[negatives])
-        cut = batches(longer, self._options.batch, self._seed, epoch)
-        return [PairBatch(each, positives[each], negatives[each]) for each in cut]
+        """Return the batches of an epoch: each query once, of like length within a batch."""
+        positives = draw(self._relevant, self._seed, epoch)
+        negatives = draw_several(self._others, self._options.negatives_each, self._seed, epoch)
+        documents = np.column_stack([positives, negatives])
+        lengths = np.diff(self._query_offsets)
+        cut = batches(lengths, self._options.batch, self._seed, epoch)
+        return [PairBatch(each, documents[each]) for each in cut]
 
     def seen(self) -> NDArray[np.int32]:
         """Return the word pieces of the documents and of the queries, ascending."""
@@ -122,13 +126,23 @@ class Pairs:
         """Return a batch as matrices.
 
         Returns:
-            Query tokens, (pairs, tokens) int64, padded with [PAD]; different tokens of the relevant
-            and then of the other documents, (2 · pairs, unique tokens) int64; and P(d|D) of these,
-            the same shape, float32, 0 for padding.
+            Query tokens, (batch, query tokens) int64, padded with [PAD]; the different tokens of
+            each query's documents, (batch, tokens) int64; and P(d|D) of these in each document,
+            (batch, tokens, 1 + negatives) float32, 0 for tokens that it lacks and for padding.
         """
-        documents = np.concatenate([batch.positives, batch.negatives])
-        return (
-            padded(self._query_offsets, self._query_tokens, batch.queries, self._padding),
-            padded(self._offsets, self._tokens, documents, self._padding),
-            padded(self._offsets, self._shares, documents, 0),
-        )
+        rows, each = batch.documents.shape
+        documents = batch.documents.ravel()
+        held, owners, _ = Forward(self._offsets, self._tokens).gather(documents)
+        query_of, document_of = np.divmod(owners, each)
+        size = int(self._tokens.max(initial=0)) + 1
+        keys, key_of = np.unique(query_of * size + held, return_inverse=True)
+        begins = np.searchsorted(keys, np.arange(rows + 1) * size)
+        width = max(1, int(np.diff(begins).max(initial=0)))
+        tokens = np.full((rows, width), self._padding, np.int64)
+        row = keys // size
+        tokens[row, np.arange(len(keys)) - begins[row]] = keys % size
+        shares = np.zeros((rows, width, each), np.float32)
+        found = Forward(self._offsets, self._shares).gather(documents).tokens
+        shares[query_of, key_of - begins[query_of], document_of] = found
+        asked = padded(self._query_offsets, self._query_tokens, batch.queries, self._padding)
+        return asked, tokens, shares

@@ -10,22 +10,25 @@ from ranklet.commands import main
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
+from ranklet.runtime.rankers.bm25 import Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.collection import Collection
 from ranklet.training.device import seeded
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.padding import unique_tokens
 from ranklet.training.rankers import neural_model1
+from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.neural_model1 import (
     NeuralModel1,
     margin_loss,
     smoothed,
     start_from,
 )
+from ranklet.training.samplers import relevant_numbers
 from ranklet.training.sparsify import tables
 from ranklet.training.splits import read_split
 from ranklet.training.translation_network import Network, NetworkTranslation
-from ranklet.training.translation_pairs import PairOptions
+from ranklet.training.translation_pairs import PairOptions, Pairs
 
 SIZE, PADDING = 40, 0
 THINGS, OTHER_WORDS = ("engine", "castle", "winter"), ("motor", "fortress", "cold")
@@ -118,10 +121,40 @@ def test_unique_tokens_give_the_same_value_as_positions() -> None:
     query = torch.tensor([[5, 9]])
     with torch.no_grad():
         by_position = net(query, torch.tensor([[7, 5, 5, 20, 7, 7]]))
-        by_token = net.log_likelihood(
-            query, torch.tensor([[5, 7, 20]]), torch.tensor([[2 / 6, 3 / 6, 1 / 6]])
-        )
-    assert by_token.item() == pytest.approx(by_position.item(), rel=1e-6)
+        of_two = torch.tensor([[[2 / 6, 0], [3 / 6, 0], [1 / 6, 0], [0, 1]]])
+        by_token = net.log_likelihoods(query, torch.tensor([[5, 7, 20, 9]]), of_two)
+        of_the_other = net(query, torch.tensor([[9, 9]]))
+    assert by_token[0].tolist() == pytest.approx(
+        [by_position.item(), of_the_other.item()], rel=1e-6
+    )
+
+
+def test_a_batch_holds_each_querys_documents_over_their_tokens(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection
+) -> None:
+    retriever = open_bm25(Settings("lemmas"), tiny_analysed.postings("lemmas"))
+    queries = read_split(tiny_collection, "train")
+    options = PairOptions(batch=3, negatives_each=2, max_document_tokens=5)
+    pairs = Pairs(tiny_analysed, queries, retriever, options, 0, 0)
+    kept, relevant = relevant_numbers(list(tiny_analysed.documents.ids), queries)
+    batches = pairs.batches(0)
+    assert sorted(np.concatenate([each.queries for each in batches])) == list(range(len(kept)))
+    offsets, held = tiny_analysed.offsets("wordpieces"), tiny_analysed.tokens("wordpieces")
+    for batch in batches:
+        asked, tokens, shares = pairs.arrays(batch)
+        assert shares.shape == (len(batch.queries), tokens.shape[1], 3)
+        for row, query in enumerate(batch.queries):
+            text = tiny_analysed.analyzer.begin().tokens(kept[query].text, "wordpieces")
+            assert asked[row][asked[row] > 0].tolist() == text.tolist()
+            first, *others = batch.documents[row]
+            assert first in relevant[query]
+            assert not set(others) & set(relevant[query])
+            for column, document in enumerate(batch.documents[row]):
+                text = held[offsets[document] : offsets[document + 1]][:5]
+                expected = {int(token): float((text == token).mean()) for token in text}
+                of_it = shares[row, :, column]
+                found = dict(zip(tokens[row][of_it > 0].tolist(), of_it[of_it > 0], strict=True))
+                assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("p_self", "lambda_"), [(0.3, 0.1), (0.0, 1e-3), (1.0, 0.5), (0.3, 1.0)])
@@ -158,7 +191,8 @@ def test_nothing_overflows_where_nothing_translates() -> None:
 def test_losses_by_hand() -> None:
     positive, negative = torch.tensor([3.0, 1.0, 0.0]), torch.tensor([0.0, 0.5, 2.0])
     assert margin_loss(positive, negative, 1.0).item() == pytest.approx(0 + 0.5 + 3)
-    found = smoothed(torch.tensor([-200.0, math.log(0.5)]), torch.tensor([1e-9, 0.2]), 0.1)
+    assert margin_loss(torch.tensor([[1.0]]), torch.tensor([[0.5, 2]]), 1.0).item() == 0.5 + 2
+    found = smoothed(torch.tensor([0.0, 0.5]), torch.tensor([1e-9, 0.2]), 0.1)
     assert found.tolist() == pytest.approx([math.log(1e-10), math.log(0.45 + 0.02)], rel=1e-5)
 
 

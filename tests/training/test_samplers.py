@@ -10,6 +10,7 @@ from ranklet.training.samplers import (
     batches,
     bm25_negatives,
     draw,
+    draw_several,
     known_positives,
     random_negatives,
     random_pools,
@@ -105,3 +106,18 @@ def test_known_positives_of_other_queries_are_known() -> None:
         [True, False, True],
         [False, True, False],
     ]
+
+
+def test_several_are_drawn_without_repeats_while_there_are_enough() -> None:
+    pools = [np.array([3, 1, 4, 8]), np.array([5, 9])]
+    drawn = draw_several(pools, 3, seed=0, epoch=1)
+    assert drawn.shape == (2, 3)
+    assert len(set(drawn[0])) == 3
+    assert set(drawn[0]) < {3, 1, 4, 8}
+    assert set(drawn[1]) == {5, 9}
+    np.testing.assert_array_equal(drawn, draw_several(pools, 3, seed=0, epoch=1))
+    epochs = [draw_several(pools, 3, seed=0, epoch=epoch)[0].tolist() for epoch in range(9)]
+    assert any(each != epochs[0] for each in epochs)
+    for wrong in ([], [np.array([1]), np.empty(0, np.int64)]):
+        with pytest.raises(InputError, match="without a document to learn from"):
+            draw_several(wrong, 2, seed=0, epoch=0)

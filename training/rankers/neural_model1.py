@@ -3,7 +3,6 @@
 Source: Boytsov & Kolter 2021 (paper 000), §3.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.neural_model1 import Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.device import seeded
+from ranklet.training.device import full_precision, seeded
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.loop import fit
 from ranklet.training.plan import Plan
@@ -42,7 +41,6 @@ PLAN = Plan(
 PAIRS = PairOptions()
 FIELD = "wordpieces"
 DEV_QUERIES = 200  # evaluated after each epoch
-NOTHING = -1e4  # the logarithm of a probability of 0: finite, so that gradients stay numbers
 
 
 class NeuralModel1(nn.Module):
@@ -72,35 +70,35 @@ class NeuralModel1(nn.Module):
         Returns:
             (batch,) float32.
         """
-        held = (document_ids != self.network.padding).float()
-        shares = held / held.sum(1, keepdim=True).clamp(min=1)
-        return self.log_likelihood(query_ids, document_ids, shares)
+        shares = even_shares(document_ids, self.network.padding).unsqueeze(2)
+        return self.log_likelihoods(query_ids, document_ids, shares).squeeze(1)
 
-    def log_likelihood(self, query_ids: Tensor, document_ids: Tensor, shares: Tensor) -> Tensor:
-        """Return log P(Q|D) with P(d|D) given: the sum over unique tokens, as in eq. 2.
+    def log_likelihoods(self, query_ids: Tensor, token_ids: Tensor, shares: Tensor) -> Tensor:
+        """Return log P(Q|D) of each query and documents of its own, with P(d|D) given.
 
-        A text repeats its tokens, so this does half the work of eq. 4, to the same value.
+        The sum over unique tokens, as in eq. 2, to the same value as eq. 4: documents repeat their
+        tokens and share them with others, so each T(q|d) is computed once for all of them.
 
         Args:
             query_ids: (batch, query tokens) int64, padded with [PAD].
-            document_ids: (batch, unique tokens) int64; padding is whatever has a share of 0.
-            shares: P(d|D), (batch, unique tokens) float32.
+            token_ids: of any of the query's documents, (batch, tokens) int64.
+            shares: P(d|D), (batch, tokens, documents) float32; 0 also for padding.
 
         Returns:
-            (batch,) float32.
+            (batch, documents) float32.
         """
-        log_shares = torch.where(shares > 0, shares, 1).log() + NOTHING * (shares <= 0)
-        log_sums = torch.logsumexp(
-            self.log_mixed(query_ids, document_ids) + log_shares.unsqueeze(1), dim=2
-        )
-        by_token = smoothed(log_sums, self.background[query_ids], self.network.lambda_)
-        return (by_token * (query_ids != self.network.padding)).sum(1)
+        translations = self.mixed(query_ids, token_ids)
+        with full_precision(shares.device):
+            likelihoods = translations @ shares  # (batch, query tokens, documents)
+        background = self.background[query_ids].unsqueeze(2)
+        by_token = smoothed(likelihoods, background, self.network.lambda_)
+        return (by_token * (query_ids != self.network.padding).unsqueeze(2)).sum(1)
 
-    def log_mixed(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
-        """Return log T(q|d) with p_self in it, (batch, query tokens, document tokens) float32."""
-        log_t = self.translate(query_ids, document_ids) + _log(1 - self.network.p_self)
+    def mixed(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return T(q|d) with p_self in it, (batch, query tokens, document tokens) float32."""
+        others: Tensor = self.translate(query_ids, document_ids) * (1 - self.network.p_self)
         same = query_ids.unsqueeze(2) == document_ids.unsqueeze(1)
-        return torch.where(same, _log(self.network.p_self), log_t)
+        return torch.where(same, self.network.p_self, others)
 
     def translation(self, query_tokens: Tensor, document_tokens: Tensor) -> Tensor:
         """Return the network's own T(q|d), without p_self, of every pair.
@@ -112,29 +110,38 @@ class NeuralModel1(nn.Module):
         Returns:
             (queries, documents) float32 in (0, 1].
         """
-        log_t: Tensor = self.translate(query_tokens.unsqueeze(0), document_tokens.unsqueeze(0))
-        return log_t[0].exp()
+        found: Tensor = self.translate(query_tokens.unsqueeze(0), document_tokens.unsqueeze(0))
+        return found[0]
 
 
-def smoothed(log_likelihoods: Tensor, background: Tensor, lambda_: float) -> Tensor:
-    """Return log [(1 − λ) P + λ P(q|C)] from log P (paper 000, eq. 3).
+def even_shares(ids: Tensor, padding: int) -> Tensor:
+    """Return 1 / |D| for each token of a document and 0 for padding (paper 000, eq. 4).
 
     Args:
-        log_likelihoods: log Σ_d T(q|d) P(d|D), any shape, float32.
-        background: P(q|C) > 0, the same shape.
+        ids: (batch, document tokens) int64.
+        padding: the id of [PAD].
+    """
+    held = (ids != padding).float()
+    return held / held.sum(1, keepdim=True).clamp(min=1)
+
+
+def smoothed(likelihoods: Tensor, background: Tensor, lambda_: float) -> Tensor:
+    """Return log [(1 − λ) P + λ P(q|C)] (paper 000, eq. 3).
+
+    Args:
+        likelihoods: P = Σ_d T(q|d) P(d|D), any shape, float32.
+        background: P(q|C) > 0, of a shape that fits.
         lambda_: weight of the collection, in (0, 1].
     """
-    return torch.logaddexp(
-        log_likelihoods + _log(1 - lambda_), background.log() + math.log(lambda_)
-    )
+    return torch.log((1 - lambda_) * likelihoods + lambda_ * background)
 
 
 def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
     """Return Σ max(0, margin − (positive − negative)): pairwise margin loss, summed (000, §4.1).
 
     Args:
-        positive: scores of relevant documents, (pairs,) float32.
-        negative: scores of the others, (pairs,) float32.
+        positive: scores of relevant documents, float32.
+        negative: scores of the others, of a shape that fits.
         margin: by how much the first must exceed the second.
     """
     return torch.relu(margin - (positive - negative)).sum()
@@ -202,10 +209,9 @@ def train(
     def loss(batch: PairBatch) -> Tensor:
         device = model.background.device
         asked, held, shares = (torch.as_tensor(each, device=device) for each in pairs.arrays(batch))
-        scores = model.log_likelihood(torch.cat([asked, asked]), held, shares)
-        lengths = asked.ne(padding).sum(1).clamp(min=1)
-        positive, negative = scores.chunk(2)
-        return margin_loss(positive / lengths, negative / lengths, margin)
+        lengths = asked.ne(padding).sum(1, keepdim=True).clamp(min=1)
+        scores = model.log_likelihoods(asked, held, shares) / lengths  # (batch, 1 + negatives)
+        return margin_loss(scores[:, :1], scores[:, 1:], margin)
 
     drawn = np.random.default_rng(plan.seed).permutation(len(tune))[:DEV_QUERIES]
     some = [tune[at] for at in drawn]
@@ -279,7 +285,3 @@ def load(checkpoint: Checkpoint) -> NeuralModel1:
     except RuntimeError as error:
         raise InputError(f"the weights do not fit config.json: {error}") from error
     return model.eval()
-
-
-def _log(probability: float) -> float:
-    return math.log(probability) if probability > 0 else NOTHING

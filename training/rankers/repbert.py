@@ -21,6 +21,7 @@ from ranklet.runtime.rankers.repbert import DOCUMENT_SEGMENT, QUERY_SEGMENT, Set
 from ranklet.training.backbone import Backbone, new_model
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.collection import Collection
+from ranklet.training.device import full_precision
 from ranklet.training.loop import fit
 from ranklet.training.plan import Plan
 from ranklet.training.probes import draw_probes
@@ -171,7 +172,8 @@ def train(
         asked = vectors(pairs.queries.padded(batch.queries, padding), QUERY_SEGMENT)
         held = vectors(pairs.documents.padded(batch.documents, padding), DOCUMENT_SEGMENT)
         relevant = torch.from_numpy(pairs.relevant(batch)).to(asked.device)
-        return in_batch_loss(asked.float() @ held.float().T, relevant)
+        with full_precision(asked.device):  # bfloat16 knows 3 digits: the margin is lost in it
+            return in_batch_loss(asked.float() @ held.float().T, relevant)
 
     def evaluate() -> float:
         def encode(tokens: Tokens, segment: int) -> NDArray[np.float32]:

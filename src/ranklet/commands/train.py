@@ -69,7 +69,7 @@ def _add_neural(group: Any) -> None:
     )
     group.add_argument("--epochs", type=int, help="neural_model1: 32, repbert: 1")
     group.add_argument("--minutes", type=float, help="end after so long, the best weights kept")
-    group.add_argument("--batch", type=int, help="queries in a batch (32)")
+    group.add_argument("--batch", type=int, help="queries in one (neural_model1: 16, repbert: 32)")
     group.add_argument("--accumulation", type=int, help="batches a step (1)")
     group.add_argument("--lr", type=float, help="neural_model1: 3e-3, repbert: 2e-5")
     group.add_argument("--max-query-tokens", type=int, help="neural_model1: 64, repbert: 32")
@@ -77,8 +77,14 @@ def _add_neural(group: Any) -> None:
     group.add_argument(
         "--negatives", help="neural_model1: bm25 or random; repbert: in-batch, bm25 or random"
     )
+    group.add_argument(
+        "--negatives-each", type=int, help="neural_model1: so many for each relevant document (7)"
+    )
     group.add_argument("--evaluate-every", type=int, help="steps between evaluations")
     group.add_argument("--patience", type=int, help="evaluations without a gain, then end (never)")
+    group.add_argument(
+        "--float32", action="store_true", help="never bfloat16, not even where it is faster"
+    )
     group.add_argument("--seed", type=int, help="of all draws (0)")
     group.add_argument("--device", help="auto, cpu or cuda (auto)")
     group.add_argument(
@@ -256,13 +262,15 @@ def _plan(options: argparse.Namespace, plan: "Plan") -> "Plan":
         "patience": options.patience,
         "seed": options.seed,
         "device": options.device,
+        "mixed_precision": False if options.float32 else None,
     }
     return replace(plan, **{name: value for name, value in given.items() if value is not None})
 
 
 def _data(options: argparse.Namespace) -> dict[str, Any]:
     """Return what the options say of batches."""
-    names = ("batch", "negatives", "max_query_tokens", "max_document_tokens")
+    names = ["batch", "negatives", "max_query_tokens", "max_document_tokens"]
+    names += ["negatives_each"] if options.kind == "neural_model1" else []
     return {name: value for name in names if (value := getattr(options, name)) is not None}
 
 
