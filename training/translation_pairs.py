@@ -132,7 +132,7 @@ class Pairs:
         """
         rows, each = batch.documents.shape
         documents = batch.documents.ravel()
-        held, owners, _ = Forward(self._offsets, self._tokens).gather(documents)
+        held, owners, lengths = Forward(self._offsets, self._tokens).gather(documents)
         query_of, document_of = np.divmod(owners, each)
         size = int(self._tokens.max(initial=0)) + 1
         keys, key_of = np.unique(query_of * size + held, return_inverse=True)
@@ -142,7 +142,12 @@ class Pairs:
         row = keys // size
         tokens[row, np.arange(len(keys)) - begins[row]] = keys % size
         shares = np.zeros((rows, width, each), np.float32)
-        found = Forward(self._offsets, self._shares).gather(documents).tokens
-        shares[query_of, key_of - begins[query_of], document_of] = found
+        places = self._offsets[documents][owners] + _within(lengths)
+        shares[query_of, key_of - begins[query_of], document_of] = self._shares[places]
         asked = padded(self._query_offsets, self._query_tokens, batch.queries, self._padding)
         return asked, tokens, shares
+
+
+def _within(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return 0, 1, … for each document, end to end."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -150,8 +150,8 @@ def test_a_batch_holds_each_querys_documents_over_their_tokens(
             assert first in relevant[query]
             assert not set(others) & set(relevant[query])
             for column, document in enumerate(batch.documents[row]):
-                text = held[offsets[document] : offsets[document + 1]][:5]
-                expected = {int(token): float((text == token).mean()) for token in text}
+                its = held[offsets[document] : offsets[document + 1]][:5]
+                expected = {int(token): float((its == token).mean()) for token in its}
                 of_it = shares[row, :, column]
                 found = dict(zip(tokens[row][of_it > 0].tolist(), of_it[of_it > 0], strict=True))
                 assert found == pytest.approx(expected)
