@@ -46,10 +46,18 @@ class Place:
             )
         return Collection(self.data / name)
 
-    def keep(self, name: str, build: Callable[[Path], object]) -> Path:
-        """Return the path of a built thing; build it where it is missing or of other code."""
+    def keep(
+        self, name: str, build: Callable[[Path], object], code: tuple[str, ...] = CODE
+    ) -> Path:
+        """Return the path of a built thing; build it where it is missing or of other code.
+
+        Args:
+            name: of a file or folder, in the work folder.
+            build: makes it at a path.
+            code: files and folders of code that it depends on.
+        """
         path, stamp = self.work / name, self.work / f"{name}.stamp"
-        if path.exists() and stamp.is_file() and stamp.read_text() == _digest():
+        if path.exists() and stamp.is_file() and stamp.read_text() == _digest(code):
             return path
         stamp.unlink(missing_ok=True)
         if path.is_dir():
@@ -58,7 +66,7 @@ class Place:
         self.work.mkdir(parents=True, exist_ok=True)
         print(f"building {name} …", file=sys.stderr)
         build(path)
-        stamp.write_text(_digest())
+        stamp.write_text(_digest(code))
         return path
 
 
@@ -68,10 +76,11 @@ def default_data() -> Path:
 
 
 @cache
-def _digest() -> str:
-    """Return the sha256 of all code that bundles and checkpoints are made by."""
+def _digest(code: tuple[str, ...]) -> str:
+    """Return the sha256 of the code that a built thing depends on."""
     found = hashlib.sha256()
-    for folder in CODE:
-        for path in sorted((ROOT / folder).rglob("*.py")):
+    for name in code:
+        here = ROOT / name
+        for path in [here] if here.is_file() else sorted(here.rglob("*.py")):
             found.update(path.read_bytes())
     return found.hexdigest()

@@ -356,9 +356,9 @@ def _report(runs: dict[str, Run], speeds: dict[str, dict[str, float]], texts: Te
             [
                 name,
                 f"{np.abs(each.scores - exact.scores).mean() / spread:.1%}",
-                f"{compared['max_error']:.0%}",
-                f"{compared['kendall']:.3f}",
-                f"{compared['overlap']:.1%}",
+                f"{compared.max_error:.0%}",
+                f"{compared.kendall:.3f}",
+                f"{compared.overlap:.1%}",
                 f"{found.mean():.4f}",
                 f"{lost.mean() / best.mean():+.2%} ± {margin:.2%}",
                 f"{moved:.1%}",

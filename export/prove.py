@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -99,7 +99,7 @@ def _prove(
         bytes=len(content),
         ms=seconds * 1e3 / texts,
         fused=fused,
-        **compare_scores(reference, scores, probes.relevant),
+        **asdict(compare_scores(reference, scores, probes.relevant)),
     )
 
 

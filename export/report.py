@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,19 +36,39 @@ class Tolerance:
 EXACT = Tolerance(max_ndcg_loss=0.001, min_overlap=0.99, max_batch_error=0.001)
 
 
-@dataclass(frozen=True)
-class Report:
-    """How a variant's scores compare with PyTorch's.
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """How scores compare with PyTorch's.
 
     Attributes:
-        variant: fp32, fp16 or int8.
-        pairs: scored pairs, queries × documents.
         max_error: largest difference of a score, as a share of the standard deviation of
             PyTorch's scores.
         kendall: Kendall's τ-b of the documents' order, mean over queries.
         overlap: share of PyTorch's top 10 in the variant's, mean over queries.
         same_top: share of queries with the same first document.
         ndcg: nDCG@10; and what it is with PyTorch.
+    """
+
+    max_error: float
+    kendall: float
+    overlap: float
+    same_top: float
+    ndcg: float
+    torch_ndcg: float
+
+    @property
+    def ndcg_loss(self) -> float:
+        """Relative loss of nDCG@10; negative where the variant happens to rank better."""
+        return 1 - self.ndcg / self.torch_ndcg if self.torch_ndcg else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Agreement):
+    """What was found of a variant.
+
+    Attributes:
+        variant: fp32, fp16, int8, or table.
+        pairs: scored pairs, queries × documents.
         batch_error: largest difference of a score between alone and among others, as run.
         bytes: size of the file.
         ms: milliseconds a document, one at a time.
@@ -58,22 +78,11 @@ class Report:
 
     variant: str
     pairs: int
-    max_error: float
-    kendall: float
-    overlap: float
-    same_top: float
-    ndcg: float
-    torch_ndcg: float
     batch_error: float
     bytes: int
     ms: float
     fused: dict[str, int]
     refused: str = ""
-
-    @property
-    def ndcg_loss(self) -> float:
-        """Relative loss of nDCG@10; negative where the variant happens to rank better."""
-        return 1 - self.ndcg / self.torch_ndcg if self.torch_ndcg else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, the loss among them."""
@@ -95,29 +104,15 @@ def read_reports(path: str | Path) -> dict[str, list[Report]]:
     return found
 
 
-class Compared(TypedDict):
-    """What `compare_scores` finds; the fields of `Report` of the same names."""
-
-    max_error: float
-    kendall: float
-    overlap: float
-    same_top: float
-    ndcg: float
-    torch_ndcg: float
-
-
 def compare_scores(
     reference: NDArray[np.float32], scores: NDArray[np.float32], relevant: Sequence[Sequence[int]]
-) -> Compared:
+) -> Agreement:
     """Compare (queries, documents) scores with PyTorch's.
 
     Args:
         reference: PyTorch's scores.
         scores: the variant's.
         relevant: for each query, the places of its relevant documents.
-
-    Returns:
-        max_error, kendall, overlap, same_top, ndcg and torch_ndcg, as `Report` has them.
     """
     from scipy.stats import kendalltau
 
@@ -125,16 +120,15 @@ def compare_scores(
     wanted = np.argsort(-reference, axis=1, kind="stable")[:, :TOP]
     found = np.argsort(-scores, axis=1, kind="stable")[:, :TOP]
     pairs = list(zip(wanted.tolist(), found.tolist(), strict=True))
-    return {
-        "max_error": float(np.abs(scores - reference).max()) / spread,
-        "kendall": float(
-            np.mean([kendalltau(a, b).statistic for a, b in zip(reference, scores, strict=True)])
-        ),
-        "overlap": float(np.mean([len({*a} & {*b}) / len(a) for a, b in pairs])),
-        "same_top": float(np.mean([a[0] == b[0] for a, b in pairs])),
-        "ndcg": _ndcg(found, relevant),
-        "torch_ndcg": _ndcg(wanted, relevant),
-    }
+    orders = [kendalltau(a, b).statistic for a, b in zip(reference, scores, strict=True)]
+    return Agreement(
+        max_error=float(np.abs(scores - reference).max()) / spread,
+        kendall=float(np.mean(orders)),
+        overlap=float(np.mean([len({*a} & {*b}) / len(a) for a, b in pairs])),
+        same_top=float(np.mean([a[0] == b[0] for a, b in pairs])),
+        ndcg=_ndcg(found, relevant),
+        torch_ndcg=_ndcg(wanted, relevant),
+    )
 
 
 def refusal(report: Report, tolerance: Tolerance) -> str:

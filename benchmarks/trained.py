@@ -1,0 +1,103 @@
+"""The networks that several benchmarks share: trained once, on all cores, and kept."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.place import Place
+from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.training.backbone import load_backbone
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.indexing import analyse
+from ranklet.training.rankers import bm25, neural_model1, repbert
+from ranklet.training.splits import read_split
+
+LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
+TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
+REPBERT_MINUTES = 35.0
+
+# What a trained network depends on. The rest of training/ may change without a training anew.
+_LOOP = tuple(
+    f"training/{name}.py"
+    for name in ("loop", "plan", "device", "samplers", "padding", "backbone", "splits")
+)
+_NEURAL_MODEL1 = (
+    *_LOOP,
+    "training/rankers/neural_model1.py",
+    "training/translation_network.py",
+    "training/translation_pairs.py",
+)
+_REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/text_pairs.py")
+
+
+def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> Settings:
+    """Return BM25 over lemmas with k1 and b tuned for MRR@10, as `ranklet train bm25` does."""
+
+    def build(path: Path) -> None:
+        documents = place.collection(collection)
+        analysed = analyse(documents.documents(), ["lemmas"], titles=titles)
+        queries = read_split(documents, "train", limit=TUNING_QUERIES)
+        bm25.train(analysed, queries, field="lemmas").save(path)
+
+    kept = place.keep(f"{collection}.bm25", build, ("training/rankers/bm25.py",))
+    settings = read_checkpoint(kept).settings
+    if not isinstance(settings, Settings):
+        raise TypeError(f"{kept} holds {type(settings).__name__}")
+    return settings
+
+
+def medquad_neural_model1(place: Place) -> Checkpoint:
+    """Return neural Model 1, learned from medquad without titles (some 15 minutes)."""
+    collection = place.collection("medquad")
+    base = tuned_bm25(place, "medquad", titles=False)
+
+    def build(path: Path) -> None:
+        backbone = load_backbone(None)
+        analysed = analyse(
+            collection.documents(),
+            ["wordpieces", base.field],
+            tokenizer=backbone.tokenizer,
+            titles=False,
+        )
+        with _all_cores():
+            neural_model1.train(
+                analysed,
+                read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                bm25=base,
+                embeddings=backbone.word_vectors(),
+            ).save(path)
+
+    return read_checkpoint(place.keep("medquad.neural_model1", build, _NEURAL_MODEL1))
+
+
+def qa_mix_repbert(place: Place) -> Checkpoint:
+    """Return RepBERT, MiniLM-L6 fine-tuned on qa-mix for `REPBERT_MINUTES`."""
+    collection = place.collection("qa-mix")
+
+    def build(path: Path) -> None:
+        with _all_cores():
+            repbert.train(
+                collection,
+                read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                backbone=load_backbone(None),
+                plan=replace(repbert.PLAN, max_minutes=REPBERT_MINUTES),
+            ).save(path)
+
+    return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
+
+
+@contextmanager
+def _all_cores() -> Iterator[None]:
+    """Train on all cores, though benchmarks run on one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(os.cpu_count() or 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
