@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.encoder import Encoded
 from ranklet.runtime.rankers.repbert import RepBERT
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.progress import progress
@@ -13,10 +14,8 @@ from ranklet.training.progress import progress
 BLOCK = 1024  # documents; what an interruption can cost
 
 
-def encode_documents(
-    ranker: RepBERT, analysed: AnalysedCollection, folder: Path
-) -> NDArray[np.float32]:
-    """Return the vectors of all documents, (documents, dimension) float32.
+def encode_documents(ranker: RepBERT, analysed: AnalysedCollection, folder: Path) -> Encoded:
+    """Return the vectors of all documents, and how many were longer than the model reads.
 
     Each block is kept in `folder` under a digest of its texts and of the model's variant, so that a
     block is never taken for another's.
@@ -28,7 +27,7 @@ def encode_documents(
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = analysed.ranked_texts()
-    blocks = []
+    blocks, truncated = [], 0
     places = range(0, len(texts), BLOCK)
     for begin in progress(places, f"encoding blocks of {BLOCK:,} documents"):
         block = texts[begin : begin + BLOCK]
@@ -36,10 +35,13 @@ def encode_documents(
         path = folder / f"{key.hexdigest()[:32]}.npy"
         vectors = _read(path, (len(block), ranker.settings.dimension))
         if vectors is None:
-            vectors = ranker.encode_documents(block).vectors
+            vectors, cut = ranker.encode_documents(block)
             _write(path, vectors)
+        else:
+            cut = ranker.encoder.token_ids(block, ranker.settings.max_document_tokens)[1]
+        truncated += cut
         blocks.append(vectors)
-    return np.concatenate(blocks)
+    return Encoded(np.concatenate(blocks), truncated)
 
 
 def _write(path: Path, vectors: NDArray[np.float32]) -> None:

@@ -1,6 +1,6 @@
 """Texts to vectors through an exported encoder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -82,20 +82,13 @@ class Encoder:
         self.session, self._output, self.digest = session, output, digest
         self._tokenizer, self._dimension = tokenizer, dimension
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        max_tokens: int,
-        segment: int,
-        progress: Callable[[int], None] | None = None,
-    ) -> Encoded:
+    def encode(self, texts: Sequence[str], max_tokens: int, segment: int) -> Encoded:
         """Encode texts.
 
         Args:
             texts: any length; what is over the limit is cut at the end, [SEP] kept.
             max_tokens: [CLS] and [SEP] counted.
             segment: token_type_ids of every token.
-            progress: called with the number of texts done since the last call.
 
         Raises:
             BundleError: the model gave a vector of another size, or one that is not finite.
@@ -110,8 +103,6 @@ class Encoder:
                     f"({len(places)}, {self._dimension}): the bundle is damaged"
                 )
             vectors[places] = found
-            if progress is not None:
-                progress(len(places))
         return Encoded(vectors, truncated)
 
     def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], int]:

@@ -90,6 +90,10 @@ class Execution:
         }
         return {name: provider for name, provider in found.items() if provider}
 
+    def truncated(self) -> dict[str, int]:
+        """Return how many texts each ranker's model cut, for those that cut any."""
+        return dict(self._query.truncated)
+
     def explain(self, position: int) -> Explanation:
         """Explain the final score of the candidate at a position."""
         return self._explain(self._ordered_by, position)

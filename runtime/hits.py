@@ -45,12 +45,15 @@ class Ranking(Sequence[Hit]):
         timings: milliseconds by stage, in order. A ranker that a stage is the first to use is
             opened by it.
         providers: what each model of the pipeline ran on, by ranker; none for lexical ones.
+        truncated: by ranker, how many texts (the query, or documents of the caller) were longer
+            than its model reads and were cut at the end; empty where none was.
     """
 
     hits: tuple[Hit, ...]
     query: str
     timings: tuple[Timing, ...]
     providers: Mapping[str, str] = field(default_factory=dict)
+    truncated: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -117,7 +117,8 @@ class LoadedBundle:
             hits.append(Hit(identity, float(scores[at]), title, text, index, explanation))
         timing = Timing("read hits", (perf_counter() - begin) * 1e3)
         timings = (*execution.timings, timing)
-        return Ranking(tuple(hits), query, timings, execution.providers())
+        told = execution.providers(), execution.truncated()
+        return Ranking(tuple(hits), query, timings, *told)
 
     def rank_ids(
         self, query: str, *, k: int = 1000, pipeline: Recipe = None

@@ -1,5 +1,6 @@
 """What every ranker can do at serving time, whatever its kind."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -24,12 +25,17 @@ class Query:
     Args:
         text: what the user asked.
         analysis: the analysis of this call, shared with the caller's own documents.
+
+    Attributes:
+        truncated: by ranker, how many texts of this call, the query or the caller's documents, were
+            longer than its model reads and were cut at the end.
     """
 
     def __init__(self, text: str, analysis: Analysis) -> None:
         self.text, self.analysis = text, analysis
         self._fields: dict[str, NDArray[np.int32]] = {}
         self._made: dict[int, Any] = {}
+        self.truncated: Counter[str] = Counter()
 
     def tokens(self, field: str) -> NDArray[np.int32]:
         """Return the query's token ids in a field, repeats and order kept; (tokens,) int32."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from .device import autocast, choose_device, seeded
 from .errors import TrainingError
+from .interruption import held_back
 from .plan import Plan, rate
 from .progress import progress_bar
 from .resume import STATE, random_states, read_state, restore_random_states, save_state
@@ -85,6 +86,7 @@ def fit(
         label: of the progress bar.
 
     Raises:
+        KeyboardInterrupt: Ctrl-C; the step that runs is finished first, and the state saved.
         TrainingError: the loss is not finite, there is nothing to learn from, or the state in
             `folder` cannot be resumed or is in the way.
         InputError: there is no such device.
@@ -144,7 +146,7 @@ class _Run(Generic[B]):
         if progress.steps == 0:
             self._measure()  # a training that only does harm ends where it began
         self._model.train()
-        with progress_bar(label, total, progress.steps) as bar:
+        with progress_bar(label, total, progress.steps) as bar, held_back() as interruption:
             while not progress.stopped:
                 steps = self._steps(progress.epoch)
                 for step in steps[progress.at :]:
@@ -163,6 +165,9 @@ class _Run(Generic[B]):
                     if progress.stopped:
                         break
                     self._save_when_due()
+                    if interruption.asked:
+                        self._save()
+                        raise KeyboardInterrupt
                 else:
                     if progress.epoch + 1 == plan.epochs:
                         progress.stopped = "epochs"
@@ -270,7 +275,11 @@ class _Run(Generic[B]):
         plan, now = self._plan, monotonic()
         by_time = now - self._saved >= 60 * plan.save_minutes
         by_steps = plan.save_every and self.progress.steps % plan.save_every == 0
-        if self._folder is None or not (by_time or by_steps):
+        if by_time or by_steps:
+            self._save()
+
+    def _save(self) -> None:
+        if self._folder is None:
             return
         state = {
             "model": self._model.state_dict(),
@@ -278,7 +287,7 @@ class _Run(Generic[B]):
             "best_weights": self._best_weights,
             "progress": asdict(self.progress),
             "random": random_states(),
-            "plan": asdict(plan),
+            "plan": asdict(self._plan),
             "steps_an_epoch": self._steps_an_epoch,
         }
         save_state(self._folder, state)

@@ -1,5 +1,6 @@
 """Exporting RepBERT: the encoder's proven variants; indexing it: vectors, and HNSW over them."""
 
+import logging
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -31,6 +32,8 @@ from ranklet.runtime.session import Session
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.probes import Probes
+
+_log = logging.getLogger(__name__)
 
 HNSW_FROM = 50_000  # documents from which HNSW is built, unless the settings say otherwise
 RECALL_QUERIES, RECALL_AT = 200, 10
@@ -97,16 +100,21 @@ def index(
     """
     entry = source.manifest.rankers[name]
     ranker = RepBERT.open(source, name)
-    settings = ranker.settings
     folder = f"rankers/{name}/"
     writer.copy(source, folder, leave_out=(VECTORS, GRAPH))
-    vectors = encode_documents(ranker, analysed, writer.resume_folder / name)
+    vectors, truncated = encode_documents(ranker, analysed, writer.resume_folder / name)
+    settings = replace(ranker.settings, truncated=truncated)
+    if truncated:
+        _log.warning(
+            "%s: %s of %s documents are longer than the %s tokens that it reads, and were cut",
+            name, f"{truncated:,}", f"{len(vectors):,}", settings.max_document_tokens,
+        )  # fmt: skip
     writer.array(folder + VECTORS, vectors)
-    if settings.search != "hnsw" and len(vectors) < HNSW_FROM:
-        return entry
-    settings = replace(settings, search="hnsw")
-    recall = _write_hnsw(vectors, settings, folder, writer)
-    return RankerEntry(entry.kind, asdict(replace(settings, recall=recall)))
+    if settings.search == "hnsw" or len(vectors) >= HNSW_FROM:
+        settings = replace(settings, search="hnsw")
+        recall = _write_hnsw(vectors, settings, folder, writer)
+        settings = replace(settings, recall=recall)
+    return RankerEntry(entry.kind, asdict(settings))
 
 
 def _write_hnsw(

@@ -48,6 +48,7 @@ class Settings:
         ef_construction: HNSW: candidates while building.
         ef: HNSW: candidates while searching.
         recall: share of the exact 10 nearest that the search finds, as measured at build.
+        truncated: documents of the collection that were longer than the limit, as counted at build.
     """
 
     max_query_tokens: int = 20
@@ -58,6 +59,7 @@ class Settings:
     ef_construction: int = 200
     ef: int = 128
     recall: float = 1.0
+    truncated: int = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -68,6 +70,7 @@ class Settings:
         check_integer("ef_construction", self.ef_construction, 1, 1 << 16)
         check_integer("ef", self.ef, 1, 1 << 16)
         check_number("recall", self.recall, 0, 1)
+        check_integer("truncated", self.truncated, 0, 1 << 32)
         if self.search not in SEARCHES:
             raise InputError(f"search is {self.search!r}; allowed are {', '.join(SEARCHES)}")
 
@@ -109,7 +112,7 @@ class RepBERT:
         """Return the query's vector, (dimension,) float32; computed once a query."""
 
         def encode() -> NDArray[np.float32]:
-            return np.asarray(self.encode_queries([query.text]).vectors[0])
+            return np.asarray(self._told(query, self.encode_queries([query.text]))[0])
 
         return query.once(id(self), encode)
 
@@ -153,7 +156,7 @@ class RepBERT:
         if candidates.stored is not None:
             vectors = self.vectors[candidates.stored]
         else:
-            vectors = self.encode_documents(list(candidates.texts)).vectors
+            vectors = self._told(query, self.encode_documents(list(candidates.texts)))
         # einsum sums each row alike, however many there are; a matrix product does not.
         return np.asarray(np.einsum("nd,d->n", vectors, self.encode_query(query)))
 
@@ -175,6 +178,12 @@ class RepBERT:
     def digest(self) -> str:
         """What tells this encoder from any other: its model's digest and its limits."""
         return f"{self.encoder.digest} {self.settings.max_document_tokens}"
+
+    def _told(self, query: Query, encoded: Encoded) -> NDArray[np.float32]:
+        """Return the vectors, and note with the query how many texts were cut."""
+        if encoded.truncated:
+            query.truncated[self._name] += encoded.truncated
+        return encoded.vectors
 
     @property
     def _folder(self) -> str:

@@ -230,8 +230,9 @@ def test_eval_prints_a_table_and_writes_runs(
 ) -> None:
     runs = tmp_path / "a" / "runs"
     arguments = ("eval", built.fused, built.collection.path, "--runs", runs)
-    text = succeeds(capsys, *arguments, "--pipelines", "bm25,linear")
+    text = succeeds(capsys, *arguments, "--pipelines", "bm25,linear", "--consistency", "3")
     assert [line.split()[0] for line in text.splitlines()[:3]] == ["system", "bm25", "linear"]
+    assert "of the top 3 of linear, bm25 has 100.0%" in text
     assert sorted(each.name for each in runs.iterdir()) == ["bm25.run", "linear.run"]
     run, bundle = read_run(runs / "linear.run"), LoadedBundle(built.fused)
     for query in built.collection.queries("test"):
@@ -278,6 +279,7 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
         "pipeline 'y'": ("eval", bundle, collection, "--pipelines", "y"),
         "above 0": ("eval", bundle, collection, "--max-queries", "0"),
         "k must be": ("eval", bundle, collection, "--depth", "-5"),
+        "--consistency is 0": ("eval", bundle, collection, "--consistency", "0"),
         "two rankers or more": ("fuse", bundle, collection, "-o", out, "--rankers", "bm25"),
         "a number above 0": ("fuse", bundle, collection, "-o", out, "--max-queries", "-1"),
         "unknown field": ("train", "bm25", collection, "-o", out, "--field", "stems"),

@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from ranklet.training.resume import STATE, read_state
 
 PLAN = Plan(
     learning_rate=0.05, epochs=4, accumulation=2, clip=1.0, evaluate_every=3, save_every=1, seed=7,
-    device="cpu",
+    device="cpu", mixed_precision=False,
 )  # fmt: skip
 BATCHES = 7  # an epoch: with two a step, four steps
 
@@ -78,6 +79,61 @@ def test_interrupted_and_resumed_is_the_same_to_the_bit(tmp_path: Path, stop_at:
     assert weights(second) == weights(whole)
     assert found.evaluations == expected.evaluations
     assert (found.steps, found.best) == (expected.steps, expected.best)
+
+
+def test_ctrl_c_finishes_the_step_saves_it_and_can_be_gone_on_from(tmp_path: Path) -> None:
+    whole = Task()
+    whole.fit()
+    never = replace(PLAN, save_every=0)  # nothing but Ctrl-C saves
+    first = Task()
+    plain = first.loss
+
+    def loss(batch: Tensor) -> Tensor:
+        if first.calls + 1 == 5:  # the first of the third step's two batches
+            signal.raise_signal(signal.SIGINT)
+        return plain(batch)
+
+    first.loss = loss  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        first.fit(never, folder=tmp_path)
+    assert first.calls == 6
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    second = Task()
+    second.fit(never, folder=tmp_path, resume=True)
+    assert second.calls == whole.calls - 6
+    assert weights(second) == weights(whole)
+
+
+def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
+    task = Task()
+
+    def loss(batch: Tensor) -> Tensor:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError
+
+    task.loss = loss  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        task.fit(folder=tmp_path)
+    assert not (tmp_path / STATE).exists()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_in_another_thread_signals_are_left_alone() -> None:
+    task = Task()
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(task.fit).result().stopped == "epochs"
+
+
+def test_mixed_precision_too_resumes_to_the_bit(tmp_path: Path) -> None:
+    mixed = replace(PLAN, mixed_precision=True)  # bfloat16 where the processor has AMX
+    whole = Task()
+    whole.fit(mixed)
+    with pytest.raises(InterruptionError):
+        Task(9).fit(mixed, folder=tmp_path)
+    second = Task()
+    second.fit(mixed, folder=tmp_path, resume=True)
+    assert weights(second) == weights(whole)
 
 
 CHILD = """
@@ -186,7 +242,7 @@ def test_accumulated_batches_are_averaged() -> None:
         task.model[1] = nn.Identity()  # no dropout
         data = task.batches(0)[:4]
         cut = list(torch.cat(data).reshape(-1, 5 * batch, 4))
-        plan = Plan(0.01, accumulation=accumulation, device="cpu", warmup=0)
+        plan = Plan(0.01, accumulation=accumulation, device="cpu", warmup=0, mixed_precision=False)
         fit(task.model, lambda _: cut, task.loss, plan)
         return weights(task)
 

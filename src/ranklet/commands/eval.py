@@ -20,6 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="comma-separated, as ir-measures names them (default: %(default)s)",
     )
     parser.add_argument("--depth", type=int, default=1000, help="documents ranked a query")
+    parser.add_argument(
+        "--consistency",
+        metavar="N",
+        type=int,
+        help="also the share of each system's top N that is in the baseline's top 1,000",
+    )
     parser.add_argument("--runs", help="folder to write TREC runs to, PIPELINE.run each")
     parser.add_argument("--json", action="store_true", help="means and p-values as JSON")
 
@@ -30,9 +36,12 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.errors import InputError
     from ranklet.training import evaluation
     from ranklet.training.collection import Collection
+    from ranklet.training.consistency import consistency
     from ranklet.training.splits import read_split
     from ranklet.training.trec import write_run
 
+    if options.consistency is not None and options.consistency < 1:
+        raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
     bundle = load(options.bundle)
     queries = read_split(Collection(options.collection), options.split, limit=options.max_queries)
     names = options.pipelines.split(",") if options.pipelines else list(bundle.manifest.pipelines)
@@ -55,6 +64,11 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(_plain(found, names[0])))
     else:
         print(evaluation.table(found, names[0]))
+        for each in found[1:] if options.consistency else ():
+            share = consistency(each.run, found[0].run, options.consistency)
+            print(
+                f"of the top {options.consistency} of {each.pipeline}, {names[0]} has {share:.1%}"
+            )
 
 
 def _plain(found: "list[evaluation.Evaluation]", baseline: str) -> dict[str, object]:  # type: ignore[name-defined]  # noqa: F821
