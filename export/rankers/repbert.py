@@ -4,6 +4,7 @@ import logging
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,9 @@ from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.probes import Probes
 
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
 _log = logging.getLogger(__name__)
 
 HNSW_FROM = 50_000  # documents from which HNSW is built, unless the settings say otherwise
@@ -59,6 +63,7 @@ def export(
     tokenizer = checkpoint.tokenizer
     module = repbert.load(checkpoint, attention="eager")  # what the optimiser can fuse
     network = checkpoint.network
+    _check_tokenizer(tokenizer, network["vocab_size"], name)
     transformer = Transformer(
         network["num_attention_heads"], network["hidden_size"], network["num_hidden_layers"]
     )
@@ -115,6 +120,15 @@ def index(
         recall = _write_hnsw(vectors, settings, folder, writer)
         settings = replace(settings, recall=recall)
     return RankerEntry(entry.kind, asdict(settings))
+
+
+def _check_tokenizer(tokenizer: "Tokenizer", rows: int, name: str) -> None:
+    size = tokenizer.get_vocab_size()
+    if size > rows:
+        raise ExportError(
+            f"the tokenizer of {name!r} has {size:,} tokens and the network's embeddings {rows:,} "
+            "rows: it is not the model's own"
+        )
 
 
 def _write_hnsw(
