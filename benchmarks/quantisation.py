@@ -210,7 +210,7 @@ def _static(
     source: Path,
     target: Path,
     *,
-    calibration: list[Feeds],
+    calibration: Sequence[Feeds],
     method: str,
     smoothed: Sequence[Feeds] = (),
 ) -> None:

@@ -35,6 +35,12 @@ def goal(what: str, reached: float, most: float, unit: str = "ms") -> str:
     return f"- Goal: {what} ≤ {most:g} {unit}: **{reached:.3g} {unit}**, {verdict}."
 
 
+def goal_at_least(what: str, reached: float, least: float, unit: str = "×") -> str:
+    """Return a line that says whether a goal that is a lower bound is met."""
+    verdict = "met" if reached >= least else "**missed**"
+    return f"- Goal: {what} ≥ {least:g} {unit}: **{reached:.3g} {unit}**, {verdict}."
+
+
 def section(name: str, title: str, body: str, packages: Sequence[str]) -> str:
     """Return a benchmark's section, with how it was made."""
     versions = ", ".join(f"{each} {_version(each)}" for each in (*ALWAYS, *packages))

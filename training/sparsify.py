@@ -79,8 +79,13 @@ def sparsify(
     )
 
 
-def tables(model: "NeuralModel1") -> Tables:
-    """Return what gives a query's translations by the network, as `sparsify` would keep them."""
+def tables(model: "NeuralModel1", threshold: float = THRESHOLD) -> Tables:
+    """Return what gives a query's translations by the network, as `sparsify` would keep them.
+
+    Args:
+        model: a trained one.
+        threshold: smaller T are dropped; 0 keeps all.
+    """
     special = [model.network.padding, *model.network.special]
 
     def table(
@@ -97,7 +102,7 @@ def tables(model: "NeuralModel1") -> Tables:
                 torch.from_numpy(sources).long().to(device),
             )
         values = found.cpu().numpy()  # (targets, sources) float32
-        target, source = np.nonzero((values >= THRESHOLD) & (targets[:, None] != sources))
+        target, source = np.nonzero((values >= threshold) & (targets[:, None] != sources))
         kept = Translations(
             sources[source], targets[target], values[target, source].astype(np.float64)
         )
