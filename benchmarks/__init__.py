@@ -4,9 +4,14 @@
 BENCHMARKS = (
     "bm25_parity",
     "model1_quality",
+    "repbert_quality",
     "retrieval_speed",
     "model1_speed",
     "cold_start",
     "memory",
     "quantisation",
+    "encoding_speed",
+    "hybrid_speed",
+    "sparsify_speed",
+    "hybrid_cold_start",
 )

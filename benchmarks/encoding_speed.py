@@ -26,7 +26,8 @@ from ranklet.training.splits import read_split
 
 PACKAGES = ("onnx",)
 COLLECTION, QUERIES, DOCUMENTS, CALIBRATION, MAX_TOKENS = "qa-mix", 200, 40, 150, 128
-PEERS = ("torch==2.13.0", "sentence-transformers[onnx]", "fastembed")
+THEIRS = "minilm.peers"  # MiniLM as sentence-transformers exports it
+PEERS = ("torch==2.13.0", "sentence-transformers[onnx]", "fastembed", "bm25s")
 
 
 def run(place: Place) -> str:
@@ -38,10 +39,11 @@ def run(place: Place) -> str:
     learned = read_split(collection, "train", limit=CALIBRATION)
     calibration = [text for q in learned for text in (q.text, texts[next(iter(q.relevant))])]
     ours = place.keep("minilm.onnx", lambda path: _export(path, calibration))
+    theirs = place.work / THEIRS
     queries = [each.text for each in judged]
     request = {
         "ours": str(ours),
-        "theirs": str(place.work / "minilm.peers"),
+        "theirs": str(theirs),
         "model": str(wheel_folder()),
         "queries": queries,
         "queries_tokens": _tokens(queries),

@@ -38,8 +38,20 @@ print(json.dumps({"laps": laps, **answer}))
 """
 
 
-def fresh(snippet: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def fresh(
+    snippet: str,
+    values: Mapping[str, Any],
+    *,
+    python: str = sys.executable,
+    environment: Mapping[str, str] = ONE_THREAD,
+) -> dict[str, Any]:
     """Run a snippet, with `values` as its global variables, in a new Python process.
+
+    Args:
+        snippet: code; it may call `lap` and put results into `answer`.
+        values: by name.
+        python: the interpreter.
+        environment: variables beside this process's own.
 
     Returns:
         ``laps``: ms by stage; ``VmHWM``: peak resident memory, ``RssAnon`` and ``RssFile``: the
@@ -48,9 +60,9 @@ def fresh(snippet: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """
     given = "".join(f"{name} = {value!r}\n" for name, value in values.items())
     done = subprocess.run(
-        [sys.executable, "-c", _PRELUDE + given + snippet + _POSTLUDE, repr(perf_counter())],
+        [python, "-c", _PRELUDE + given + snippet + _POSTLUDE, repr(perf_counter())],
         cwd=ROOT / "benchmarks",  # not the root: its folders would be importable beside ranklet's
-        env={**os.environ, **ONE_THREAD},
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=True,

@@ -16,7 +16,7 @@ from ranklet.training.splits import read_split
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
-REPBERT_MINUTES = 35.0
+REPBERT_MINUTES = 25.0
 
 # What a trained network depends on. The rest of training/ may change without a training anew.
 _LOOP = tuple(
