@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.session import Runs, Session, will_run_on_gpu
+from ranklet.runtime.text.limit import cut
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -108,15 +109,8 @@ class Encoder:
     def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], int]:
         """Return each text's token ids, cut to the limit, and how many were cut."""
         encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=True)
-        truncated = 0
-        ids = []
-        for each in encoded:
-            found = each.ids
-            if len(found) > max_tokens:
-                truncated += 1
-                found = [*found[: max_tokens - 1], found[-1]]
-            ids.append(found)
-        return ids, truncated
+        truncated = sum(len(each.ids) > max_tokens for each in encoded)
+        return [cut(each.ids, max_tokens) for each in encoded], truncated
 
 
 def _batches(lengths: Sequence[int], together: bool) -> Iterator[list[int]]:

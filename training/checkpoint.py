@@ -74,16 +74,20 @@ class Checkpoint:
         check_finite({**self.arrays, **self.weights}, f"this {self.kind} checkpoint")
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+        earlier = path.with_name(f".{path.name}.earlier-{os.getpid()}")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
         try:
             self._write(partial)
             if path.exists():
-                shutil.rmtree(path)
+                path.rename(earlier)  # aside, not away: the new one has not taken its place yet
             partial.rename(path)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
+            if earlier.exists():
+                earlier.rename(path)
             raise
+        shutil.rmtree(earlier, ignore_errors=True)
         return path
 
     def _write(self, folder: Path) -> None:

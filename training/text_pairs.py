@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.text.limit import cut
 
 from .collection import Document
 from .indexing import analyse, ranked_text
@@ -98,10 +99,8 @@ def tokenise(
     rows = []
     blocks = range(0, len(texts), _BLOCK)
     for begin in progress(blocks, label) if label else blocks:
-        for encoded in tokenizer.encode_batch(list(texts[begin : begin + _BLOCK])):
-            ids = encoded.ids
-            kept = ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
-            rows.append(np.array(kept, np.int64))
+        block = tokenizer.encode_batch(list(texts[begin : begin + _BLOCK]))
+        rows += [np.array(cut(each.ids, max_tokens), np.int64) for each in block]
     return Tokens(*packed(rows))
 
 

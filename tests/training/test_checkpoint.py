@@ -109,3 +109,21 @@ def test_a_damaged_checkpoint_is_told(built: "Built", tmp_path: Path, name: str)
     DAMAGE[name](path)
     with pytest.raises(InputError, match="damaged"):  # the path is named
         read_checkpoint(path)
+
+
+def test_an_earlier_checkpoint_survives_a_save_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Checkpoint("bm25", Settings(k1=0.5)).save(tmp_path / "c")
+    rename = Path.rename
+
+    def fails(self: Path, target: Path) -> Path:
+        if ".partial-" in self.name:
+            raise OSError("no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(OSError, match="no"):
+        Checkpoint("bm25", Settings(k1=0.9)).save(path)
+    assert read_checkpoint(path).settings == Settings(k1=0.5)
+    assert [each.name for each in tmp_path.iterdir()] == ["c"]
