@@ -21,13 +21,11 @@ $(VENV)/.ready: pyproject.toml
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
 
-demo: setup     ## Python's own documentation: collect, train, export, evaluate, answer (a minute)
+demo: setup     ## Python's own documentation: collect, train, export, evaluate, answer (some minutes)
 	$(BIN)/ranklet demo
 
-demo-lexical: demo  ## the same
-
-demo-neural: setup  ## the same with neural Model 1 and RepBERT: some minutes of training more
-	$(BIN)/ranklet demo --neural
+demo-lexical: setup  ## the same with the lexical rankers alone (seconds)
+	$(BIN)/ranklet demo --lexical
 
 test: setup     ## every test, doctests included
 	$(BIN)/python -m pytest --doctest-modules src/ranklet tests

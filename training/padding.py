@@ -15,17 +15,40 @@ def packed(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArra
     return offsets, np.concatenate([*rows, np.empty(0, np.int64)])
 
 
+def rounded(width: int, multiple: int) -> int:
+    """Return the width rounded up to a multiple.
+
+    For every new shape PyTorch's library for processors compiles a kernel, and keeps a thousand of
+    them: with a width of its own for every batch that took more memory than all else.
+
+    >>> rounded(65, 64)
+    128
+    """
+    return -(-width // multiple) * multiple
+
+
 def padded(
-    offsets: NDArray[np.int64], values: NDArray[Any], rows: NDArray[np.integer], fill: float
+    offsets: NDArray[np.int64],
+    values: NDArray[Any],
+    rows: NDArray[np.integer],
+    fill: float,
+    multiple: int = 1,
 ) -> NDArray[Any]:
     """Return some rows as a matrix, as wide as the longest of them and at least 1.
+
+    Args:
+        offsets: where each row begins, (all rows + 1,).
+        values: of all rows, end to end.
+        rows: those wanted.
+        fill: what follows a shorter row.
+        multiple: the width is rounded up to one of this; see `rounded`.
 
     >>> padded(np.array([0, 2, 2, 3]), np.array([7, 8, 9]), np.array([2, 0]), 0)
     array([[9, 0],
            [7, 8]])
     """
     found, _, lengths = Forward(offsets, values).gather(rows)
-    width = max(1, int(lengths.max(initial=0)))
+    width = rounded(max(1, int(lengths.max(initial=0))), multiple)
     matrix = np.full((len(rows), width), fill, values.dtype)
     matrix[np.arange(width) < lengths[:, None]] = found
     return matrix

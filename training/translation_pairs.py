@@ -12,7 +12,7 @@ from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.ranker import Ranker
 
 from .indexing import AnalysedCollection
-from .padding import packed, padded, unique_tokens
+from .padding import packed, padded, rounded, unique_tokens
 from .samplers import (
     NEGATIVES,
     Numbers,
@@ -24,6 +24,9 @@ from .samplers import (
     relevant_numbers,
 )
 from .splits import JudgedQuery
+
+# Batches are padded to these, so that they come in few shapes; see `rounded`.
+QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64
 
 Source = Literal["bm25", "random"]
 
@@ -137,14 +140,20 @@ class Pairs:
         size = int(self._tokens.max(initial=0)) + 1
         keys, key_of = np.unique(query_of * size + held, return_inverse=True)
         begins = np.searchsorted(keys, np.arange(rows + 1) * size)
-        width = max(1, int(np.diff(begins).max(initial=0)))
+        width = rounded(max(1, int(np.diff(begins).max(initial=0))), TOKENS_MULTIPLE)
         tokens = np.full((rows, width), self._padding, np.int64)
         row = keys // size
         tokens[row, np.arange(len(keys)) - begins[row]] = keys % size
         shares = np.zeros((rows, width, each), np.float32)
         places = self._offsets[documents][owners] + _within(lengths)
         shares[query_of, key_of - begins[query_of], document_of] = self._shares[places]
-        asked = padded(self._query_offsets, self._query_tokens, batch.queries, self._padding)
+        asked = padded(
+            self._query_offsets,
+            self._query_tokens,
+            batch.queries,
+            self._padding,
+            QUERY_TOKENS_MULTIPLE,
+        )
         return asked, tokens, shares
 
 

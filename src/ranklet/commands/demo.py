@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-k", type=int, default=3, help="answers to each question")
     parser.add_argument(
-        "--neural", action="store_true", help="neural Model 1 and RepBERT, too: some minutes more"
+        "--lexical", action="store_true", help="BM25 and Model 1 only: seconds, and no PyTorch"
     )
 
 
@@ -44,10 +44,10 @@ def run(options: argparse.Namespace) -> None:
     """Carry Python's documentation through all of ranklet."""
     folder = Path(options.output)
     begin = perf_counter()
-    rankers = (*LEXICAL, *NEURAL) if options.neural else LEXICAL
+    rankers = LEXICAL if options.lexical else (*LEXICAL, *NEURAL)
     _collect(folder)
     _train_lexical(folder)
-    if options.neural:
+    if not options.lexical:
         _train_neural(folder)
     _bundle(folder, rankers)
     _evaluate(folder, rankers)
