@@ -13,10 +13,11 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.indexing import analyse
 from ranklet.training.rankers import bm25, neural_model1, repbert
 from ranklet.training.splits import read_split
+from ranklet.training.text_pairs import BatchOptions
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
-REPBERT_MINUTES = 25.0
+REPBERT_MINUTES = 16.0
 
 # What a trained network depends on. The rest of training/ may change without a training anew.
 _LOOP = tuple(
@@ -84,7 +85,9 @@ def qa_mix_repbert(place: Place) -> Checkpoint:
                 read_split(collection, LEARN),
                 read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
                 backbone=load_backbone(None),
-                plan=replace(repbert.PLAN, max_minutes=REPBERT_MINUTES),
+                plan=replace(repbert.PLAN, max_minutes=REPBERT_MINUTES, evaluate_every=120),
+                data=BatchOptions(negatives="bm25"),
+                bm25=tuned_bm25(place, "qa-mix"),
             ).save(path)
 
     return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Negatives = Literal["in-batch", "bm25", "random"]
 Padded = tuple[NDArray[np.int64], NDArray[np.int64]]  # input_ids and attention_mask
 
-DEV_QUERIES, DEV_POOL = 100, 500  # some 10 s of MiniLM-L6 on two cores
+DEV_QUERIES, DEV_POOL = 200, 1500  # some 20 s of MiniLM-L6 on two cores
 _BLOCK = 1024  # texts tokenised at a time
 
 
