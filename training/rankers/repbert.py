@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # learning rate 3e-6, warm-up over 10,000 of 350,000 steps, batch 26 × accumulation 2, 256 tokens.
 PLAN = Plan(learning_rate=2e-5, epochs=1, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1)
 BATCHES = BatchOptions()
-EVALUATIONS = 10  # of a training, unless the plan says how often
+EVALUATIONS = 5  # of a training, unless the plan says how often
 ENCODED = 32  # texts at a time, outside of training
 
 
