@@ -70,8 +70,8 @@ def run(place: Place) -> str:
 retriever. BM25 tuned on {TUNING_QUERIES:,} queries of train. RepBERT: {course["backbone"]}, \
 {course["steps"]:,} steps of 32 queries, in-batch negatives and one of BM25's a query, at most \
 {REPBERT_MINUTES:g} minutes ({course["seconds"] / 60:.0f} taken, on all cores); \
-{course["measure"]} on held-out queries as it learned: {dev}. Weights of fusion from {WEIGHING} held-out queries: \
-{" : ".join(f"{weight:.3f}" for weight in weights)}.
+{course["measure"]} on held-out queries as it learned: {dev}. Weights of fusion from {WEIGHING} \
+held-out queries: {" : ".join(f"{weight:.3f}" for weight in weights)}.
 
 {table(["system", *MEASURES], rows)}
 
