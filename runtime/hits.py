@@ -45,12 +45,16 @@ class Ranking(Sequence[Hit]):
         timings: milliseconds by stage, in order. A ranker that a stage is the first to use is
             opened by it.
         providers: what each model of the pipeline ran on, by ranker; none for lexical ones.
+        budget_spent: the call's `budget_ms` was over before the answer was ready.
+        left_out: the stages that there was no time for, or that did not score all candidates.
     """
 
     hits: tuple[Hit, ...]
     query: str
     timings: tuple[Timing, ...]
     providers: Mapping[str, str] = field(default_factory=dict)
+    budget_spent: bool = False
+    left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.hits)

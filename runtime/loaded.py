@@ -1,29 +1,34 @@
 """A loaded bundle: what `runtime.load` returns and all ranking goes through."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle, Check
 from ranklet.runtime.candidates import Candidates, StoredCandidates, TextCandidates
+from ranklet.runtime.deadline import Deadline
 from ranklet.runtime.documents import Documents
-from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.inputs import Document, check_k, check_query, listed, own_documents
+from ranklet.runtime.inputs import (
+    Document,
+    check_budget,
+    check_k,
+    check_query,
+    listed,
+    own_documents,
+)
 from ranklet.runtime.manifest import Manifest
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranker import Query
+from ranklet.runtime.recipe import Recipe, chosen
 from ranklet.runtime.text.analysis import Analysis
-
-# The name of a pipeline of the bundle, or a recipe of the caller's own.
-Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None
 
 
 class LoadedBundle:
@@ -78,6 +83,7 @@ class LoadedBundle:
         k: int = 10,
         pipeline: Recipe = None,
         explain: bool = False,
+        budget_ms: float | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -88,25 +94,29 @@ class LoadedBundle:
             k: how many hits at most; 0 gives an empty answer, more than there are gives all.
             pipeline: a pipeline's name, a `Pipeline` or its list of stages; None is the default.
             explain: explain the score of each hit.
+            budget_ms: milliseconds after which no further stage begins: hits come in the order of
+                what was done, and the `Ranking` tells what was not. The first stage always is.
 
         Returns:
             The hits, best first; empty where no word of the query is known to the collection.
 
         Raises:
-            InputError: the query is empty or not a string, k is not a whole number ≥ 0, or a
-                document is not a text.
+            InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
+                is not a text, or the budget no number of milliseconds.
             UnknownRankerError: no such pipeline, or it names a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are given.
         """
         check_query(query)
         check_k(k)
+        check_budget(budget_ms)
+        deadline = Deadline(budget_ms)
         analysis = self._bundle.analyzer.begin()
         own = None if documents is None else own_documents(documents)
         given = None if own is None else _candidates(own, analysis)
-        recipe = self._recipe(pipeline)
+        recipe = chosen(pipeline, self.manifest)
         if given is not None:  # all of them come back, so nothing is cut before the end
             recipe = recipe.without_cuts()
-        execution = self._execute(Query(query, analysis), recipe, given)
+        execution = self._execute(Query(query, analysis), recipe, given, deadline)
         begin = perf_counter()
         top, positions, scores = execution.top(k)
         hits = []
@@ -117,7 +127,8 @@ class LoadedBundle:
             hits.append(Hit(identity, float(scores[at]), title, text, index, explanation))
         timing = Timing("read hits", (perf_counter() - begin) * 1e3)
         timings = (*execution.timings, timing)
-        return Ranking(tuple(hits), query, timings, execution.providers())
+        late, left_out = execution.budget_spent, tuple(execution.left_out)
+        return Ranking(tuple(hits), query, timings, execution.providers(), late, left_out)
 
     def rank_ids(
         self, query: str, *, k: int = 1000, pipeline: Recipe = None
@@ -130,7 +141,7 @@ class LoadedBundle:
         check_query(query)
         check_k(k)
         asked = Query(query, self._bundle.analyzer.begin())
-        top, _, scores = self._execute(asked, self._recipe(pipeline), None).top(k)
+        top, _, scores = self._execute(asked, chosen(pipeline, self.manifest), None).top(k)
         return list(zip(self._ids(top), scores.tolist(), strict=True))
 
     def rank_batch(
@@ -140,8 +151,11 @@ class LoadedBundle:
         k: int = 10,
         pipeline: Recipe = None,
         explain: bool = False,
+        budget_ms: float | None = None,
     ) -> list[Ranking]:
         """Rank the collection for several queries; the same as `rank` of each.
+
+        `budget_ms` is for all of them: once it is spent, the rest do their first stage only.
 
         Raises:
             InputError: as `rank`; the message names the query's place.
@@ -149,7 +163,12 @@ class LoadedBundle:
         each_query = listed(queries, "queries", "call rank for one")
         for at, query in enumerate(each_query):
             check_query(query, f"queries[{at}]")
-        return [self.rank(each, k=k, pipeline=pipeline, explain=explain) for each in each_query]
+        check_budget(budget_ms)
+        deadline = Deadline(budget_ms)
+        return [
+            self.rank(each, k=k, pipeline=pipeline, explain=explain, budget_ms=deadline.left_ms())
+            for each in each_query
+        ]
 
     def score(
         self,
@@ -182,7 +201,7 @@ class LoadedBundle:
             given = self._by_id(listed(ids, "ids", "put the one id in a list"))
         else:
             raise InputError("give either documents (texts) or ids (of the collection)")
-        recipe = self._recipe(pipeline)
+        recipe = chosen(pipeline, self.manifest)
         execution = self._execute(Query(query, analysis), recipe.without_cuts(), given)
         return execution.final()
 
@@ -198,7 +217,7 @@ class LoadedBundle:
         check_query(query)
         asked = Query(query, self._bundle.analyzer.begin())
         wanted = self._by_id([document_id]).stored
-        recipe = self._recipe(pipeline)
+        recipe = chosen(pipeline, self.manifest)
         execution = self._execute(asked, recipe, None)
         place = np.flatnonzero(_numbers(execution.candidates) == wanted)
         if not len(place):
@@ -219,13 +238,19 @@ class LoadedBundle:
         """
         check_query(query)
         execution = self._execute(
-            Query(query, self._bundle.analyzer.begin()), self._recipe(pipeline), None
+            Query(query, self._bundle.analyzer.begin()), chosen(pipeline, self.manifest), None
         )
         return self._ids(execution.candidates), execution.scaled()
 
-    def _execute(self, query: Query, recipe: Pipeline, given: Candidates | None) -> Execution:
+    def _execute(
+        self,
+        query: Query,
+        recipe: Pipeline,
+        given: Candidates | None,
+        deadline: Deadline | None = None,
+    ) -> Execution:
         bundle = self._bundle
-        execution = Execution(recipe, bundle.ranker, bundle.documents, query, given)
+        execution = Execution(recipe, bundle.ranker, bundle.documents, query, given, deadline)
         with self._damage_told():
             execution.run()
         return execution
@@ -243,23 +268,6 @@ class LoadedBundle:
                 f"the bundle {str(self._bundle.path)!r} is damaged ({error}); run `ranklet verify` "
                 "on it"
             ) from error
-
-    def _recipe(self, pipeline: Recipe) -> Pipeline:
-        manifest = self.manifest
-        if pipeline is None:
-            pipeline = manifest.default_pipeline
-        if isinstance(pipeline, str):
-            if pipeline not in manifest.pipelines:
-                raise UnknownRankerError(
-                    f"unknown pipeline {pipeline!r}; the bundle has "
-                    f"{', '.join(manifest.pipelines) or 'none'}"
-                )
-            return manifest.pipelines[pipeline]
-        try:  # a Pipeline, too: nothing has checked one that was made by hand
-            raw = pipeline.to_json() if isinstance(pipeline, Pipeline) else pipeline
-            return Pipeline.from_json(raw)
-        except (BundleError, TypeError, AttributeError) as error:  # the caller's, not the bundle's
-            raise InputError(f"this is not a pipeline: {error}") from error
 
     def _stored(self, number: int) -> tuple[str, str, str]:
         documents = self._bundle.documents

@@ -46,7 +46,11 @@ class Query:
 
 
 class Ranker(Protocol):
-    """One exported ranker of a bundle; immutable, shared by all threads."""
+    """One exported ranker of a bundle; immutable, shared by all threads.
+
+    Two things may be told beside: `provider`, what its model runs on, and `slice_size`, how many
+    candidates it scores at once at first where time is limited (8 if it does not say).
+    """
 
     @classmethod
     def open(cls, bundle: "Bundle", name: str) -> "Ranker":
