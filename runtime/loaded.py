@@ -1,7 +1,6 @@
 """A loaded bundle: what `runtime.load` returns and all ranking goes through."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -9,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle, Check
-from ranklet.runtime.candidates import Candidates, StoredCandidates, TextCandidates
+from ranklet.runtime.candidates import (
+    Candidates,
+    StoredCandidates,
+    numbers_of,
+    text_candidates,
+)
 from ranklet.runtime.deadline import Deadline
 from ranklet.runtime.documents import Documents
 from ranklet.runtime.errors import BundleError, InputError
@@ -28,7 +32,6 @@ from ranklet.runtime.manifest import Manifest
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.recipe import Recipe, chosen
-from ranklet.runtime.text.analysis import Analysis
 
 
 class LoadedBundle:
@@ -112,7 +115,7 @@ class LoadedBundle:
         deadline = Deadline(budget_ms)
         analysis = self._bundle.analyzer.begin()
         own = None if documents is None else own_documents(documents)
-        given = None if own is None else _candidates(own, analysis)
+        given = None if own is None else text_candidates(own, analysis)
         recipe = chosen(pipeline, self.manifest)
         if given is not None:  # all of them come back, so nothing is cut before the end
             recipe = recipe.without_cuts()
@@ -196,7 +199,7 @@ class LoadedBundle:
         analysis = self._bundle.analyzer.begin()
         given: Candidates
         if documents is not None and ids is None:
-            given = _candidates(own_documents(documents), analysis)
+            given = text_candidates(own_documents(documents), analysis)
         elif ids is not None and documents is None:
             given = self._by_id(listed(ids, "ids", "put the one id in a list"))
         else:
@@ -219,10 +222,10 @@ class LoadedBundle:
         wanted = self._by_id([document_id]).stored
         recipe = chosen(pipeline, self.manifest)
         execution = self._execute(asked, recipe, None)
-        place = np.flatnonzero(_numbers(execution.candidates) == wanted)
+        place = np.flatnonzero(numbers_of(execution.candidates) == wanted)
         if not len(place):
             whole = self._execute(asked, recipe.without_cuts(), None)
-            others = _numbers(whole.candidates)
+            others = numbers_of(whole.candidates)
             numbers = np.append(others[others != wanted], wanted)
             given = StoredCandidates(self._need_documents(), numbers)
             execution = self._execute(asked, recipe.without_cuts(), given)
@@ -251,23 +254,13 @@ class LoadedBundle:
     ) -> Execution:
         bundle = self._bundle
         execution = Execution(recipe, bundle.ranker, bundle.documents, query, given, deadline)
-        with self._damage_told():
+        with self._bundle.damage_told():
             execution.run()
         return execution
 
     def _explain(self, execution: Execution, position: int) -> Explanation:
-        with self._damage_told():
+        with self._bundle.damage_told():
             return execution.explain(position)
-
-    @contextmanager
-    def _damage_told(self) -> Iterator[None]:
-        try:
-            yield
-        except IndexError as error:  # an id of the bundle leads past one of its arrays
-            raise BundleError(
-                f"the bundle {str(self._bundle.path)!r} is damaged ({error}); run `ranklet verify` "
-                "on it"
-            ) from error
 
     def _stored(self, number: int) -> tuple[str, str, str]:
         documents = self._bundle.documents
@@ -277,7 +270,7 @@ class LoadedBundle:
 
     def _ids(self, candidates: Candidates) -> list[str]:
         ids = self._need_documents().ids
-        return [ids[number] for number in _numbers(candidates).tolist()]
+        return [ids[number] for number in numbers_of(candidates).tolist()]
 
     def _by_id(self, ids: Sequence[str]) -> StoredCandidates:
         documents = self._need_documents()
@@ -289,12 +282,3 @@ class LoadedBundle:
         if documents is None:
             raise BundleError("this needs a bundle with a collection; run `ranklet index`")
         return documents
-
-
-def _numbers(candidates: Candidates) -> NDArray[np.uint32]:
-    """Return the numbers of candidates that are of the collection."""
-    return np.empty(0, np.uint32) if candidates.stored is None else candidates.stored
-
-
-def _candidates(own: Sequence[tuple[str, str, str]], analysis: Analysis) -> TextCandidates:
-    return TextCandidates([f"{title}\n{text}" for _, title, text in own], analysis)
