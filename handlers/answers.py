@@ -8,6 +8,7 @@ Every handler calls these three functions, so that a Lambda and a server answer 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.loaded import LoadedBundle
 
 DEFAULT_K = 10
+EXAMPLES = 6  # queries to try
 
 
 class Answer(NamedTuple):
@@ -36,15 +38,16 @@ class Answer(NamedTuple):
 def rank(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> Answer:
     """Rank the collection, or `documents` of the caller's own, for a query.
 
-    Fields: `query`; `k`, `pipeline` (a name), `explain`, `return_documents`, `documents`.
+    Fields: `query`; `k`, `pipeline` (a name), `explain`, `highlight` (where in its text a hit's
+    explanation comes from), `return_documents`, `documents`.
 
     Raises:
         RankletError: see :func:`ranklet.handlers.failures.failure`.
     """
     fields = Fields(body)
     query, pipeline = _asked(fields, limits)
-    explain = fields.flag("explain")
-    most = limits.explained if explain else limits.k
+    explain, highlight = fields.flag("explain"), fields.flag("highlight")
+    most = limits.explained if explain or highlight else limits.k
     k = fields.number("k", min(DEFAULT_K, most), 0, most)
     own = None
     if fields.has("documents"):
@@ -52,8 +55,11 @@ def rank(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> Answe
     elif not len(bundle):
         raise RequestError(422, "this bundle has no collection to rank: give 'documents'")
     whole = fields.flag("return_documents", default=True)
-    ranking = bundle.rank(query, own, k=k, pipeline=pipeline, explain=explain)
-    hits = [_hit(each, whole) for each in ranking]
+    ranking = bundle.rank(query, own, k=k, pipeline=pipeline, explain=explain or highlight)
+    hits = [_hit(each, whole, explain) for each in ranking]
+    if highlight:
+        for shown, hit in zip(hits, ranking, strict=True):
+            shown["highlights"] = _highlights(bundle, hit)
     return Answer({"query": query, "hits": hits, "ms": _milliseconds(ranking)}, ranking.timings)
 
 
@@ -114,6 +120,23 @@ def rerank(
     return Answer(reply, ranking.timings)
 
 
+def info(bundle: LoadedBundle, limits: Limits) -> dict[str, Any]:
+    """Return what a caller may want to know of a bundle: what to ask for, and how much of it."""
+    manifest = bundle.manifest
+    return {
+        "documents": len(bundle),
+        "rankers": {name: entry.kind for name, entry in manifest.rankers.items()},
+        "pipelines": {name: str(recipe) for name, recipe in manifest.pipelines.items()},
+        "default_pipeline": manifest.default_pipeline,
+        "examples": [text.strip()[:80] for text in _examples(bundle)],
+        "limits": asdict(limits),
+    }
+
+
+def _examples(bundle: LoadedBundle) -> list[str]:
+    return bundle.sample_texts(EXAMPLES) if len(bundle) else []
+
+
 def _asked(fields: Fields, limits: Limits) -> tuple[str, str | None]:
     """Return the query and the pipeline's name, which every request may have.
 
@@ -122,12 +145,25 @@ def _asked(fields: Fields, limits: Limits) -> tuple[str, str | None]:
     return fields.text("query", limits.query_characters), fields.optional_text("pipeline")
 
 
-def _hit(hit: Hit, whole: bool) -> dict[str, Any]:
+def _hit(hit: Hit, whole: bool, explained: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"id": hit.id, "score": _finite(hit.score), "index": hit.index}
     if whole:
         found |= {"title": hit.title, "text": hit.text}
-    if hit.explanation is not None:
+    if explained and hit.explanation is not None:
         found["explanation"] = hit.explanation.to_json()
+    return found
+
+
+def _highlights(bundle: LoadedBundle, hit: Hit) -> dict[str, list[dict[str, Any]]]:
+    """Return spans of the title and of the text, in characters (code points), and their amounts."""
+    found: dict[str, list[dict[str, Any]]] = {"title": [], "text": []}
+    if hit.explanation is None:
+        return found
+    ends = len(hit.title) + 1  # where the text begins: both are ranked as one, a line each
+    for span in bundle.highlight(hit):
+        part, shift = ("text", ends) if span.begin >= ends else ("title", 0)
+        begin, end = span.begin - shift, span.end - shift
+        found[part].append({"begin": begin, "end": end, "value": _finite(span.value)})
     return found
 
 

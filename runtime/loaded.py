@@ -19,6 +19,7 @@ from ranklet.runtime.documents import Documents
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.execution import Execution
 from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.inputs import (
     Document,
@@ -231,6 +232,13 @@ class LoadedBundle:
             execution = self._execute(asked, recipe.without_cuts(), given)
             place = np.array([len(numbers) - 1])
         return self._explain(execution, int(place[0]))
+
+    def highlight(self, hit: Hit) -> list[Span]:
+        """Return where in ``title + newline + text`` an explained hit's score comes from."""
+        if hit.explanation is None:
+            raise InputError("this hit has no explanation; rank with explain=True")
+        whole = f"{hit.title}\n{hit.text}"
+        return spans(hit.explanation, whole, self._bundle.analyzer.begin())
 
     def features(
         self, query: str, *, pipeline: Recipe = None

@@ -103,14 +103,12 @@ class BM25:
         """Explain a score by query term."""
         terms, counts = self._terms(query)
         impacts = self._impacts(terms, candidate)[:, 0]
-        return Explanation.total(
-            f"BM25 over {self.settings.field}",
-            (
-                Explanation(query.analysis.name(term, self.settings.field), float(count * impact))
-                for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True)
-                if impact > 0
-            ),
-        )
+        field, parts = self.settings.field, []
+        for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
+            if impact > 0:
+                name = query.analysis.name(term, field)
+                parts.append(Explanation(name, float(count * impact), source=(field, name)))
+        return Explanation.total(f"BM25 over {field}", parts)
 
     def verify(self) -> None:
         """Check every posting; BundleError names the first fault."""

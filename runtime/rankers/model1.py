@@ -123,10 +123,12 @@ class Model1:
         for token, value in zip(tokens.tolist(), odds, strict=True):
             if value > 0:
                 shares = self._shares(token, gathered)
-                shown = [
-                    Explanation(f"{name(source, field)} → {name(token, field)}", share * value)
-                    for source, share in shares[:SHOWN]
-                ]
+                shown = []
+                for source, share in shares[:SHOWN]:
+                    spelling = name(source, field)
+                    label = f"{spelling} → {name(token, field)}"
+                    amount = Explanation(label, share * value, source=(field, spelling))
+                    shown.append(amount)
                 rest = sum(share for _, share in shares[SHOWN:])
                 if rest:
                     label = f"{len(shares) - SHOWN} more → {name(token, field)}"

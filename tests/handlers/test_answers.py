@@ -78,7 +78,7 @@ def test_documents_get_the_object_of_cohere_and_jina(bundle: LoadedBundle, versi
 
 def test_texts_get_the_bare_list_of_tei(bundle: LoadedBundle) -> None:
     asked = {"query": "dough", "texts": TEXTS, "return_text": True, "truncation_direction": "Right"}
-    body = rerank(bundle, asked, LIMITS).body
+    body: Any = rerank(bundle, asked, LIMITS).body
     assert [(each["index"], each["text"]) for each in body] == [(at, TEXTS[at]) for at in (2, 0, 1)]
     scores = bundle.score("dough", TEXTS).tolist()
     assert [each["score"] for each in body] == sorted(scores, reverse=True)
