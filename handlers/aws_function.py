@@ -89,7 +89,8 @@ class Function:
             loaded = perf_counter()
             bundle.rank(TRIAL, None if len(bundle) else [TRIAL], k=1)
         except Exception as error:
-            logs.write("CRITICAL", f"no bundle: {error}", exception=traceback.format_exc())
+            told = traceback.format_exc()
+            logs.write("CRITICAL", "no bundle", error=str(error), exception=told, pid=os.getpid())
             if must:
                 raise
             return

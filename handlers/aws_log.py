@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ranklet.handlers import logs
 from ranklet.handlers.emf import embedded
-from ranklet.handlers.failures import failure
+from ranklet.handlers.failures import RequestError, failure
 from ranklet.runtime.hits import Timing
 
 
@@ -47,7 +47,7 @@ def log_request(
     status, error = outcome.status, outcome.error
     if error is not None:
         fields["error"] = str(error)
-    if error is not None and status >= 500:
+    if status >= 500 and not isinstance(error, RequestError):  # that one was meant
         fields["exception"] = "".join(traceback.format_exception(error))
     metrics = {
         "Duration": (round(seconds * 1e3, 3), "Milliseconds"),
