@@ -2,11 +2,9 @@
 
 import json
 import os
-import signal
-import threading
+import time
 import traceback
 from collections.abc import Mapping
-from time import monotonic, perf_counter
 from typing import Any, Protocol, cast
 
 from ranklet.handlers import logs
@@ -60,7 +58,7 @@ class Function:
         self._margin_ms = int(margin)
         self._bundle: LoadedBundle | None = None
         self._tried_at = float("-inf")
-        self._cold, self._busy, self._stopping = True, False, False
+        self._cold, self._busy = True, False
 
     def __call__(self, event: Any, context: Context) -> Any:
         """Answer an event of any shape."""
@@ -73,9 +71,7 @@ class Function:
                 return self._direct(event, context)
             return self._http(event, shape, context)
         finally:
-            self._busy = self._cold = False
-            if self._stopping:  # as soon as this answer is on its way
-                threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+            self._busy = False
 
     def load(self, *, must: bool = False) -> None:
         """Load the bundle and run a first query; a failure is logged, and raised where it `must`.
@@ -83,10 +79,10 @@ class Function:
         Without a bundle the function stays and says so: to fail at init would make Lambda start
         it again for every request, and tell callers no reason.
         """
-        self._tried_at, begin = monotonic(), perf_counter()
+        self._tried_at, begin = time.monotonic(), time.perf_counter()
         try:
             bundle = open_bundle()
-            loaded = perf_counter()
+            loaded = time.perf_counter()
             bundle.rank(TRIAL, None if len(bundle) else [TRIAL], k=1)
         except Exception as error:
             told = traceback.format_exc()
@@ -100,7 +96,7 @@ class Function:
             "ready",
             documents=len(bundle),
             load_ms=round((loaded - begin) * 1e3, 3),
-            first_query_ms=round((perf_counter() - loaded) * 1e3, 3),
+            first_query_ms=round((time.perf_counter() - loaded) * 1e3, 3),
             pid=os.getpid(),
         )
 
@@ -113,16 +109,17 @@ class Function:
         self._cold = True
         logs.write("INFO", "restored from a snapshot", pid=os.getpid())
 
-    def stop(self, signum: int = 0, frame: object = None) -> None:  # noqa: ARG002
-        """End at once, or after the answer that is being made."""
+    def stop(self) -> None:
+        """End the process, after the answer that is being made; called in a thread of its own."""
         if self._busy:
-            self._stopping = True
-            return
+            while self._busy:
+                time.sleep(0.01)
+            time.sleep(0.1)  # the answer is on its way
         logs.write("INFO", "stopped by SIGTERM", pid=os.getpid())
-        os._exit(0)  # no exception gets through the runtime client, which waits in C code
+        os._exit(0)  # the main thread waits in the runtime client's C code, and cannot be asked to
 
     def _http(self, event: Mapping[str, Any], shape: Shape, context: Context) -> dict[str, Any]:
-        begin, path, allow = perf_counter(), "", ""
+        begin, path, allow = time.perf_counter(), "", ""
         try:
             request = http_request(event, shape)
             path = _known(request.path)
@@ -154,7 +151,7 @@ class Function:
         Then Lambda marks the invocation as failed: Step Functions can catch the error by its
         type, and an asynchronous one goes to its dead-letter queue. No stack of ours is told.
         """
-        begin = perf_counter()
+        begin = time.perf_counter()
         try:
             outcome = self._answer(_action(event), event, self._budget_ms(context))
             check_size(outcome.body, "direct", len(_json(outcome.body)))
@@ -169,7 +166,7 @@ class Function:
 
     def _queue(self, records: list[Mapping[str, Any]], context: Context) -> dict[str, Any]:
         def answered(record: Mapping[str, Any], budget_ms: float) -> bool:
-            begin, identity = perf_counter(), record["messageId"]
+            begin, identity = time.perf_counter(), record["messageId"]
             try:
                 self._results.check()
                 body = parse(str(record.get("body", "")).encode("utf-8", "surrogatepass"))
@@ -190,7 +187,7 @@ class Function:
         return Outcome(200, answer.body, answer.timings, bundle.left_out)
 
     def _ready(self) -> LoadedBundle:
-        if self._bundle is None and monotonic() - self._tried_at >= RETRY_SECONDS:
+        if self._bundle is None and time.monotonic() - self._tried_at >= RETRY_SECONDS:
             self.load()
         if self._bundle is None:
             raise RequestError(503, "not ready: there is no bundle; the function's log says why")
@@ -203,7 +200,7 @@ class Function:
     def _log(self, outcome: Outcome, begin: float, context: Context, **fields: Any) -> None:
         log_request(
             outcome,
-            perf_counter() - begin,
+            time.perf_counter() - begin,
             function=self._name,
             cold=self._cold,
             request_id=context.aws_request_id,

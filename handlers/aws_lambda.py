@@ -6,11 +6,10 @@ a first query run. See docs/lambda.md.
 """
 
 import os
-import signal
-import threading
 from typing import Any
 
 from ranklet.handlers.aws_function import Function
+from ranklet.handlers.termination import on_sigterm
 
 
 def __getattr__(name: str) -> Any:
@@ -38,6 +37,5 @@ def start() -> Function:
 
         register_before_snapshot(function.before_snapshot)
         register_after_restore(function.after_restore)
-    if threading.current_thread() is threading.main_thread():  # only it may set signal handlers
-        signal.signal(signal.SIGTERM, function.stop)
+    on_sigterm(function.stop)
     return function
