@@ -111,10 +111,10 @@ class Function:
 
     def stop(self) -> None:
         """End the process, after the answer that is being made; called in a thread of its own."""
-        if self._busy:
-            while self._busy:
-                time.sleep(0.01)
-            time.sleep(0.1)  # the answer is on its way
+        answering = self._busy
+        while self._busy:
+            time.sleep(0.01)
+        time.sleep(0.1 * answering)  # the answer is on its way
         logs.write("INFO", "stopped by SIGTERM", pid=os.getpid())
         os._exit(0)  # the main thread waits in the runtime client's C code, and cannot be asked to
 
