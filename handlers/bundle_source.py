@@ -104,9 +104,11 @@ def _published(store: Store, head: Object) -> str | None:
 def _is_there(path: Path, head: Object) -> bool:
     """Return whether an earlier download can be used."""
     try:
-        if path.stat().st_size != head.size:  # somebody cut it: download it again
+        found = path.stat()
+        if found.st_size != head.size:  # somebody cut it: download it again
             return False
-        os.utime(path)  # in use: see KEPT_SECONDS
+        # In use, see KEPT_SECONDS. The time of its last change stays: `load` tells files by it.
+        os.utime(path, ns=(time.time_ns(), found.st_mtime_ns))
     except FileNotFoundError:
         return False
     return True
@@ -139,7 +141,7 @@ def _forget_others(folder: Path, name: str, kept: Path) -> None:
     """Remove older versions and what crashed processes left; what is mapped stays mapped."""
     for each in folder.glob(f"{name}-*"):
         with suppress(OSError):
-            if each != kept and time.time() - each.stat().st_mtime > KEPT_SECONDS:
+            if each != kept and time.time() - each.stat().st_atime > KEPT_SECONDS:
                 each.unlink()
 
 
