@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +23,7 @@ from typing import Any
 PREFIX = "/2018-06-01/runtime"
 MOST_BYTES = 6_291_556
 ARN = "arn:aws:lambda:eu-central-1:111122223333:function:search"
+CLIENT = (sys.executable, "-W", "error", "-m", "awslambdaric")
 HANDLER = "ranklet.handlers.aws_lambda.handler"
 PATIENCE = 30  # seconds before a test gives up waiting
 
@@ -180,6 +182,7 @@ class Function:
         api: the service it is to ask for events.
         folder: for its log: forked workers would keep a pipe open.
         handler: what awslambdaric is told.
+        client: the command that runs it.
         variables: of its environment, beside those of this process; None takes one away.
     """
 
@@ -188,6 +191,7 @@ class Function:
         api: RuntimeAPI,
         folder: Path,
         handler: str = HANDLER,
+        client: Sequence[str] = CLIENT,
         **variables: str | None,
     ) -> None:
         self._log = folder / f"{uuid.uuid4()}.log"
@@ -201,7 +205,7 @@ class Function:
         }
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-W", "error", "-m", "awslambdaric", handler],
+                [*client, handler],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={name: value for name, value in given.items() if value is not None},
