@@ -14,9 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, help="port; 0 lets the system choose (default: $PORT, else 8080)"
     )
-    parser.add_argument(
-        "--workers", type=int, default=1, help="processes (default: %(default)s)"
-    )
+    parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
 
 
 def run(options: argparse.Namespace) -> None:
