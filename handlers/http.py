@@ -66,7 +66,7 @@ class Service:
         self._keys = [key.encode() for key in settings.api_keys]
         self._metrics = Metrics()
         self._pool = Pool(settings.threads, settings.queue)
-        self._served = Served(settings.bundle, settings.full_check, logs.write)
+        self._served = Served(settings.bundle, settings.full_check, settings.device, logs.write)
         routes = [Route(path, self._answer, methods=["POST"]) for path in ANSWERS]
         routes += [Route(path, _file(*file)) for path, file in FILES.items()]
         routes += [

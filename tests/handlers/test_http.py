@@ -204,6 +204,7 @@ def test_the_settings_are_checked_before_anything_listens() -> None:
         {"PORT": "http"},
         {"PORT": "65536"},
         {"RANKLET_CHECK": "some"},
+        {"RANKLET_DEVICE": "tpu"},
         {"RANKLET_QUEUE": "-1"},
         {"RANKLET_MAX_K": "x"},
         {"RANKLET_BUNDLE": ""},
