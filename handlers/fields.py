@@ -78,6 +78,8 @@ class Fields:
         found = self._body.get(name)
         if found is None:
             return default
+        if isinstance(found, float) and found.is_integer():  # to JSON, 5.0 is a whole number
+            found = int(found)
         if not isinstance(found, int) or isinstance(found, bool):
             raise RequestError(422, f"{name!r} must be a whole number, not {_kind(found)}")
         if not smallest <= found <= largest:

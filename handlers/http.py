@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hmac
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from time import perf_counter
@@ -33,6 +34,7 @@ from ranklet.handlers.openapi import describe
 from ranklet.handlers.pool import ClientGone, Pool
 from ranklet.handlers.served import Served
 from ranklet.handlers.settings import Settings
+from ranklet.runtime.errors import RankletError
 
 WATCH_SECONDS = 1.0  # between two looks whether the bundle was replaced
 PAGE = Path(__file__).parent / "playground"
@@ -64,7 +66,7 @@ class Service:
         self._keys = [key.encode() for key in settings.api_keys]
         self._metrics = Metrics()
         self._pool = Pool(settings.threads, settings.queue)
-        self._served = Served(settings.bundle, settings.full_check, logs.write)
+        self._served = Served(settings.bundle, settings.full_check, settings.device, logs.write)
         routes = [Route(path, self._answer, methods=["POST"]) for path in ANSWERS]
         routes += [Route(path, _file(*file)) for path, file in FILES.items()]
         routes += [
@@ -187,6 +189,8 @@ def _extra(status: int) -> dict[str, str]:
     """Return the headers that a status calls for."""
     if status == 401:
         return {"www-authenticate": "Bearer"}
+    if status in (408, 413):  # what is still to come of the body is not waited for
+        return {"connection": "close"}
     return {"retry-after": "1"} if status == 503 else {}
 
 
@@ -214,12 +218,17 @@ def _file(name: str, media: str) -> Callable[[Request], Response]:
     return lambda _: Response(content, headers=headers)
 
 
-def main() -> None:
+def main() -> int:
     """Serve as the environment says; see :class:`ranklet.handlers.settings.Settings`."""
     from ranklet.handlers.serving import serve
 
-    serve(Settings.from_environment())
+    try:
+        serve(Settings.from_environment())
+    except RankletError as error:
+        sys.stderr.write(f"ranklet: {error}\n")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -112,7 +112,7 @@ class Observed:
         path = scope["path"]
         route = path if path in self._routes else "other"
         self._metrics.count(route, status, seconds, record.stages)
-        if route in _QUIET and status < 500:
+        if route in _QUIET and status != 500:
             return
         fields: dict[str, Any] = {
             "request_id": record.id,

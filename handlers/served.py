@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ranklet.handlers.failures import RequestError
+from ranklet.runtime.bundle import Check
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.ranking import load
@@ -20,11 +21,12 @@ class Served:
     Args:
         path: of the bundle.
         full_check: compare the sha256 of every file before a bundle is served.
+        device: where models run; ``cuda`` is a must, ``auto`` a wish.
         log: is told once of every change.
     """
 
-    def __init__(self, path: str, full_check: bool, log: Log) -> None:
-        self._path, self._full_check, self._log = path, full_check, log
+    def __init__(self, path: str, full_check: bool, device: str, log: Log) -> None:
+        self._path, self._full_check, self._device, self._log = path, full_check, device, log
         self._bundle: LoadedBundle | None = None
         self._told: str | None = None
         self.reason: str | None = "the bundle is being loaded"
@@ -42,12 +44,12 @@ class Served:
         A new one that cannot be read does not take the place of an old one that can.
         """
         try:
-            found = load(self._path)
+            found = self._load("fast")
             if found is self._bundle:
                 self._told = None
                 return
             if self._full_check:
-                found = load(self._path, check="full")
+                found = self._load("full")
             _try(found)
         except (RankletError, OSError) as error:
             self._fail(error)
@@ -58,6 +60,10 @@ class Served:
             self._bundle, self.reason, self._told = found, None, None
             verb = "serves" if held is None else "was replaced and serves"
             self._log("NOTICE", f"the bundle {self._path!r} {verb} {len(found):,} documents")
+
+    def _load(self, check: Check) -> LoadedBundle:
+        strict = self._device == "cuda"
+        return load(self._path, check=check, device=self._device, strict=strict)
 
     def _fail(self, error: Exception) -> None:
         told = f"{type(error).__name__}: {error}"

@@ -29,12 +29,12 @@ def serve(settings: Settings) -> None:
     Raises:
         InputError: the address cannot be listened on.
     """
-    listening = _listen(settings)
-    logs.write("NOTICE", f"listening on http://{_address(listening)}", workers=settings.workers)
-    if settings.workers == 1:
-        run(settings, listening)
-    else:
-        _supervise(settings, listening)
+    with _listen(settings) as listening:
+        logs.write("NOTICE", f"listening on http://{_address(listening)}", workers=settings.workers)
+        if settings.workers == 1:
+            run(settings, listening)
+        else:
+            _supervise(settings, listening)
 
 
 def run(settings: Settings, listening: socket.socket) -> None:

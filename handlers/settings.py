@@ -22,6 +22,8 @@ class Settings:
         api_keys: any one of them opens the door, none leaves it open; RANKLET_API_KEY, with commas
             between several, so that a key can be changed without a gap.
         full_check: compare the sha256 of every file when a bundle is opened; RANKLET_CHECK=full.
+        device: where models run: ``auto``, ``cpu``, or ``cuda``, which is not ready where CUDA
+            cannot be had; RANKLET_DEVICE.
         threads: that rank; RANKLET_POOL, else as many as there are processors, at least 2.
         queue: requests that may wait for a thread before others are turned away; RANKLET_QUEUE.
         connections: that may be open at once; RANKLET_MAX_CONNECTIONS.
@@ -38,6 +40,7 @@ class Settings:
     workers: int = 1
     api_keys: tuple[str, ...] = field(default=(), repr=False)
     full_check: bool = False
+    device: str = "auto"
     threads: int = 2
     queue: int = 64
     connections: int = 1000
@@ -56,9 +59,8 @@ class Settings:
         given = os.environ if variables is None else variables
         if not given.get(BUNDLE_VARIABLE):
             raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to its path")
-        check = given.get("RANKLET_CHECK") or "fast"
-        if check not in ("fast", "full"):
-            raise InputError(f"RANKLET_CHECK is {check[:40]!r}; allowed are 'fast' and 'full'")
+        check = _choice(given, "RANKLET_CHECK", ("fast", "full"))
+        device = _choice(given, "RANKLET_DEVICE", ("auto", "cpu", "cuda"))
         keys = given.get("RANKLET_API_KEY", "").split(",")
         return cls(
             bundle=given[BUNDLE_VARIABLE],
@@ -67,6 +69,7 @@ class Settings:
             workers=_number(given, "RANKLET_WORKERS", cls.workers, 1024) or 1,
             api_keys=tuple(key.strip() for key in keys if key.strip()),
             full_check=check == "full",
+            device=device,
             threads=_number(given, "RANKLET_POOL", max(2, threads()), 1024) or 1,
             queue=_number(given, "RANKLET_QUEUE", cls.queue, 1 << 20),
             connections=_number(given, "RANKLET_MAX_CONNECTIONS", cls.connections, 1 << 20) or 1,
@@ -75,6 +78,14 @@ class Settings:
             project=given.get("GOOGLE_CLOUD_PROJECT", ""),
             limits=Limits.from_variables(given),
         )
+
+
+def _choice(given: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
+    """Return a variable's value; the first of what is allowed where it is not set."""
+    found = given.get(name) or allowed[0]
+    if found not in allowed:
+        raise InputError(f"{name} is {found[:40]!r}; allowed are {', '.join(allowed)}")
+    return found
 
 
 def _number(given: Mapping[str, str], name: str, default: int, largest: int) -> int:

@@ -129,7 +129,7 @@ class LoadedBundle:
             identity, title, text = self._stored(index) if own is None else own[index]
             explanation = self._explain(execution, position) if explain else None
             hits.append(Hit(identity, float(scores[at]), title, text, index, explanation))
-        timing = Timing("read hits", (perf_counter() - begin) * 1e3)
+        timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         timings = (*execution.timings, timing)
         late, left_out = execution.budget_spent, tuple(execution.left_out)
         return Ranking(tuple(hits), query, timings, execution.providers(), late, left_out)

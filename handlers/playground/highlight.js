@@ -53,10 +53,12 @@ export function best(characters, spans, size = SNIPPET) {
 export function show(element, characters, spans, [from, to], largest) {
   element.replaceChildren();
   if (from > 0) element.append("… ");
+  let before = null; // the mark that the last piece got
   for (const { text, value } of pieces(characters, spans, from, to)) {
     const heat = largest > 0 ? Math.min(1, value / largest) : 0;
     if (heat < 0.02) {
       element.append(text);
+      before = null;
       continue;
     }
     const mark = document.createElement("mark");
@@ -64,7 +66,12 @@ export function show(element, characters, spans, [from, to], largest) {
     mark.title = `adds ${value.toFixed(4)}`;
     mark.style.setProperty("--heat", heat.toFixed(3));
     if (heat > 0.5) mark.classList.add("strong");
+    if (before) {
+      before.classList.add("goes-on");
+      mark.classList.add("went-on");
+    }
     element.append(mark);
+    before = mark;
   }
   if (to < characters.length) element.append(" …");
 }

@@ -59,12 +59,14 @@ async function ask() {
     const total = Object.values(answer.ms).reduce((sum, ms) => sum + ms, 0);
     const there = performance.now() - begin;
     const count = answer.hits.length;
+    document.body.classList.add("answered");
+    $("examples").hidden = true;
     showHits($("results"), answer.hits);
     showTiming($("timing"), answer.ms);
     say(
       count
-        ? `${count} ${count === 1 ? "hit" : "hits"} in ${total.toFixed(1)} ms, ` +
-            `${there.toFixed(0)} ms with explanations and the way here`
+        ? `${count} ${count === 1 ? "hit" : "hits"}, ranked and explained in ` +
+            `${total.toFixed(1)} ms (${there.toFixed(0)} ms with the way here and back)`
         : "No document has a word of this query.",
     );
     remember(body);
@@ -108,8 +110,9 @@ async function prepare() {
     }
     const known = Object.keys(info.rankers).join(", ");
     $("about").textContent = `${info.documents.toLocaleString("en")} documents · ${known}`;
-    $("examples").append(...info.examples.map(tryIt));
-    $("examples").hidden = !info.examples.length;
+    const examples = info.examples.filter((each) => each.length < 50).slice(0, 4);
+    $("examples").append(...examples.map(tryIt));
+    $("examples").hidden = !examples.length || asked > 0;
     if (!info.documents) {
       $("own").checked = true;
       $("own").dispatchEvent(new Event("change"));

@@ -69,6 +69,7 @@ function card(hit, place, highest, largest) {
       open = !open;
       more.textContent = open ? "Less" : "Whole text";
       more.setAttribute("aria-expanded", String(open));
+      text.element.classList.toggle("whole", open);
       show(text.element, text.characters, spans.text, open ? whole : text.shown, largest);
     });
     actions.append(more);

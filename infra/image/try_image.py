@@ -36,6 +36,12 @@ def writable(folder):
     return "writable"
 print({folder: writable(folder) for folder in ("/", "/var/task", "/opt/ranklet/bundle", "/tmp")})
 """
+# All parts of the runtime load there, whatever the bundle needs, and write nothing anywhere.
+PARTS = """
+import os, hnswlib, numpy, onnxruntime, tokenizers
+print({part.__name__: part.__version__ for part in (numpy, onnxruntime, tokenizers)})
+assert os.listdir("/tmp") == [] and not os.path.exists(os.path.expanduser("~/.cache"))
+"""
 
 
 def main(unpacked: Path) -> None:
@@ -47,6 +53,7 @@ def main(unpacked: Path) -> None:
     jail += [str(unpacked / "rootfs"), user]
     *client, handler = config["args"]
     print("folders", _output([*jail, "/usr/bin/python3", "-c", WRITABLE], environment))
+    print("parts  ", _output([*jail, "/usr/bin/python3", "-c", PARTS], environment))
     with RuntimeAPI() as api, tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
         with Function(api, Path(folder), handler, [*jail, *client], **environment) as function:
@@ -71,7 +78,7 @@ def main(unpacked: Path) -> None:
 
 
 def _output(command: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout.strip()
 
 

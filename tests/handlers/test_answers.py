@@ -101,6 +101,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: LoadedBundle, name
         ("/rank", {"query": 7}, 422, "'query' must be a string, not a number"),
         ("/rank", {"query": "a" * 10_001}, 413, "10,001 characters"),
         ("/rank", {"query": "a", "k": "5"}, 422, "'k' must be a whole number, not a string"),
+        ("/rank", {"query": "a", "k": 5.5}, 422, "'k' must be a whole number"),
         ("/rank", {"query": "a", "k": True}, 422, "not a boolean"),
         ("/rank", {"query": "a", "k": -1}, 422, "from 0 to 1,000, not -1"),
         ("/rank", {"query": "a", "k": 10**4000}, 422, "from 0 to 1,000"),
