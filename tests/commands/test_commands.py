@@ -169,6 +169,16 @@ def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
     assert nothing == "no document has a word of 'gnorp'\n"
 
 
+def test_rank_says_what_there_was_no_time_for(built: "Built", capsys: Capture) -> None:
+    options = ("knead dough", "--budget-ms", "0")
+    text = succeeds(capsys, "rank", built.fused, *options)
+    assert text.splitlines()[-1].startswith("no time for: rescore by model1; rescore by")
+    found = strict(succeeds(capsys, "rank", built.fused, *options, "--json"))
+    assert found["budget_spent"] is True
+    assert found["left_out"] == ["rescore by model1", "rescore by model1_pieces"]
+    assert found["hits"]
+
+
 @pytest.mark.parametrize("query", ["knead dough", "gnorp", "café\udcff", "\0"])
 @pytest.mark.parametrize("explain", [(), ("--explain",)])
 def test_rank_prints_json_for_machines(

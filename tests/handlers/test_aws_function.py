@@ -12,6 +12,7 @@ from ranklet.handlers import aws_events, aws_function, aws_queue
 from ranklet.handlers.aws_function import Function, InternalError
 from ranklet.handlers.failures import RequestError
 from ranklet.runtime.errors import InputError, UnknownRankerError
+from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.loaded import LoadedBundle
 
 EVENTS = Path(__file__).parent / "events"
@@ -218,6 +219,16 @@ def test_a_fault_of_ours_is_logged_and_not_told(
     assert [line["severity"] for line in found] == ["ERROR", "ERROR"]
     assert all("/srv/secret/path" in line["exception"] for line in found)
     assert all(line["Faults"] == 1 for line in found)
+
+
+def test_a_score_that_is_not_finite_never_leaves(
+    function: Function, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = Ranking((Hit("a", float("nan"), "", "text", 0),), "query", ())
+    monkeypatch.setattr(LoadedBundle, "rank", lambda *_, **__: wrong)
+    assert answered(function(recorded("http"), Context()), 500)["error_type"] == "internal"
+    with pytest.raises(InternalError):
+        function(ASKED, Context())
 
 
 def test_every_request_leaves_one_line_that_is_its_metrics(

@@ -1,5 +1,6 @@
 """Bundles from S3, against a server that speaks its protocol: faults, replacements, processes."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,11 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import Built
+from tests.handlers.runtime_api import Function, RuntimeAPI
 
 from ranklet.handlers import bundle_source, s3
 from ranklet.handlers.aws_queue import Results
@@ -385,3 +388,47 @@ def test_answers_to_a_queue_are_written_beside_one_another(bucket: Any) -> None:
     assert found["ContentType"] == "application/json"
     keys = [each["Key"] for each in bucket.list_objects_v2(Bucket="bundles")["Contents"]]
     assert keys == ["answers/today/..%2Fother.json", "answers/today/a-message.json"]
+
+
+@pytest.mark.slow
+def test_workers_of_a_function_share_a_download_and_write_a_queues_answers(
+    bucket: Any, built: Built, tmp_path: Path
+) -> None:
+    pytest.importorskip("awslambdaric")
+    data = built.zipped.read_bytes()
+    bucket.put_object(**PLACE, Body=data, Metadata={"sha256": digest(data)})
+    event = (Path(__file__).parent / "events" / "sqs.json").read_bytes()
+    variables = {
+        "RANKLET_BUNDLE": ADDRESS,
+        "RANKLET_RESULTS": "s3://bundles/answers",
+        "AWS_LAMBDA_MAX_CONCURRENCY": "2",
+    }
+    with RuntimeAPI() as api, Function(api, tmp_path, **variables) as function:
+        function.wait_for("ready", 2)
+        invocations = [api.send(event) for _ in range(4)]
+        for each in invocations:
+            (failed,) = each.answer["batchItemFailures"]
+            assert failed["itemIdentifier"].startswith("22222222")
+    assert left(tmp_path / f"ranklet-{os.getuid()}") == [".lock", ".zip"]
+    found = bucket.list_objects_v2(Bucket="bundles", Prefix="answers/")["Contents"]
+    assert [each["Key"][:16] for each in found] == ["answers/11111111", "answers/33333333"]
+    answer = bucket.get_object(Bucket="bundles", Key=found[0]["Key"])["Body"].read()
+    assert json.loads(answer)["hits"][0]["id"] == "bread"
+
+
+def test_what_a_role_may_not_read_is_told(bucket: Any, endpoint: str) -> None:
+    bucket.put_object(**PLACE, Body=b"x")
+
+    def unasked(count: str) -> None:
+        """Let the server ask who calls after so many requests; it knows nobody."""
+        connection = HTTPConnection(endpoint.removeprefix("http://"))
+        connection.request("POST", "/moto-api/reset-auth", count, {"Content-Type": "text/plain"})
+        assert connection.getresponse().status == 200
+        connection.close()
+
+    unasked("0")
+    try:
+        with pytest.raises(BundleError, match="access denied"):
+            fetch(ADDRESS)
+    finally:
+        unasked("inf")
