@@ -145,6 +145,7 @@ class Execution:
             self._places = np.empty(count, np.intp)
             self._places[order] = np.arange(count)
         self._columns[name] = column
+        self._filled(name)  # what is missing stays so: a fusion need not try again
         self._ordered_by = name
 
     def _merge(self, ranker: str, numbers: NDArray[np.uint32], scores: NDArray[np.float32]) -> None:
@@ -175,18 +176,17 @@ class Execution:
 
         With it the positions of all candidates, best first, where that mattered.
         """
-        ranker = self._ranker(name)
-        if not deadline.limited:
-            order = np.arange(len(column))
-        else:
-            order = self._best(len(column)) if self._columns else np.arange(len(column))
+        first = getattr(self._ranker(name), "slice_size", FIRST_SLICE)
+        known = deadline.limited and self._columns
+        order = self._best(len(column)) if known else np.arange(len(column))
         missing = order[np.isnan(column[order])]
         column = column.copy()
-        for part in deadline.slices(len(missing), getattr(ranker, "slice_size", FIRST_SLICE)):
+        for part in deadline.slices(len(missing), first):
             at = missing[part]
-            whole = len(at) == len(column) and not deadline.limited
-            some = self.candidates if whole else self.candidates.select(at)
-            column[at] = self._scores(name, some)
+            if len(at) == len(column):  # all at once: texts that were analysed are known
+                column = self._scores(name, self.candidates)
+            else:
+                column[at] = self._scores(name, self.candidates.select(at))
         return column, order
 
     def _fuse(self, stage: Fuse) -> None:
@@ -222,7 +222,7 @@ class Execution:
         if name not in self._floors and np.isnan(column).any():
             column = self._columns[name] = self._scored(name, column, self._deadline)[0]
             if missing := int(np.isnan(column).sum()):
-                self.left_out.append(f"{name} of {missing:,} candidates")
+                self.left_out.append(f"score {missing:,} more candidates by {name}")
         return self._filled(name)
 
     def _filled(self, name: str) -> NDArray[np.float32]:

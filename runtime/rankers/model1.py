@@ -14,7 +14,7 @@ from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.ranker import AT_ONCE, Query
 from ranklet.runtime.settings import check_field, check_number, settings_from
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Model1:
     """Σ over query tokens of log P(q|D) − log λP(q|C) (paper 000, eq. 3)."""
 
     settings_class: ClassVar[type[Settings]] = Settings
+    slice_size: int = AT_ONCE
 
     def __init__(
         self, settings: Settings, table: TranslationTable, background: NDArray[np.float32]

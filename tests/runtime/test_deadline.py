@@ -202,6 +202,16 @@ def test_as_many_of_the_best_are_rescored_as_fit(run: Any, clock: Clock) -> None
     )
 
 
+def test_a_cheap_ranker_is_asked_once(run: Any, clock: Clock) -> None:
+    class Cheap(Slow):
+        slice_size = 4096
+
+    second = Cheap(clock, TURNED)
+    assert order(run([RETRIEVE, RESCORE], 10, second=second)) == list(range(39, -1, -1))
+    assert second.scored == [list(range(40)), *second.scored[1:]]
+    assert all(len(each) == 1 for each in second.scored[1:])  # explanations
+
+
 def test_the_order_of_the_rest_survives_a_cut(run: Any, clock: Clock) -> None:
     second = Sliced(clock, TURNED, each_ms=10)
     found = run([RETRIEVE, RESCORE, KEEP | {"k": 12}, RESCORE | {"ranker": "third"}], 40,
@@ -232,10 +242,11 @@ def test_a_fusion_of_nothing_is_left_out(run: Any, clock: Clock) -> None:
 def test_a_fusion_takes_a_column_that_is_not_full(run: Any, clock: Clock, method: str) -> None:
     second = Sliced(clock, dict.fromkeys(range(40), 100.0) | {3: 500.0}, each_ms=10)
     found = run([RETRIEVE, RESCORE, fuse(method), KEEP], 65, second=second)
+    assert clock.ms <= 65
     best = order(found)
     assert 3 in best[:2]
     assert len(best) == 5
-    assert found.left_out[0] == "rescore by second: 34 of 40 candidates"
+    assert found.left_out == ["rescore by second: 34 of 40 candidates"]
 
 
 def test_lists_that_there_was_no_time_to_complete(run: Any, clock: Clock) -> None:
@@ -250,7 +261,10 @@ def test_lists_that_there_was_no_time_to_complete(run: Any, clock: Clock) -> Non
         3: 11.0,
         2: 10.0,
     }
-    assert found.left_out == ["first of 1 candidates", "second of 2 candidates"]
+    assert found.left_out == [
+        "score 1 more candidates by first",
+        "score 2 more candidates by second",
+    ]
 
 
 def test_own_texts_are_scored_in_slices_by_later_stages(run: Any, clock: Clock) -> None:
