@@ -107,6 +107,7 @@ def run(analysed: AnalysedCollection, clock: Clock) -> Any:
         budget_ms: float | None,
         *,
         given: int | None = None,
+        deadline_clock: Clock = clock,
         **rankers: Ranker,
     ) -> Execution:
         analysis = analysed.analyzer.begin()
@@ -119,7 +120,7 @@ def run(analysed: AnalysedCollection, clock: Clock) -> Any:
             analysed.documents,
             Query("a query", analysis),
             own,
-            Deadline(budget_ms, clock),
+            Deadline(budget_ms, deadline_clock),
         )
         execution.run()
         return execution
@@ -310,3 +311,36 @@ def test_a_budget_is_a_number_of_milliseconds(bundle: LoadedBundle, wrong: Any) 
         bundle.rank("dough", budget_ms=wrong)
     with pytest.raises(InputError, match="budget_ms must be"):
         bundle.rank_batch([], budget_ms=wrong)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_whatever_there_is_time_for_the_answer_holds(run: Any, seed: int) -> None:
+    """Random recipes, speeds and budgets: scores are finite, in order, and add up."""
+    rng = np.random.default_rng(seed)
+    clock = Clock()
+
+    def ranker() -> Ranker:
+        known = rng.choice(40, rng.integers(1, 41), replace=False).tolist()
+        scores = {at: float(rng.integers(-5, 6)) for at in known}
+        kind = Sliced if rng.random() < 0.5 else Slow
+        return kind(clock, scores, each_ms=rng.random() * 2, retrieve_ms=rng.random() * 20)
+
+    rankers = {name: ranker() for name in ("first", "second", "third", "fourth")}
+    lists = ["first", "second"][: rng.integers(1, 3)]
+    stages: list[dict[str, Any]] = [RETRIEVE | {"ranker": name} for name in lists]
+    rescored = ["third", "fourth"][: rng.integers(0, 3)]
+    stages += [{"stage": "rescore", "ranker": name} for name in rescored]
+    method = str(rng.choice(["linear", "rrf", "alternate"]))
+    stages.append(fuse(method, *lists, *rescored))
+    if rng.random() < 0.5:
+        stages.append(KEEP)
+    if rng.random() < 0.5:
+        fused = stages[len(lists) + len(rescored)]["name"]
+        stages += [{"stage": "rescore", "ranker": "fourth"}] * ("fourth" not in rescored)
+        stages.append(fuse("linear", fused, *(["fourth"] if len(rescored) < 2 else [])))
+        stages[-1]["name"] = "last"
+    given = int(rng.integers(0, 40)) if rng.random() < 0.3 else None
+    budget = float(rng.random() * 80)
+    execution = run(stages, budget, given=given, deadline_clock=clock, **rankers)
+    assert len(order(execution)) == len(execution.candidates)
+    assert execution.budget_spent or not execution.left_out
