@@ -5,6 +5,7 @@ import logging
 import multiprocessing
 import signal
 import socket
+import sys
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from time import sleep
@@ -20,6 +21,7 @@ from ranklet.handlers.settings import Settings
 from ranklet.runtime.errors import InputError
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
+SWITCH_SECONDS = 0.0005  # between threads that want the interpreter
 RESTART_SECONDS = 1.0  # between a process's end and the next one's start
 
 
@@ -41,6 +43,9 @@ def run(settings: Settings, listening: socket.socket) -> None:
     """Run one process's server."""
     logger = logging.getLogger("uvicorn")
     logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
+    # A thread that ranks may keep the interpreter to itself for so long: 5 ms by default, which the
+    # threads' many short turns would add to every other caller's time.
+    sys.setswitchinterval(SWITCH_SECONDS)
     service = Service(settings)
 
     class Timed(_TimedProtocol):
@@ -123,7 +128,9 @@ class _TimedProtocol(H11Protocol):
 
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    made = socket.socket(family)
+    # By its full name: asyncio turns Nagle's algorithm off only where it sees that this is TCP, and
+    # with it a response's head and body, written one after the other, wait 40 ms for each other.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((settings.host, settings.port))

@@ -17,7 +17,7 @@ _WORD = re.compile(
 # The same before folding: letters still carry their accents beside them, and ’ may stand for '.
 _RUN = re.compile(
     rf"(?=\w)[{_CJK}\U00020000-\U0003ffff]"
-    rf"|(?:(?![{_CJK}])[^\W_][\u0300-\u036f]*)+(?:['’](?:(?![{_CJK}])[^\W_][\u0300-\u036f]*)+)*"
+    rf"|(?:(?![{_CJK}])[^\W_][\u0300-\u036f]*)+(?:['’][\u0300-\u036f]*(?:(?![{_CJK}])[^\W_][\u0300-\u036f]*)+)*"
 )
 
 
