@@ -9,6 +9,7 @@ from ranklet.runtime.errors import (
     CollectionError,
     InputError,
     RankletError,
+    UnknownDocumentError,
     UnknownRankerError,
 )
 from ranklet.runtime.explanation import Explanation
@@ -32,6 +33,7 @@ __all__ = [
     "Rescore",
     "Retrieve",
     "Timing",
+    "UnknownDocumentError",
     "UnknownRankerError",
     "load",
     "rank",

@@ -1,6 +1,8 @@
 """Reading a bundle: opened and checked at once, mapped and used piece by piece."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -210,3 +212,13 @@ class Bundle:
                 kind = self.manifest.rankers[name].kind
                 self._rankers[name] = ranker_module(kind).RANKER.open(self, name)
             return self._rankers[name]
+
+    @contextmanager
+    def damage_told(self) -> Iterator[None]:
+        """Turn what damage leads to while ranking into a BundleError."""
+        try:
+            yield
+        except IndexError as error:  # an id of the bundle leads past one of its arrays
+            raise BundleError(
+                f"the bundle {str(self.path)!r} is damaged ({error}); run `ranklet verify` on it"
+            ) from error

@@ -99,3 +99,15 @@ class TextCandidates:
     def select(self, positions: NDArray[np.intp]) -> "TextCandidates":
         """Return some of them, in the order named."""
         return TextCandidates([self._texts[at] for at in positions.tolist()], self._analysis)
+
+
+def numbers_of(candidates: Candidates) -> NDArray[np.uint32]:
+    """Return the numbers of candidates that are of the collection."""
+    return np.empty(0, np.uint32) if candidates.stored is None else candidates.stored
+
+
+def text_candidates(
+    documents: Sequence[tuple[str, str, str]], analysis: Analysis
+) -> TextCandidates:
+    """Return the caller's own documents, (id, title, text) each, as they are ranked."""
+    return TextCandidates([f"{title}\n{text}" for _, title, text in documents], analysis)

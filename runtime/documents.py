@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError
 from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.runtime.text.strings import Strings
@@ -43,7 +43,8 @@ class Documents:
         """Return the number of a document id.
 
         Raises:
-            InputError: the collection has no such id.
+            InputError: it is not a string.
+            UnknownDocumentError: the collection has no such id.
         """
         if not isinstance(document_id, str):
             raise InputError(f"a document id must be a string, not {document_id!r:.60}")
@@ -58,7 +59,7 @@ class Documents:
                 error
             )
         first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
-        raise InputError(
+        raise UnknownDocumentError(
             f"unknown document id {document_id[:80]!r}: the bundle has {len(self):,} documents, "
             f"{first}"
         )

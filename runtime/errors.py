@@ -2,6 +2,7 @@
 
     RankletError
     ├── InputError           a query, a document or an option that cannot be used
+    │   └── UnknownDocumentError  an id that the collection does not have
     ├── UnknownRankerError   a ranker kind, a ranker name or a pipeline that is not there
     ├── BundleError          a bundle that is missing, damaged, hostile or of another version
     ├── CollectionError      a corpus, queries, qrels or run file that cannot be read
@@ -18,6 +19,10 @@ class RankletError(Exception):
 
 class InputError(RankletError, ValueError):
     """A query, a document or an option that cannot be used."""
+
+
+class UnknownDocumentError(InputError, LookupError):
+    """An id that the collection does not have."""
 
 
 class UnknownRankerError(RankletError, LookupError):

@@ -13,11 +13,14 @@ class Explanation:
         label: what contributes: a ranker, a query token, a document token.
         value: how much, in the unit of the score.
         parts: what the amount is made of, largest first.
+        source: the document's token that the amount comes from, as (field, spelling), where there
+            is one.
     """
 
     label: str
     value: float
     parts: tuple["Explanation", ...] = ()
+    source: tuple[str, str] | None = None
 
     @classmethod
     def total(cls, label: str, parts: Iterable["Explanation"]) -> "Explanation":
@@ -32,7 +35,7 @@ class Explanation:
     def scaled(self, factor: float, label: str) -> "Explanation":
         """Return this explanation with every amount multiplied, under another label."""
         parts = tuple(part.scaled(factor, part.label) for part in self.parts)
-        return Explanation(label, self.value * factor, parts)
+        return Explanation(label, self.value * factor, parts, self.source)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain dictionaries and lists."""

@@ -47,6 +47,8 @@ class Ranking(Sequence[Hit]):
         providers: what each model of the pipeline ran on, by ranker; none for lexical ones.
         truncated: by ranker, how many texts (the query, or documents of the caller) were longer
             than its model reads and were cut at the end; empty where none was.
+        budget_spent: the call's `budget_ms` was over before the answer was ready.
+        left_out: the stages that there was no time for, or that did not score all candidates.
     """
 
     hits: tuple[Hit, ...]
@@ -54,6 +56,8 @@ class Ranking(Sequence[Hit]):
     timings: tuple[Timing, ...]
     providers: Mapping[str, str] = field(default_factory=dict)
     truncated: Mapping[str, int] = field(default_factory=dict)
+    budget_spent: bool = False
+    left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.hits)

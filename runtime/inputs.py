@@ -10,6 +10,8 @@ from ranklet.runtime.errors import InputError
 # A text, or an object with a "text" and perhaps an "id" and a "title".
 Document = str | Mapping[str, Any]
 
+MAX_BUDGET_MS = 86_400_000  # a day: more is no budget, but a mistake in the unit
+
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
     """Return as a list what may be any iterable, but neither one string nor one object.
@@ -34,6 +36,19 @@ def check_k(k: object) -> None:
     """Raise InputError unless `k` is a whole number, 0 or more."""
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
         raise InputError(f"k must be a whole number, 0 or more, not {k!r}")
+
+
+def check_budget(budget_ms: object) -> None:
+    """Raise InputError unless `budget_ms` is None or a finite number of milliseconds, 0 or more."""
+    number = isinstance(budget_ms, int | float | np.integer | np.floating)
+    # No math.isfinite: it overflows on a whole number of 400 digits.
+    if budget_ms is not None and (
+        not number or isinstance(budget_ms, bool) or not 0 <= budget_ms <= MAX_BUDGET_MS  # type: ignore[operator]
+    ):
+        raise InputError(
+            f"budget_ms must be a number of milliseconds from 0 to {MAX_BUDGET_MS:,}, or None for "
+            f"no limit, not {budget_ms!r:.60}"
+        )
 
 
 def own_documents(documents: Sequence[Document]) -> list[tuple[str, str, str]]:

@@ -1,29 +1,38 @@
 """A loaded bundle: what `runtime.load` returns and all ranking goes through."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle, Check
-from ranklet.runtime.candidates import Candidates, StoredCandidates, TextCandidates
+from ranklet.runtime.candidates import (
+    Candidates,
+    StoredCandidates,
+    numbers_of,
+    text_candidates,
+)
+from ranklet.runtime.deadline import Deadline
 from ranklet.runtime.documents import Documents
-from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.execution import Execution
 from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.inputs import Document, check_k, check_query, listed, own_documents
+from ranklet.runtime.inputs import (
+    Document,
+    check_budget,
+    check_k,
+    check_query,
+    listed,
+    own_documents,
+)
 from ranklet.runtime.manifest import Manifest
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranker import Query
-from ranklet.runtime.text.analysis import Analysis
-
-# The name of a pipeline of the bundle, or a recipe of the caller's own.
-Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None
+from ranklet.runtime.recipe import Recipe, chosen
 
 
 class LoadedBundle:
@@ -78,6 +87,7 @@ class LoadedBundle:
         k: int = 10,
         pipeline: Recipe = None,
         explain: bool = False,
+        budget_ms: float | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -88,25 +98,29 @@ class LoadedBundle:
             k: how many hits at most; 0 gives an empty answer, more than there are gives all.
             pipeline: a pipeline's name, a `Pipeline` or its list of stages; None is the default.
             explain: explain the score of each hit.
+            budget_ms: milliseconds after which no further stage begins: hits come in the order of
+                what was done, and the `Ranking` tells what was not. The first stage always is.
 
         Returns:
             The hits, best first; empty where no word of the query is known to the collection.
 
         Raises:
-            InputError: the query is empty or not a string, k is not a whole number ≥ 0, or a
-                document is not a text.
+            InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
+                is not a text, or the budget no number of milliseconds.
             UnknownRankerError: no such pipeline, or it names a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are given.
         """
         check_query(query)
         check_k(k)
+        check_budget(budget_ms)
+        deadline = Deadline(budget_ms)
         analysis = self._bundle.analyzer.begin()
         own = None if documents is None else own_documents(documents)
-        given = None if own is None else _candidates(own, analysis)
-        recipe = self._recipe(pipeline)
+        given = None if own is None else text_candidates(own, analysis)
+        recipe = chosen(pipeline, self.manifest)
         if given is not None:  # all of them come back, so nothing is cut before the end
             recipe = recipe.without_cuts()
-        execution = self._execute(Query(query, analysis), recipe, given)
+        execution = self._execute(Query(query, analysis), recipe, given, deadline)
         begin = perf_counter()
         top, positions, scores = execution.top(k)
         hits = []
@@ -115,10 +129,17 @@ class LoadedBundle:
             identity, title, text = self._stored(index) if own is None else own[index]
             explanation = self._explain(execution, position) if explain else None
             hits.append(Hit(identity, float(scores[at]), title, text, index, explanation))
-        timing = Timing("read hits", (perf_counter() - begin) * 1e3)
+        timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         timings = (*execution.timings, timing)
-        told = execution.providers(), execution.truncated()
-        return Ranking(tuple(hits), query, timings, *told)
+        return Ranking(
+            tuple(hits),
+            query,
+            timings,
+            execution.providers(),
+            execution.truncated(),
+            execution.budget_spent,
+            tuple(execution.left_out),
+        )
 
     def rank_ids(
         self, query: str, *, k: int = 1000, pipeline: Recipe = None
@@ -131,7 +152,7 @@ class LoadedBundle:
         check_query(query)
         check_k(k)
         asked = Query(query, self._bundle.analyzer.begin())
-        top, _, scores = self._execute(asked, self._recipe(pipeline), None).top(k)
+        top, _, scores = self._execute(asked, chosen(pipeline, self.manifest), None).top(k)
         return list(zip(self._ids(top), scores.tolist(), strict=True))
 
     def rank_batch(
@@ -141,8 +162,11 @@ class LoadedBundle:
         k: int = 10,
         pipeline: Recipe = None,
         explain: bool = False,
+        budget_ms: float | None = None,
     ) -> list[Ranking]:
         """Rank the collection for several queries; the same as `rank` of each.
+
+        `budget_ms` is for all of them: once it is spent, the rest do their first stage only.
 
         Raises:
             InputError: as `rank`; the message names the query's place.
@@ -150,7 +174,12 @@ class LoadedBundle:
         each_query = listed(queries, "queries", "call rank for one")
         for at, query in enumerate(each_query):
             check_query(query, f"queries[{at}]")
-        return [self.rank(each, k=k, pipeline=pipeline, explain=explain) for each in each_query]
+        check_budget(budget_ms)
+        deadline = Deadline(budget_ms)
+        return [
+            self.rank(each, k=k, pipeline=pipeline, explain=explain, budget_ms=deadline.left_ms())
+            for each in each_query
+        ]
 
     def score(
         self,
@@ -178,12 +207,12 @@ class LoadedBundle:
         analysis = self._bundle.analyzer.begin()
         given: Candidates
         if documents is not None and ids is None:
-            given = _candidates(own_documents(documents), analysis)
+            given = text_candidates(own_documents(documents), analysis)
         elif ids is not None and documents is None:
             given = self._by_id(listed(ids, "ids", "put the one id in a list"))
         else:
             raise InputError("give either documents (texts) or ids (of the collection)")
-        recipe = self._recipe(pipeline)
+        recipe = chosen(pipeline, self.manifest)
         execution = self._execute(Query(query, analysis), recipe.without_cuts(), given)
         return execution.final()
 
@@ -199,17 +228,24 @@ class LoadedBundle:
         check_query(query)
         asked = Query(query, self._bundle.analyzer.begin())
         wanted = self._by_id([document_id]).stored
-        recipe = self._recipe(pipeline)
+        recipe = chosen(pipeline, self.manifest)
         execution = self._execute(asked, recipe, None)
-        place = np.flatnonzero(_numbers(execution.candidates) == wanted)
+        place = np.flatnonzero(numbers_of(execution.candidates) == wanted)
         if not len(place):
             whole = self._execute(asked, recipe.without_cuts(), None)
-            others = _numbers(whole.candidates)
+            others = numbers_of(whole.candidates)
             numbers = np.append(others[others != wanted], wanted)
             given = StoredCandidates(self._need_documents(), numbers)
             execution = self._execute(asked, recipe.without_cuts(), given)
             place = np.array([len(numbers) - 1])
         return self._explain(execution, int(place[0]))
+
+    def highlight(self, hit: Hit) -> list[Span]:
+        """Return where in ``title + newline + text`` an explained hit's score comes from."""
+        if hit.explanation is None:
+            raise InputError("this hit has no explanation; rank with explain=True")
+        whole = f"{hit.title}\n{hit.text}"
+        return spans(hit.explanation, whole, self._bundle.analyzer.begin())
 
     def features(
         self, query: str, *, pipeline: Recipe = None
@@ -220,47 +256,26 @@ class LoadedBundle:
         """
         check_query(query)
         execution = self._execute(
-            Query(query, self._bundle.analyzer.begin()), self._recipe(pipeline), None
+            Query(query, self._bundle.analyzer.begin()), chosen(pipeline, self.manifest), None
         )
         return self._ids(execution.candidates), execution.scaled()
 
-    def _execute(self, query: Query, recipe: Pipeline, given: Candidates | None) -> Execution:
+    def _execute(
+        self,
+        query: Query,
+        recipe: Pipeline,
+        given: Candidates | None,
+        deadline: Deadline | None = None,
+    ) -> Execution:
         bundle = self._bundle
-        execution = Execution(recipe, bundle.ranker, bundle.documents, query, given)
-        with self._damage_told():
+        execution = Execution(recipe, bundle.ranker, bundle.documents, query, given, deadline)
+        with self._bundle.damage_told():
             execution.run()
         return execution
 
     def _explain(self, execution: Execution, position: int) -> Explanation:
-        with self._damage_told():
+        with self._bundle.damage_told():
             return execution.explain(position)
-
-    @contextmanager
-    def _damage_told(self) -> Iterator[None]:
-        try:
-            yield
-        except IndexError as error:  # an id of the bundle leads past one of its arrays
-            raise BundleError(
-                f"the bundle {str(self._bundle.path)!r} is damaged ({error}); run `ranklet verify` "
-                "on it"
-            ) from error
-
-    def _recipe(self, pipeline: Recipe) -> Pipeline:
-        manifest = self.manifest
-        if pipeline is None:
-            pipeline = manifest.default_pipeline
-        if isinstance(pipeline, str):
-            if pipeline not in manifest.pipelines:
-                raise UnknownRankerError(
-                    f"unknown pipeline {pipeline!r}; the bundle has "
-                    f"{', '.join(manifest.pipelines) or 'none'}"
-                )
-            return manifest.pipelines[pipeline]
-        try:  # a Pipeline, too: nothing has checked one that was made by hand
-            raw = pipeline.to_json() if isinstance(pipeline, Pipeline) else pipeline
-            return Pipeline.from_json(raw)
-        except (BundleError, TypeError, AttributeError) as error:  # the caller's, not the bundle's
-            raise InputError(f"this is not a pipeline: {error}") from error
 
     def _stored(self, number: int) -> tuple[str, str, str]:
         documents = self._bundle.documents
@@ -270,7 +285,7 @@ class LoadedBundle:
 
     def _ids(self, candidates: Candidates) -> list[str]:
         ids = self._need_documents().ids
-        return [ids[number] for number in _numbers(candidates).tolist()]
+        return [ids[number] for number in numbers_of(candidates).tolist()]
 
     def _by_id(self, ids: Sequence[str]) -> StoredCandidates:
         documents = self._need_documents()
@@ -282,12 +297,3 @@ class LoadedBundle:
         if documents is None:
             raise BundleError("this needs a bundle with a collection; run `ranklet index`")
         return documents
-
-
-def _numbers(candidates: Candidates) -> NDArray[np.uint32]:
-    """Return the numbers of candidates that are of the collection."""
-    return np.empty(0, np.uint32) if candidates.stored is None else candidates.stored
-
-
-def _candidates(own: Sequence[tuple[str, str, str]], analysis: Analysis) -> TextCandidates:
-    return TextCandidates([f"{title}\n{text}" for _, title, text in own], analysis)

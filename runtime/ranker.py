@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ranklet.runtime.bundle import Bundle
 
 
+AT_ONCE = 4096  # candidates of a cheap ranker, a millisecond or two
+
 T = TypeVar("T")
 
 
@@ -52,7 +54,12 @@ class Query:
 
 
 class Ranker(Protocol):
-    """One exported ranker of a bundle; immutable, shared by all threads."""
+    """One exported ranker of a bundle; immutable, shared by all threads.
+
+    Two things may be told beside: `provider`, what its model runs on, and `slice_size`, how many
+    candidates it scores at once at first where time is limited: 8 if it does not say, `AT_ONCE`
+    where a whole list costs no more than a look at the clock is worth.
+    """
 
     @classmethod
     def open(cls, bundle: "Bundle", name: str) -> "Ranker":

@@ -12,8 +12,9 @@ from ranklet.runtime.bundle import Check
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.inputs import Document
-from ranklet.runtime.loaded import LoadedBundle, Recipe
+from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.manifest import MANIFEST
+from ranklet.runtime.recipe import Recipe
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"
 
@@ -72,9 +73,12 @@ def rank(
     k: int = 10,
     pipeline: Recipe = None,
     explain: bool = False,
+    budget_ms: float | None = None,
 ) -> Ranking:
     """Rank a bundle's collection, or the caller's own documents; see `LoadedBundle.rank`."""
-    return load(bundle).rank(query, documents, k=k, pipeline=pipeline, explain=explain)
+    return load(bundle).rank(
+        query, documents, k=k, pipeline=pipeline, explain=explain, budget_ms=budget_ms
+    )
 
 
 def rank_batch(
@@ -84,9 +88,12 @@ def rank_batch(
     k: int = 10,
     pipeline: Recipe = None,
     explain: bool = False,
+    budget_ms: float | None = None,
 ) -> list[Ranking]:
     """Rank a bundle's collection for several queries; see `LoadedBundle.rank_batch`."""
-    return load(bundle).rank_batch(queries, k=k, pipeline=pipeline, explain=explain)
+    return load(bundle).rank_batch(
+        queries, k=k, pipeline=pipeline, explain=explain, budget_ms=budget_ms
+    )
 
 
 def score(

@@ -67,7 +67,7 @@ def test_the_wheel_holds_all_the_code_and_nothing_else(tmp_path: Path) -> None:
         f"ranklet/{path.relative_to(ROOT).as_posix()}"
         for layer in LAYERS
         for path in (ROOT / layer).rglob("*")
-        if path.suffix in {".py", ".txt"}
+        if path.suffix in {".py", ".txt", ".html", ".css", ".js", ".svg"}
     } | {
         path.relative_to(ROOT / "src").as_posix()
         for path in (ROOT / "src" / "ranklet").rglob("*.py")

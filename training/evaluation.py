@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.loaded import LoadedBundle, Recipe
+from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.recipe import Recipe
 
 from .progress import progress
 from .significance import Comparison, compare

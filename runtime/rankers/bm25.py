@@ -12,7 +12,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.ranker import AT_ONCE, Query
 from ranklet.runtime.settings import check_field, check_number, settings_from
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Settings:
 
 class BM25:
     """Okapi BM25, Lucene's form (see :mod:`ranklet.runtime.lexical.bm25`)."""
+
+    slice_size = AT_ONCE
 
     def __init__(self, settings: Settings, index: ImpactIndex, average_length: float) -> None:
         self.settings, self.index, self.average_length = settings, index, average_length
@@ -103,14 +105,12 @@ class BM25:
         """Explain a score by query term."""
         terms, counts = self._terms(query)
         impacts = self._impacts(terms, candidate)[:, 0]
-        return Explanation.total(
-            f"BM25 over {self.settings.field}",
-            (
-                Explanation(query.analysis.name(term, self.settings.field), float(count * impact))
-                for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True)
-                if impact > 0
-            ),
-        )
+        field, parts = self.settings.field, []
+        for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
+            if impact > 0:
+                name = query.analysis.name(term, field)
+                parts.append(Explanation(name, float(count * impact), source=(field, name)))
+        return Explanation.total(f"BM25 over {field}", parts)
 
     def verify(self) -> None:
         """Check every posting; BundleError names the first fault."""

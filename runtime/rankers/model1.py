@@ -14,7 +14,7 @@ from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.ranker import AT_ONCE, Query
 from ranklet.runtime.settings import check_field, check_number, settings_from
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Model1:
     """Σ over query tokens of log P(q|D) − log λP(q|C) (paper 000, eq. 3)."""
 
     settings_class: ClassVar[type[Settings]] = Settings
+    slice_size: int = AT_ONCE
 
     def __init__(
         self, settings: Settings, table: TranslationTable, background: NDArray[np.float32]
@@ -123,10 +124,12 @@ class Model1:
         for token, value in zip(tokens.tolist(), odds, strict=True):
             if value > 0:
                 shares = self._shares(token, gathered)
-                shown = [
-                    Explanation(f"{name(source, field)} → {name(token, field)}", share * value)
-                    for source, share in shares[:SHOWN]
-                ]
+                shown = []
+                for source, share in shares[:SHOWN]:
+                    spelling = name(source, field)
+                    label = f"{spelling} → {name(token, field)}"
+                    amount = Explanation(label, share * value, source=(field, spelling))
+                    shown.append(amount)
                 rest = sum(share for _, share in shares[SHOWN:])
                 if rest:
                     label = f"{len(shares) - SHOWN} more → {name(token, field)}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.deadline import FIRST_SLICE
 from ranklet.runtime.encoder import open_session
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Gathered
@@ -71,6 +72,7 @@ class NeuralModel1(model1.Model1):
         found = super().open(bundle, name)
         if isinstance(found.settings, Settings) and found.settings.scorer == "onnx":
             found.session = open_session(bundle, f"rankers/{name}/")
+            found.slice_size = FIRST_SLICE
         return found
 
     @property

@@ -5,7 +5,8 @@ lemma's id is the id of the form that spells it, and ``lemma_of`` leads from one
 lemmatiser is needed here, and words and lemmas cannot drift apart. ``wordpieces`` are BERT's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.text.strings import SortedStrings
-from ranklet.runtime.text.words import words
+from ranklet.runtime.text.words import placed_words, words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -95,6 +96,13 @@ class Analyzer:
             raise BundleError(f"the tokenizer gives the id {max(ids)} and has {size} word pieces")
         return np.array(ids, np.int32)
 
+    def placed_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield a text's word pieces and the characters each stands at: (begin, end, piece)."""
+        clean = text.encode("utf-8", "replace").decode()
+        encoding = self.tokenizer.encode(clean, add_special_tokens=False)
+        for (begin, end), piece in zip(encoding.offsets, encoding.tokens, strict=True):
+            yield begin, end, piece
+
     def begin(self) -> "Analysis":
         """Start the analysis of the texts of one call."""
         return Analysis(self)
@@ -135,6 +143,25 @@ class Analysis:
         lemma_of = self._analyzer.vocabulary.lemma_of
         known = ids < len(lemma_of)
         return np.where(known, lemma_of[np.where(known, ids, 0)], ids) if len(ids) else ids
+
+    def places(self, text: str, field: str) -> dict[str, list[tuple[int, int]]]:
+        """Return where in a text each token of a field stands: spelling → [(begin, end)].
+
+        Places are counted in characters; stop words are left out where the field leaves them out.
+        """
+        found: dict[str, list[tuple[int, int]]] = {}
+        if field == "wordpieces":
+            placed = self._analyzer.placed_wordpieces(text)
+        else:
+            spelled = cache(lambda word: [self.name(t, field) for t in self.tokens(word, field)])
+            placed = (
+                (begin, end, name)
+                for begin, end, word in placed_words(text)
+                for name in spelled(word)
+            )
+        for begin, end, name in placed:
+            found.setdefault(name, []).append((begin, end))
+        return found
 
     def name(self, token: int, field: str) -> str:
         """Return the spelling of a token id, for explanations."""

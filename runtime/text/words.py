@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
@@ -12,6 +13,11 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
     rf"(?=\w)[{_CJK}\U00020000-\U0003ffff]|(?:(?![{_CJK}])[^\W_])+(?:'(?:(?![{_CJK}])[^\W_])+)*"
+)
+# The same before folding: letters still carry their accents beside them, and ’ may stand for '.
+_RUN = re.compile(
+    rf"(?=\w)[{_CJK}\U00020000-\U0003ffff]"
+    rf"|(?:(?![{_CJK}])[^\W_][\u0300-\u036f]*)+(?:['’][\u0300-\u036f]*(?:(?![{_CJK}])[^\W_][\u0300-\u036f]*)+)*"
 )
 
 
@@ -27,6 +33,20 @@ def words(text: str) -> list[str]:
     found = _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(fold(text))
     # The possessive is cut after the match: "it's" and "python's" both lose it.
     return [word[:-2] if word.endswith("'s") else word for word in found]
+
+
+def placed_words(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield every word of a text with the characters it stands at: (begin, end, word).
+
+    Runs are found before they are folded, since folding moves characters; a run that folding parts
+    gives several words at one place.
+
+    >>> list(placed_words("Café's x"))
+    [(0, 6, 'cafe'), (7, 8, 'x')]
+    """
+    for run in _RUN.finditer(text):
+        for word in words(run[0]):
+            yield run.start(), run.end(), word
 
 
 def fold(text: str) -> str:

@@ -169,6 +169,16 @@ def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
     assert nothing == "no document has a word of 'gnorp'\n"
 
 
+def test_rank_says_what_there_was_no_time_for(built: "Built", capsys: Capture) -> None:
+    options = ("knead dough", "--budget-ms", "0")
+    text = succeeds(capsys, "rank", built.fused, *options)
+    assert text.splitlines()[-1].startswith("no time for: rescore by model1; rescore by")
+    found = strict(succeeds(capsys, "rank", built.fused, *options, "--json"))
+    assert found["budget_spent"] is True
+    assert found["left_out"] == ["rescore by model1", "rescore by model1_pieces"]
+    assert found["hits"]
+
+
 @pytest.mark.parametrize("query", ["knead dough", "gnorp", "café\udcff", "\0"])
 @pytest.mark.parametrize("explain", [(), ("--explain",)])
 def test_rank_prints_json_for_machines(
@@ -176,7 +186,7 @@ def test_rank_prints_json_for_machines(
 ) -> None:
     options = ("-k", "3", "--json", "--pipeline", "rrf", *explain)
     found = strict(succeeds(capsys, "rank", built.fused, query, *options))
-    assert set(found) == {"query", "hits", "ms"}
+    assert set(found) == {"query", "hits", "ms", "budget_spent", "left_out"}
     hits = LoadedBundle(built.fused).rank(query, k=3, pipeline="rrf")
     assert [(hit["id"], hit["score"]) for hit in found["hits"]] == [(h.id, h.score) for h in hits]
     assert all(("explanation" in hit) == bool(explain) for hit in found["hits"])

@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": "explain one document's score for a query",
     "eval": "evaluate a bundle's pipelines on judged queries",
     "inspect": "show what is in a bundle",
+    "serve": "answer over HTTP, with a page to try it",
     "bench": "measure a bundle: milliseconds by stage, cold and warm",
     "verify": "check every byte and number of a bundle",
     "demo": "the whole way once, on Python's own documentation",
@@ -56,9 +57,10 @@ def run(command: str, arguments: Sequence[str]) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("ranklet"):
             raise
+        extra = "http" if command == "serve" else "train"
         print(
             f"ranklet {command}: the package {error.name!r} is not installed; "
-            "pip install 'ranklet[train]' has all that training, indexing and evaluation need",
+            f"pip install 'ranklet[{extra}]' has all that this needs",
             file=sys.stderr,
         )
         return 1

@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="what to rank for; - reads queries from standard input")
     parser.add_argument("-k", type=int, default=10, help="how many hits (default: %(default)s)")
     parser.add_argument("--pipeline", help="a pipeline of the bundle (default: its default)")
+    parser.add_argument("--budget-ms", type=float, help="leave out what begins after so long")
     parser.add_argument("--explain", action="store_true", help="explain every score")
     parser.add_argument("--json", action="store_true", help="a JSON object a query, one a line")
 
@@ -29,7 +30,13 @@ def run(options: argparse.Namespace) -> None:
     bundle = load(options.bundle)
     queries = _lines(sys.stdin.buffer) if options.query == "-" else [options.query]
     for query in queries:
-        found = bundle.rank(query, k=options.k, pipeline=options.pipeline, explain=options.explain)
+        found = bundle.rank(
+            query,
+            k=options.k,
+            pipeline=options.pipeline,
+            explain=options.explain,
+            budget_ms=options.budget_ms,
+        )
         print(as_json(found) if options.json else as_text(found))
 
 
@@ -53,7 +60,14 @@ def as_json(ranking: "Ranking") -> str:
         for hit in ranking
     ]
     timings = {timing.stage: round(timing.ms, 3) for timing in ranking.timings}
-    return json.dumps({"query": ranking.query, "hits": hits, "ms": timings}, ensure_ascii=False)
+    answer = {
+        "query": ranking.query,
+        "hits": hits,
+        "ms": timings,
+        "budget_spent": ranking.budget_spent,
+        "left_out": ranking.left_out,
+    }
+    return json.dumps(answer, ensure_ascii=False)
 
 
 def as_text(ranking: "Ranking") -> str:
@@ -69,4 +83,6 @@ def as_text(ranking: "Ranking") -> str:
             lines += [f"      {line}" for line in str(hit.explanation).splitlines()]
     total = sum(timing.ms for timing in ranking.timings)
     lines.append(f"({total:.1f} ms)")
+    if ranking.left_out:
+        lines.append(f"no time for: {'; '.join(ranking.left_out)}")
     return "\n".join(lines)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklet.runtime.text.words import fold, stop_words, words
+from ranklet.runtime.text.words import fold, placed_words, stop_words, words
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,12 @@ def test_a_very_long_text_takes_no_time_to_speak_of(text: str) -> None:
 def test_stop_words_are_words() -> None:
     assert "the" in stop_words()
     assert all(words(word) == [word] for word in stop_words())
+
+
+@given(st.text("aZé'’_-. 5日本ßñ\u0301ﬁ"))
+def test_placed_words_are_the_words(text: str) -> None:
+    placed = list(placed_words(text))
+    assert [word for _, _, word in placed] == words(text)
+    for begin, end, word in placed:
+        assert word in words(text[begin:end])
+    assert [begin for begin, _, _ in placed] == sorted(begin for begin, _, _ in placed)

@@ -1,0 +1,124 @@
+"""The events that Lambda is invoked with, told apart by their shape, and the reply that each wants.
+
+direct      a JSON object of the caller's own (invoke, Step Functions)
+rest        API Gateway, REST API (payload 1.0)
+http        API Gateway, HTTP API (payload 2.0), and function URLs, which send the same
+alb         Application Load Balancer, with or without multi-value headers
+sqs         a batch of a queue's messages
+"""
+
+import base64
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from ranklet.handlers.failures import RequestError
+
+Shape = Literal["direct", "rest", "http", "alb", "sqs"]
+
+# What Lambda refuses to pass on: an answer past it would be an error that no caller understands.
+MOST_BYTES = 6_291_556
+MOST_ALB_BYTES = 1_000_000
+_LONGEST_ESCAPE = 12  # bytes of JSON that one character can become: a pair of \uXXXX
+
+
+class HTTPRequest(NamedTuple):
+    """What an HTTP shape carries."""
+
+    method: str
+    path: str
+    body: bytes
+
+
+def shape_of(event: Any) -> Shape:
+    """Return the shape of an event.
+
+    Raises:
+        RequestError: 400: it is no object, or of a source that is not served.
+    """
+    if not isinstance(event, Mapping):
+        raise RequestError(400, f"the event must be a JSON object, not {type(event).__name__}")
+    context = event.get("requestContext")
+    context = context if isinstance(context, Mapping) else {}
+    if "elb" in context:
+        return "alb"
+    if event.get("version") == "2.0" and isinstance(context.get("http"), Mapping):
+        return "http"
+    if "httpMethod" in event and "path" in event:
+        return "rest"
+    records = event.get("Records")
+    if isinstance(records, list):
+        sources = {each.get("eventSource") for each in records if isinstance(each, Mapping)}
+        if sources == {"aws:sqs"}:
+            return "sqs"
+        raise RequestError(400, f"records of {sorted(map(str, sources))} are not served; SQS's are")
+    return "direct"
+
+
+def http_request(event: Mapping[str, Any], shape: Shape) -> HTTPRequest:
+    """Return the HTTP request that an event carries.
+
+    Raises:
+        RequestError: 400: the body is not what its flag says.
+    """
+    if shape == "http":
+        method, path = event["requestContext"]["http"].get("method"), event.get("rawPath")
+    else:
+        method, path = event.get("httpMethod"), event.get("path")
+    text = event.get("body") or ""
+    if not isinstance(text, str):
+        raise RequestError(400, "the event's body must be a string")
+    if event.get("isBase64Encoded"):
+        try:
+            body = base64.b64decode(text, validate=True)
+        except ValueError as error:
+            raise RequestError(400, "the body is not base64, though the event says so") from error
+    else:
+        body = text.encode("utf-8", "surrogatepass")  # half a pair is refused as not UTF-8
+    return HTTPRequest(str(method or "").upper(), str(path or "/"), body)
+
+
+def http_reply(
+    event: Mapping[str, Any], shape: Shape, status: int, body: str, allow: str = ""
+) -> dict[str, Any]:
+    """Return the reply that an HTTP shape wants."""
+    headers = {"content-type": "application/json", "cache-control": "no-store"}
+    if allow:
+        headers["allow"] = allow
+    reply: dict[str, Any] = {"statusCode": status, "body": body, "isBase64Encoded": False}
+    if shape == "alb":
+        reply["statusDescription"] = f"{status} {'OK' if status < 400 else 'Error'}"
+    # A load balancer that sends multi-value headers takes no others.
+    if shape == "alb" and "multiValueHeaders" in event:
+        reply["multiValueHeaders"] = {name: [value] for name, value in headers.items()}
+    else:
+        reply["headers"] = headers
+    return reply
+
+
+def check_size(reply: Any, shape: Shape, characters: int) -> None:
+    """Raise RequestError (413) where Lambda would not pass a reply on.
+
+    Args:
+        reply: what the function returns.
+        shape: the event's.
+        characters: of the body, by which the most replies are seen to be small.
+    """
+    most = MOST_ALB_BYTES if shape == "alb" else MOST_BYTES
+    if characters * _LONGEST_ESCAPE < most:
+        return
+    size = len(json.dumps(reply, ensure_ascii=_escapes()).encode("utf-8", "surrogatepass"))
+    if size > most:
+        raise RequestError(
+            413,
+            f"the answer has {size:,} bytes, and {most:,} is what can be sent; ask for fewer hits "
+            "(k), or for none of their texts ('return_documents': false)",
+        )
+
+
+def _escapes() -> bool:
+    """Return whether Lambda's runtime client writes what is not ASCII as an escape."""
+    found = re.fullmatch(r"AWS_Lambda_python3\.(\d+)", os.environ.get("AWS_EXECUTION_ENV", ""))
+    return found is None or int(found[1]) < 12

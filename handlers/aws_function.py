@@ -1,0 +1,232 @@
+"""A Lambda function that ranks: one object, called with each event."""
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+from ranklet.handlers import logs
+from ranklet.handlers.answers import ANSWERS
+from ranklet.handlers.aws_events import Shape, check_size, http_reply, http_request, shape_of
+from ranklet.handlers.aws_log import Outcome, log_request
+from ranklet.handlers.aws_queue import RESULTS_VARIABLE, Results, failures_of
+from ranklet.handlers.budgeted import Budgeted
+from ranklet.handlers.bundle_source import open_bundle
+from ranklet.handlers.failures import RequestError
+from ranklet.handlers.fields import parse
+from ranklet.handlers.limits import Limits
+from ranklet.runtime.errors import InputError, RankletError
+from ranklet.runtime.loaded import LoadedBundle
+
+MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
+MARGIN_MS = 200  # of the time that is left, to write the answer and the log
+RETRY_SECONDS = 5  # between tries to load a bundle that could not be
+TRIAL = "a first query, so that all is open before anybody waits"
+ALIVE, READY = HEALTH = ("/healthz", "/readyz")
+
+
+class Context(Protocol):
+    """What is used of Lambda's context."""
+
+    aws_request_id: str
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return how long the invocation may still take."""
+        ...
+
+
+class InternalError(RankletError):
+    """What a direct caller sees of a fault of ours; the log has it."""
+
+
+class Function:
+    """A Lambda function that ranks.
+
+    Args:
+        variables: of the environment.
+    """
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._limits = Limits.from_variables(variables)
+        self._results = Results(variables.get(RESULTS_VARIABLE, ""))
+        self._name = variables.get("AWS_LAMBDA_FUNCTION_NAME", "ranklet")
+        margin = variables.get(MARGIN_VARIABLE) or str(MARGIN_MS)
+        if not (margin.isascii() and margin.isdecimal() and len(margin) < 7):
+            raise InputError(f"{MARGIN_VARIABLE} is {margin!r}; it must be a number of ms")
+        self._margin_ms = int(margin)
+        self._bundle: LoadedBundle | None = None
+        self._tried_at = float("-inf")
+        self._cold, self._busy = True, False
+
+    def __call__(self, event: Any, context: Context) -> Any:
+        """Answer an event of any shape."""
+        self._busy = True
+        try:
+            shape = shape_of(event)
+            if shape == "sqs":
+                return self._queue(event["Records"], context)
+            if shape == "direct":
+                return self._direct(event, context)
+            return self._http(event, shape, context)
+        finally:
+            self._busy = False
+
+    def load(self, *, must: bool = False) -> None:
+        """Load the bundle and run a first query; a failure is logged, and raised where it `must`.
+
+        Without a bundle the function stays and says so: to fail at init would make Lambda start
+        it again for every request, and tell callers no reason.
+        """
+        self._tried_at, begin = time.monotonic(), time.perf_counter()
+        try:
+            bundle = open_bundle()
+            loaded = time.perf_counter()
+            bundle.rank(TRIAL, None if len(bundle) else [TRIAL], k=1)
+        except Exception as error:
+            told = traceback.format_exc()
+            logs.write("CRITICAL", "no bundle", error=str(error), exception=told, pid=os.getpid())
+            if must:
+                raise
+            return
+        self._bundle = bundle
+        logs.write(
+            "INFO",
+            "ready",
+            documents=len(bundle),
+            load_ms=round((loaded - begin) * 1e3, 3),
+            first_query_ms=round((time.perf_counter() - loaded) * 1e3, 3),
+            pid=os.getpid(),
+        )
+
+    def before_snapshot(self) -> None:
+        """Let go of what copies of this process must not share: open connections."""
+        self._results.close()
+
+    def after_restore(self) -> None:
+        """Begin as a process of one's own: its first request counts as a cold start."""
+        self._cold = True
+        logs.write("INFO", "restored from a snapshot", pid=os.getpid())
+
+    def stop(self) -> None:
+        """End the process, after the answer that is being made; called in a thread of its own."""
+        answering = self._busy
+        while self._busy:
+            time.sleep(0.01)
+        time.sleep(0.1 * answering)  # the answer is on its way
+        logs.write("INFO", "stopped by SIGTERM", pid=os.getpid())
+        os._exit(0)  # the main thread waits in the runtime client's C code, and cannot be asked to
+
+    def _http(self, event: Mapping[str, Any], shape: Shape, context: Context) -> dict[str, Any]:
+        begin, path, allow = time.perf_counter(), "", ""
+        try:
+            request = http_request(event, shape)
+            path = _known(request.path)
+            allow = "GET" if path in HEALTH else "POST"
+            if request.method != allow:
+                raise RequestError(405, f"{path} takes {allow}, not {request.method[:20]}")
+            if (size := len(request.body)) > (most := self._limits.body_bytes):
+                raise RequestError(413, f"the body has {size:,} bytes; at most {most:,}")
+            if path in HEALTH:
+                if path == READY:
+                    self._ready()
+                outcome = Outcome(200, {"status": "ok"})
+            else:
+                outcome = self._answer(path, parse(request.body), self._budget_ms(context))
+            text = _json(outcome.body)
+            reply = http_reply(event, shape, 200, text)
+            check_size(reply, shape, len(text))
+        except Exception as error:
+            outcome = Outcome.of(error)
+            reply = http_reply(
+                event, shape, outcome.status, _json(outcome.body), allow * (outcome.status == 405)
+            )
+        self._log(outcome, begin, context, shape=shape, path=path)
+        return reply
+
+    def _direct(self, event: Mapping[str, Any], context: Context) -> Any:
+        """Answer an object of the caller's own; what is wrong is raised, as such callers expect.
+
+        Then Lambda marks the invocation as failed: Step Functions can catch the error by its
+        type, and an asynchronous one goes to its dead-letter queue. No stack of ours is told.
+        """
+        begin = time.perf_counter()
+        try:
+            outcome = self._answer(_action(event), event, self._budget_ms(context))
+            check_size(outcome.body, "direct", len(_json(outcome.body)))
+        except Exception as error:
+            outcome = Outcome.of(error)
+        self._log(outcome, begin, context, shape="direct")
+        if outcome.error is None:
+            return outcome.body
+        if isinstance(outcome.error, RankletError) and outcome.status != 500:
+            raise outcome.error.with_traceback(None) from None
+        raise InternalError(outcome.body["error"])
+
+    def _queue(self, records: list[Mapping[str, Any]], context: Context) -> dict[str, Any]:
+        def answered(record: Mapping[str, Any], budget_ms: float) -> bool:
+            begin, identity = time.perf_counter(), record["messageId"]
+            try:
+                self._results.check()
+                body = parse(str(record.get("body", "")).encode("utf-8", "surrogatepass"))
+                outcome = self._answer(_action(body), body, budget_ms)
+                self._results.put(identity, _json(outcome.body))
+            except Exception as error:
+                outcome = Outcome.of(error)
+            self._log(outcome, begin, context, shape="sqs", message_id=identity)
+            return outcome.error is None
+
+        return failures_of(records, lambda: self._budget_ms(context), answered)
+
+    def _answer(self, path: str, body: Mapping[str, Any], budget_ms: float) -> Outcome:
+        bundle = Budgeted(self._ready(), budget_ms)
+        answer = ANSWERS[path](cast(LoadedBundle, bundle), body, self._limits)
+        if bundle.spent and isinstance(answer.body, dict):
+            answer.body.update(budget_spent=True, left_out=bundle.left_out)
+        return Outcome(200, answer.body, answer.timings, bundle.left_out)
+
+    def _ready(self) -> LoadedBundle:
+        if self._bundle is None and time.monotonic() - self._tried_at >= RETRY_SECONDS:
+            self.load()
+        if self._bundle is None:
+            raise RequestError(503, "not ready: there is no bundle; the function's log says why")
+        return self._bundle
+
+    def _budget_ms(self, context: Context) -> float:
+        left = context.get_remaining_time_in_millis() - self._margin_ms
+        return max(0.0, min(float(left), self._limits.seconds * 1e3))
+
+    def _log(self, outcome: Outcome, begin: float, context: Context, **fields: Any) -> None:
+        log_request(
+            outcome,
+            time.perf_counter() - begin,
+            function=self._name,
+            cold=self._cold,
+            request_id=context.aws_request_id,
+            **fields,
+        )
+        self._cold = False
+
+
+def _known(path: str) -> str:
+    """Return the path that a request's ends with: API Gateway puts a stage or base path before."""
+    parts = path.rstrip("/").split("/")
+    for at in range(1, len(parts)):
+        found = "/" + "/".join(parts[at:])
+        if found in ANSWERS or found in HEALTH:
+            return found
+    raise RequestError(404, f"no such path; there are {', '.join((*ANSWERS, *HEALTH))}")
+
+
+def _action(body: Mapping[str, Any]) -> str:
+    """Return the path that stands for an event's or message's `action`."""
+    path = f"/{body.get('action') or 'rank'}"
+    if path not in ANSWERS:
+        allowed = ", ".join(each.removeprefix("/") for each in ANSWERS)
+        raise RequestError(422, f"'action' must be one of {allowed}")
+    return path
+
+
+def _json(body: Any) -> str:
+    return json.dumps(body, ensure_ascii=False, allow_nan=False)

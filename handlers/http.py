@@ -1,0 +1,234 @@
+"""The HTTP server: Starlette and uvicorn around :mod:`ranklet.handlers.answers`.
+
+    RANKLET_BUNDLE=search.ranklet python -m ranklet.handlers.http
+
+Routes: POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /info, /healthz, /readyz,
+/metrics, /openapi.json, and / for a page to try it. docs/serving.md says more.
+"""
+
+import asyncio
+import contextlib
+import hmac
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ranklet import __version__
+from ranklet.handlers import logs
+from ranklet.handlers.answers import ANSWERS, info
+from ranklet.handlers.bodies import read
+from ranklet.handlers.failures import RequestError, described, failure
+from ranklet.handlers.fields import parse
+from ranklet.handlers.metrics import Metrics
+from ranklet.handlers.observed import CLIENT_GONE, Observed, Record, resident_bytes
+from ranklet.handlers.openapi import describe
+from ranklet.handlers.pool import ClientGone, Pool
+from ranklet.handlers.served import Served
+from ranklet.handlers.settings import Settings
+from ranklet.runtime.errors import RankletError
+
+WATCH_SECONDS = 1.0  # between two looks whether the bundle was replaced
+PAGE = Path(__file__).parent / "playground"
+# Our own files and nothing else: what a document says cannot become a script.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
+    "/playground/icon.svg": ("icon.svg", "image/svg+xml"),
+    "/playground/playground.js": ("playground.js", "text/javascript; charset=utf-8"),
+    "/playground/results.js": ("results.js", "text/javascript; charset=utf-8"),
+    "/playground/highlight.js": ("highlight.js", "text/javascript; charset=utf-8"),
+}
+
+
+class Service:
+    """One process's server: what its routes share.
+
+    Attributes:
+        app: the ASGI application.
+        draining: true from SIGTERM on: readiness is false, and connections end with their answer.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.draining = settings, False
+        self._keys = [key.encode() for key in settings.api_keys]
+        self._metrics = Metrics()
+        self._pool = Pool(settings.threads, settings.queue)
+        self._served = Served(settings.bundle, settings.full_check, settings.device, logs.write)
+        routes = [Route(path, self._answer, methods=["POST"]) for path in ANSWERS]
+        routes += [Route(path, _file(*file)) for path, file in FILES.items()]
+        routes += [
+            Route("/info", self._info),
+            Route("/healthz", self._healthz),
+            Route("/readyz", self._readyz),
+            Route("/metrics", self._scrape),
+            Route("/openapi.json", self._openapi),
+        ]
+        starlette = Starlette(
+            routes=routes,
+            exception_handlers={HTTPException: _told, RequestError: _refused},  # type: ignore[dict-item]
+            lifespan=self._lifespan,
+        )
+        paths = frozenset(route.path for route in routes)
+        self.app = Observed(starlette, paths, self._metrics, settings, lambda: self.draining)
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        watch = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watch.cancel()
+            self._pool.close()
+
+    async def _watch(self) -> None:
+        """Load the bundle, and again whenever it was replaced: no request waits for it."""
+        while True:
+            await asyncio.to_thread(self._served.refresh)
+            await asyncio.sleep(WATCH_SECONDS)
+
+    async def _answer(self, request: Request) -> Response:
+        record: Record = request.scope["ranklet.record"]
+        limits, path = self.settings.limits, request.url.path
+        try:
+            self._check_key(request)
+            bundle = self._served.bundle
+            begin = perf_counter()
+            data = await read(request, limits)
+            record.stages.append(("read body", (perf_counter() - begin) * 1e3))
+
+            def work() -> bytes:
+                started = perf_counter()
+                record.stages.append(("wait", (started - received) * 1e3))
+                answer = ANSWERS[path](bundle, parse(data), limits)
+                record.stages.extend(answer.timings)
+                return encoded(answer.body)
+
+            received = perf_counter()
+            body = await self._pool.run(work, limits.seconds, _gone(request))
+        except (ClientDisconnect, ClientGone):
+            return Response(status_code=CLIENT_GONE)  # for the log: nobody reads it
+        except Exception as error:
+            status, told = failure(error)
+            if status == 500:
+                record.error = error
+            return _json(told, status, _extra(status))
+        return Response(body, headers={"content-type": "application/json"})
+
+    async def _info(self, request: Request) -> Response:
+        self._check_key(request)
+        bundle = self._served.bundle
+        found = await asyncio.to_thread(info, bundle, self.settings.limits)
+        return _json({"version": __version__, **found})
+
+    async def _healthz(self, _: Request) -> Response:
+        return _json({"alive": True})
+
+    async def _readyz(self, _: Request) -> Response:
+        reason = "the server is going down" if self.draining else self._served.reason
+        if reason:
+            return _json({"ready": False, "reason": reason}, 503, _extra(503))
+        return _json({"ready": True})
+
+    async def _scrape(self, request: Request) -> Response:
+        self._check_key(request)
+        ready = not self.draining and self._served.reason is None
+        gauges = {
+            "ranklet_ready": ("1 where requests are answered.", float(ready)),
+            "ranklet_held": ("Requests that rank or wait for a thread.", self._pool.held),
+            "process_resident_memory_bytes": ("Resident memory in bytes.", resident_bytes()),
+        }
+        media = "text/plain; version=0.0.4; charset=utf-8"
+        return Response(self._metrics.text(gauges), headers={"content-type": media})
+
+    async def _openapi(self, _: Request) -> Response:
+        return _json(describe(self.settings.limits, keyed=bool(self._keys)))
+
+    def _check_key(self, request: Request) -> None:
+        """Raise RequestError (401) unless a key is given that is one of ours, or none is needed."""
+        if not self._keys:
+            return
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not given:
+            given = request.headers.get("x-api-key", "")
+        # Every key is compared, in a time that does not tell where the first difference is.
+        fits = [hmac.compare_digest(given.strip().encode("latin-1"), key) for key in self._keys]
+        if not any(fits):
+            raise RequestError(401, "give the API key as 'Authorization: Bearer KEY' or x-api-key")
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def encoded(body: Any) -> bytes:
+    """Return JSON; half a character, which UTF-8 cannot hold, is written as JSON's own escape."""
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    all_headers = {"content-type": "application/json", **(headers or {})}
+    return Response(encoded(body), status, all_headers)
+
+
+def _extra(status: int) -> dict[str, str]:
+    """Return the headers that a status calls for."""
+    if status == 401:
+        return {"www-authenticate": "Bearer"}
+    if status in (408, 413):  # what is still to come of the body is not waited for
+        return {"connection": "close"}
+    return {"retry-after": "1"} if status == 503 else {}
+
+
+async def _refused(_: Request, error: RequestError) -> Response:
+    status, told = failure(error)
+    return _json(told, status, _extra(status))
+
+
+async def _told(request: Request, error: HTTPException) -> Response:
+    """Tell what Starlette found wrong, an unknown path or method, as every other error is told."""
+    wanted = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+    told = f"{request.method} is not allowed here; {wanted} is" if wanted else "no such path"
+    return _json(described(error.status_code, told), error.status_code, dict(error.headers or {}))
+
+
+def _file(name: str, media: str) -> Callable[[Request], Response]:
+    """Return a route to one of the page's files; each is read once, when the server starts."""
+    content = (PAGE / name).read_bytes()
+    headers = {
+        "content-type": media,
+        "content-security-policy": POLICY,
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-cache",
+    }
+    return lambda _: Response(content, headers=headers)
+
+
+def main() -> int:
+    """Serve as the environment says; see :class:`ranklet.handlers.settings.Settings`."""
+    from ranklet.handlers.serving import serve
+
+    try:
+        serve(Settings.from_environment())
+    except RankletError as error:
+        sys.stderr.write(f"ranklet: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+// The page's behaviour: ask the server that it came from, and show what it answers.
+
+import { showHits, showTiming } from "./results.js";
+
+const $ = (id) => document.getElementById(id);
+const KEY = "ranklet-api-key";
+let asked = 0; // so that a late answer cannot take the place of a later question's
+
+function headers() {
+  const key = $("key").value || sessionStorage.getItem(KEY) || "";
+  return { "Content-Type": "application/json", ...(key ? { Authorization: `Bearer ${key}` } : {}) };
+}
+
+async function call(path, body) {
+  const options = body
+    ? { method: "POST", headers: headers(), body: JSON.stringify(body) }
+    : { headers: headers() };
+  const response = await fetch(path, options);
+  const found = await response.json().catch(() => ({ error: `status ${response.status}` }));
+  if (response.status === 401) {
+    $("key-row").hidden = false;
+    $("key").focus();
+  } else if ($("key").value) {
+    sessionStorage.setItem(KEY, $("key").value);
+    $("key-row").hidden = true;
+  }
+  if (!response.ok) throw new Error(found.error);
+  return found;
+}
+
+function request() {
+  const body = { query: $("query").value, k: Number($("k").value), explain: true, highlight: true };
+  if ($("pipeline").value) body.pipeline = $("pipeline").value;
+  if ($("own").checked) {
+    body.documents = $("texts").value.split("\n").filter((line) => line.trim());
+  }
+  return body;
+}
+
+function say(text, isError = false) {
+  $("status").textContent = text;
+  $("status").classList.toggle("error", isError);
+}
+
+async function ask() {
+  const body = request();
+  if (!body.query.trim()) return;
+  if (body.documents && !body.documents.length) {
+    say("Write at least one text to rank.", true);
+    $("texts").focus();
+    return;
+  }
+  const mine = ++asked;
+  $("form").setAttribute("aria-busy", "true");
+  try {
+    const begin = performance.now();
+    const answer = await call("/rank", body);
+    if (mine !== asked) return;
+    const total = Object.values(answer.ms).reduce((sum, ms) => sum + ms, 0);
+    const there = performance.now() - begin;
+    const count = answer.hits.length;
+    document.body.classList.add("answered");
+    $("examples").hidden = true;
+    showHits($("results"), answer.hits);
+    showTiming($("timing"), answer.ms);
+    say(
+      count
+        ? `${count} ${count === 1 ? "hit" : "hits"}, ranked and explained in ` +
+            `${total.toFixed(1)} ms (${there.toFixed(0)} ms with the way here and back)`
+        : "No document has a word of this query.",
+    );
+    remember(body);
+  } catch (error) {
+    if (mine !== asked) return;
+    $("results").replaceChildren();
+    $("timing").hidden = true;
+    say(error.message || "The server cannot be reached.", true);
+  } finally {
+    if (mine === asked) $("form").removeAttribute("aria-busy");
+  }
+}
+
+/** Keep the question in the address, so that it can be sent to somebody. */
+function remember(body) {
+  const parts = new URLSearchParams({ q: body.query });
+  if (body.pipeline) parts.set("pipeline", body.pipeline);
+  history.replaceState(null, "", body.documents ? "/" : `/?${parts}`);
+  document.title = `${body.query.slice(0, 60)} · ranklet`;
+}
+
+function tryIt(text) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = text;
+  button.addEventListener("click", () => {
+    $("query").value = text;
+    ask();
+  });
+  return button;
+}
+
+async function prepare() {
+  try {
+    const info = await call("/info");
+    for (const [name, recipe] of Object.entries(info.pipelines)) {
+      const isDefault = name === info.default_pipeline;
+      const option = new Option(name, name, isDefault, isDefault);
+      option.title = recipe;
+      $("pipeline").append(option);
+    }
+    const known = Object.keys(info.rankers).join(", ");
+    $("about").textContent = `${info.documents.toLocaleString("en")} documents · ${known}`;
+    const examples = info.examples.filter((each) => each.length < 50).slice(0, 4);
+    $("examples").append(...examples.map(tryIt));
+    $("examples").hidden = !examples.length || asked > 0;
+    if (!info.documents) {
+      $("own").checked = true;
+      $("own").dispatchEvent(new Event("change"));
+    }
+  } catch (error) {
+    say(error.message || "The server cannot be reached.", true);
+  }
+}
+
+async function copy() {
+  const quoted = JSON.stringify(request()).replaceAll("'", "'\\''");
+  const command = `curl -s ${location.origin}/rank -H 'Content-Type: application/json' -d '${quoted}'`;
+  try {
+    await navigator.clipboard.writeText(command);
+    say("The request is in your clipboard.");
+  } catch {
+    say(command);
+  }
+}
+
+$("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  ask();
+});
+$("own").addEventListener("change", () => {
+  $("own-texts").hidden = !$("own").checked;
+});
+$("copy").addEventListener("click", copy);
+$("key").addEventListener("change", () => prepare());
+for (const id of ["pipeline", "k"]) $(id).addEventListener("change", ask);
+document.addEventListener("keydown", (event) => {
+  const inField = event.target.matches("input, textarea, select");
+  if (event.key === "/" && !inField) {
+    event.preventDefault();
+    $("query").focus();
+  }
+});
+
+const given = new URLSearchParams(location.search);
+await prepare();
+if (given.has("pipeline")) $("pipeline").value = given.get("pipeline");
+if (given.get("q")) {
+  $("query").value = given.get("q");
+  ask();
+}

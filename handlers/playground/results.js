@@ -1,0 +1,126 @@
+// Hits, their explanations and the time they took, as elements. Only textContent, never markup.
+
+import { best, show } from "./highlight.js";
+
+function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+function meter(share) {
+  const fill = make("span");
+  fill.style.width = `${Math.round(100 * Math.max(0, Math.min(1, share)))}%`;
+  const found = make("div", { className: "meter" }, fill);
+  found.setAttribute("aria-hidden", "true");
+  return found;
+}
+
+/** A branch of an explanation: its own amount, and what it is made of. */
+function branch(part, whole, depth) {
+  const row = (tag) =>
+    make(
+      tag,
+      { className: "row" },
+      make("span", { className: "label", textContent: part.label }),
+      meter(whole ? Math.abs(part.value / whole) : 0),
+      make("span", { className: "amount", textContent: part.value.toFixed(4) }),
+    );
+  if (!part.parts.length) return make("li", {}, row("div"));
+  const below = make("ul", {}, ...part.parts.map((each) => branch(each, whole, depth + 1)));
+  const details = make("details", { open: depth < 2 }, row("summary"), below);
+  return make("li", {}, details);
+}
+
+function marked(tag, className, text, spans, largest) {
+  const element = make(tag, { className });
+  const characters = Array.from(text);
+  const shown = best(characters, spans);
+  show(element, characters, spans, shown, largest);
+  return { element, characters, shown };
+}
+
+function card(hit, place, highest, largest) {
+  const spans = hit.highlights ?? { title: [], text: [] };
+  const title = marked("h2", "", hit.title || hit.id, hit.title ? spans.title : [], largest);
+  const text = marked("p", "text", hit.text, spans.text, largest);
+  const actions = make("div", { className: "actions" });
+  const item = make(
+    "li",
+    { className: "hit" },
+    make("span", { className: "place", textContent: place, ariaHidden: "true" }),
+    title.element,
+    make(
+      "div",
+      {},
+      make("div", { className: "score", textContent: hit.score.toFixed(4) }),
+      meter(highest > 0 ? hit.score / highest : 0),
+    ),
+    hit.title ? make("p", { className: "id", textContent: hit.id }) : "",
+    text.element,
+    actions,
+  );
+  const whole = [0, text.characters.length];
+  if (text.shown[1] - text.shown[0] < whole[1]) {
+    let open = false;
+    const more = make("button", { type: "button", className: "quiet", textContent: "Whole text" });
+    more.setAttribute("aria-expanded", "false");
+    more.addEventListener("click", () => {
+      open = !open;
+      more.textContent = open ? "Less" : "Whole text";
+      more.setAttribute("aria-expanded", String(open));
+      text.element.classList.toggle("whole", open);
+      show(text.element, text.characters, spans.text, open ? whole : text.shown, largest);
+    });
+    actions.append(more);
+  }
+  if (hit.explanation) actions.append(why(hit, item));
+  return item;
+}
+
+/** A button that opens the explanation below a hit; it is built when it is first asked for. */
+function why(hit, item) {
+  const button = make("button", { type: "button", className: "quiet", textContent: "Why this score?" });
+  let panel = null;
+  button.setAttribute("aria-expanded", "false");
+  button.addEventListener("click", () => {
+    if (!panel) {
+      const tree = make("ul", {}, branch(hit.explanation, hit.explanation.value, 0));
+      panel = make("div", { className: "why", hidden: true }, tree);
+      item.append(panel);
+    }
+    panel.hidden = !panel.hidden;
+    button.setAttribute("aria-expanded", String(!panel.hidden));
+  });
+  return button;
+}
+
+/** Show the hits of one answer. */
+export function showHits(list, hits) {
+  const values = hits.flatMap(({ highlights: spans }) =>
+    spans ? [...spans.title, ...spans.text].map((span) => span.value) : [],
+  );
+  const largest = Math.max(0, ...values);
+  const highest = Math.max(0, ...hits.map((hit) => hit.score));
+  list.replaceChildren(...hits.map((hit, at) => card(hit, at + 1, highest, largest)));
+}
+
+/** Show how long each stage took: a bar of shares, and the figures. */
+export function showTiming(section, milliseconds) {
+  const stages = Object.entries(milliseconds);
+  const bar = section.querySelector(".bar");
+  const list = section.querySelector("dl");
+  bar.replaceChildren();
+  list.replaceChildren();
+  stages.forEach(([stage, ms], at) => {
+    const colour = `var(--stage-${at % 5})`;
+    const share = make("span");
+    share.style.flexGrow = String(ms);
+    share.style.background = colour;
+    bar.append(share);
+    const term = make("dt", { textContent: stage });
+    term.style.setProperty("--stage", colour);
+    list.append(make("div", {}, term, make("dd", { textContent: `${ms.toFixed(2)} ms` })));
+  });
+  section.hidden = !stages.length;
+}

@@ -1,0 +1,186 @@
+"""Running the server with uvicorn: timers for slow callers, an orderly end, several processes."""
+
+import asyncio
+import logging
+import multiprocessing
+import signal
+import socket
+import sys
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
+from time import sleep
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from ranklet.handlers import logs
+from ranklet.handlers.http import Service
+from ranklet.handlers.settings import Settings
+from ranklet.runtime.errors import InputError
+
+KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
+SWITCH_SECONDS = 0.0005  # between threads that want the interpreter
+RESTART_SECONDS = 1.0  # between a process's end and the next one's start
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises:
+        InputError: the address cannot be listened on.
+    """
+    with _listen(settings) as listening:
+        logs.write("NOTICE", f"listening on http://{_address(listening)}", workers=settings.workers)
+        if settings.workers == 1:
+            run(settings, listening)
+        else:
+            _supervise(settings, listening)
+
+
+def run(settings: Settings, listening: socket.socket) -> None:
+    """Run one process's server."""
+    logger = logging.getLogger("uvicorn")
+    logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
+    # A thread that ranks may keep the interpreter to itself for so long: 5 ms by default, which the
+    # threads' many short turns would add to every other caller's time.
+    sys.setswitchinterval(SWITCH_SECONDS)
+    service = Service(settings)
+
+    class Timed(_TimedProtocol):
+        header_seconds = settings.header_seconds
+
+    config = uvicorn.Config(
+        service.app,
+        http=Timed,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=settings.connections,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=settings.limits.seconds + 5,
+    )
+    _Server(config, service).run([listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that turns its readiness off before it stops, and ends with status 0."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Begin to drain; a second signal ends it at once."""
+        if self._service.draining:
+            self.should_exit = self.force_exit = True
+            return
+        self._service.draining = True
+        seconds = self._service.settings.drain if sig == signal.SIGTERM else 0
+        logs.write("NOTICE", f"{signal.Signals(sig).name}: going down in {seconds} s")
+        asyncio.get_running_loop().call_later(seconds, self._stop)
+
+    def _stop(self) -> None:
+        self.should_exit = True
+
+
+class _TimedProtocol(H11Protocol):
+    """HTTP/1.1 where a request's head has a time to arrive in.
+
+    uvicorn bounds how long a connection idles between requests, but neither how long the first one
+    takes to begin nor how slowly a head drips in: with one byte a minute a caller would hold a
+    connection for ever.
+    """
+
+    header_seconds: float = 10
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(self.header_seconds, self._hang_up)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        waiting = self.cycle is None or self.cycle.response_complete
+        if not waiting:
+            self._stop_timer()
+        elif self._timer is None:  # the next request's first bytes
+            self._timer = self.loop.call_later(self.header_seconds, self._hang_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _hang_up(self) -> None:
+        self._timer = None
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # By its full name: asyncio turns Nagle's algorithm off only where it sees that this is TCP, and
+    # with it a response's head and body, written one after the other, wait 40 ms for each other.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((settings.host, settings.port))
+    except OSError as error:
+        made.close()
+        raise InputError(
+            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; choose "
+            "another host or port"
+        ) from error
+    made.listen(2048)
+    made.set_inheritable(True)
+    return made
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _supervise(settings: Settings, listening: socket.socket) -> None:
+    """Keep several processes running that accept from one socket; the bundle is mapped, so shared.
+
+    A fresh process each (spawn): threads and onnxruntime do not survive a fork.
+    """
+    context = multiprocessing.get_context("spawn")
+    stopping = False
+
+    def stop(sig: int, _: Any) -> None:  # noqa: ARG001
+        nonlocal stopping
+        stopping = True
+        for each in workers:
+            if each.is_alive():
+                each.terminate()
+
+    def start() -> BaseProcess:
+        made = context.Process(target=run, args=(replace(settings, workers=1), listening))
+        made.start()
+        return made
+
+    workers: list[BaseProcess] = []
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, stop)
+    workers += [start() for _ in range(settings.workers)]
+    while any(worker.is_alive() for worker in workers) or not stopping:
+        sleep(RESTART_SECONDS / 4)
+        for at, worker in enumerate(workers):
+            if not worker.is_alive() and not stopping:
+                logs.write("ERROR", f"a worker ended with {worker.exitcode}; another one starts")
+                sleep(RESTART_SECONDS)
+                if not stopping:
+                    workers[at] = start()
+    for worker in workers:
+        worker.join()

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Build infra/lambda/Dockerfile without a container engine, and run the function in the image as
+# Lambda does: nothing but /tmp can be written, the user has no rights, events come from a Runtime
+# API (the one of the tests). Prints sizes and times.
+#
+#   infra/image/build-without-docker.sh BUNDLE [WORK]
+#
+# Needs root, Debian's debootstrap, buildah, skopeo and umoci, and a Python of the version that the
+# Debian release has (3.11 for bookworm) with ranklet's extra [dev]: PYTHON, else .venv's.
+# WORK (default: a temporary folder) keeps the base for the next time. AWS's own base image cannot
+# be had without a registry, so a Debian base with the same stages stands in for it.
+set -euo pipefail
+
+[ $# -ge 1 ] || { sed -n '2,12p' "$0"; exit 2; }
+root=$(cd "$(dirname "$0")/../.." && pwd)
+bundle=$(realpath "$1")
+work=$(realpath -m "${2:-$(mktemp -d)}")
+python=${PYTHON:-$root/.venv/bin/python}
+suite=${SUITE:-bookworm}
+mkdir -p "$work"
+
+export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
+builds() { buildah --root "$work/storage" --runroot "$work/run" "$@"; }
+step() { printf '\n== %s\n' "$*"; }
+
+if [ ! -e "$work/base/.ready" ]; then
+  step "base: $suite with Python"
+  rm -rf "$work/base"
+  debootstrap --variant=minbase --include=python3,ca-certificates "$suite" "$work/base" >"$work/debootstrap.log"
+  rm -rf "$work"/base/var/{cache/apt,lib/apt/lists,log}/* "$work"/base/usr/share/{doc,man,locale,info}/* \
+         "$work"/base/dev/*
+  mkdir -p "$work/base/var/task"
+  touch "$work/base/.ready"
+fi
+
+step "wheels"
+context=$work/lambda
+rm -rf "$context"
+mkdir -p "$context/context/wheels" "$work/wheels"
+cp "$root"/infra/lambda/{Dockerfile,requirements.txt} "$context"
+if ! ls "$work"/wheels/hnswlib-*.whl >/dev/null 2>&1; then
+  HNSWLIB_NO_NATIVE=1 "$python" -m pip wheel --quiet --no-deps --wheel-dir "$work/wheels" \
+    "$(grep '^hnswlib==' "$root/infra/lambda/requirements.txt")"
+fi
+"$python" -m pip download --quiet --no-deps --only-binary :all: --find-links "$work/wheels" \
+  --dest "$work/wheels" --requirement "$root/infra/lambda/requirements.txt"
+cp "$work"/wheels/*.whl "$context/context/wheels"
+"$python" -m build --wheel --no-isolation --outdir "$context/context/wheels" "$root" >"$work/build.log"
+cp -r "$bundle" "$context/context/bundle"
+
+step "stages"
+builder=$(builds from scratch)
+builds copy --quiet "$builder" "$work/base" /
+builds config --entrypoint '["/usr/bin/python3", "-m", "awslambdaric"]' --workingdir /var/task \
+  --env PYTHONPATH=/var/task "$builder"
+builds commit --quiet "$builder" localhost/base
+"$python" -m pip install --quiet --upgrade --target "$work/pip" pip
+builds copy --quiet "$builder" "$work/pip" /usr/local/lib/python3.11/dist-packages
+builds commit --quiet "$builder" localhost/builder
+builds rm "$builder" >/dev/null
+builds bud --quiet --pull-never --format oci --tag localhost/ranklet-lambda \
+  --build-arg BASE=localhost/base --build-arg BUILDER=localhost/builder \
+  --build-arg PIP_OPTIONS=--no-index --file "$context/Dockerfile" "$context"
+
+step "image"
+rm -rf "$work/image.tar" "$work/layout" "$work/unpacked"
+builds push --quiet localhost/ranklet-lambda "oci-archive:$work/image.tar:latest"
+skopeo copy --quiet "oci-archive:$work/image.tar:latest" "oci:$work/layout:latest"
+umoci unpack --image "$work/layout:latest" "$work/unpacked"
+printf 'image, compressed layers: %s MB\n' "$(($(stat --format %s "$work/image.tar") / 1000000))"
+"$root/infra/image/package-size.sh" "$work/unpacked/rootfs/var/task"
+
+step "function, read-only, as a user without rights"
+cd "$root"
+PYTHONPATH=. "$python" infra/image/try_image.py "$work/unpacked"

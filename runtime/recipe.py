@@ -1,0 +1,34 @@
+"""Which pipeline a call means: one of the bundle's by its name, or a recipe of the caller's own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
+from ranklet.runtime.manifest import Manifest
+from ranklet.runtime.pipeline import Pipeline
+
+# A pipeline's name, a pipeline, its list of stages; None is the bundle's default.
+Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None
+
+
+def chosen(recipe: Recipe, manifest: Manifest) -> Pipeline:
+    """Return the pipeline that a caller means.
+
+    Raises:
+        UnknownRankerError: the bundle has no pipeline of that name.
+        InputError: it is no pipeline.
+    """
+    if recipe is None:
+        recipe = manifest.default_pipeline
+    if isinstance(recipe, str):
+        if recipe not in manifest.pipelines:
+            raise UnknownRankerError(
+                f"unknown pipeline {recipe!r}; the bundle has "
+                f"{', '.join(manifest.pipelines) or 'none'}"
+            )
+        return manifest.pipelines[recipe]
+    try:  # a Pipeline, too: nothing has checked one that was made by hand
+        raw = recipe.to_json() if isinstance(recipe, Pipeline) else recipe
+        return Pipeline.from_json(raw)
+    except (BundleError, TypeError, AttributeError) as error:  # the caller's, not the bundle's
+        raise InputError(f"this is not a pipeline: {error}") from error

@@ -1,0 +1,32 @@
+"""Answer over HTTP: ranking, explanations, reranking, and a page to try them."""
+
+import argparse
+import os
+from dataclasses import replace
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--port", type=int, help="port; 0 lets the system choose (default: $PORT, else 8080)"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Serve until SIGTERM or Ctrl-C; docs/serving.md lists the variables that set the rest."""
+    from ranklet.handlers.serving import serve
+    from ranklet.handlers.settings import Settings
+    from ranklet.runtime.errors import InputError
+    from ranklet.runtime.loaded import LoadedBundle
+
+    if options.workers < 1 or not 0 <= (options.port or 0) <= 65_535:
+        raise InputError("--workers must be 1 or more, and --port from 0 to 65535")
+    LoadedBundle(options.bundle)  # at a terminal a wrong path is told at once
+    settings = Settings.from_environment({**os.environ, "RANKLET_BUNDLE": options.bundle})
+    port = settings.port if options.port is None else options.port
+    serve(replace(settings, host=options.host, port=port, workers=options.workers))

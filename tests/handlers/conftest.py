@@ -1,0 +1,150 @@
+"""A real server: uvicorn in a process of its own, on a free port, spoken to over real sockets."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+JSON = {"Content-Type": "application/json"}
+
+
+@dataclass
+class Reply:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]  # names in lower case
+    body: bytes
+
+    def json(self) -> Any:
+        """Return the body, which must be strict JSON."""
+
+        def refuse(name: str) -> None:
+            raise AssertionError(f"{name} is not JSON")
+
+        return json.loads(self.body.decode("utf-8"), parse_constant=refuse)
+
+
+class Server:
+    """A running server."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+        self.process, self.port, self._log = process, port, log
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+    ) -> Reply:
+        """Send a request on a connection of its own; a body that is not bytes goes as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            raw = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+            given = ({} if body is None else JSON) if headers is None else headers
+            connection.request(method, path, raw, given)
+            reply = connection.getresponse()
+            names = {name.lower(): value for name, value in reply.getheaders()}
+            return Reply(reply.status, names, reply.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, body: Any, headers: dict[str, str] | None = None) -> Reply:
+        """POST; other headers than the type of JSON are added to it."""
+        return self.ask("POST", path, body, {**JSON, **(headers or {})})
+
+    def open(self) -> socket.socket:
+        """Open a bare connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=15)
+
+    def log(self) -> list[dict[str, Any]]:
+        """Return the lines of its log: every one of them must be JSON."""
+        return [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
+
+    def wait(self, condition: Callable[[], bool], seconds: float = 20) -> None:
+        """Wait until a condition holds."""
+        until = monotonic() + seconds
+        while not condition():
+            assert monotonic() < until, f"waited in vain; the log: {self.log()}"
+            sleep(0.02)
+
+    def stop(self) -> int:
+        """Send SIGTERM and return the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+
+Start = Callable[..., Any]
+
+
+@contextmanager
+def running(folder: Path, bundle: Path, ready: bool = True, **variables: str) -> Iterator[Server]:
+    """Run a server of a bundle until the block ends."""
+    quiet = {"OMP_NUM_THREADS": "1", "RANKLET_DRAIN_SECONDS": "0", "RANKLET_POOL": "2"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RANKLET_")}
+    environment = {**kept, **quiet, "RANKLET_BUNDLE": str(bundle), "HOST": "127.0.0.1", "PORT": "0"}
+    log, errors = folder / "log", folder / "errors"
+    with log.open("wb") as out, errors.open("wb") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "ranklet.handlers.http"],
+            stdout=out,
+            stderr=err,
+            env={**environment, **variables},
+        )
+    server = Server(process, 0, log)
+    try:
+        server.wait(lambda: process.poll() is not None or log.stat().st_size > 0)
+        assert process.poll() is None, errors.read_text()
+        server.wait(lambda: log.read_bytes().count(b"\n") > 0)
+        server.port = int(server.log()[0]["message"].rpartition(":")[2])
+        if ready:
+            server.wait(lambda: _status(server) == 200)
+        yield server
+        assert errors.read_text() == ""
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _status(server: Server) -> int:
+    try:
+        return server.ask("GET", "/readyz").status
+    except OSError:
+        return 0
+
+
+@pytest.fixture
+def start(tmp_path: Path, built: "Built") -> Start:
+    """Return what starts a server: ``with start(…) as server``."""
+
+    def begin(bundle: Path | None = None, ready: bool = True, **variables: str) -> Any:
+        return running(tmp_path, built.fused if bundle is None else bundle, ready, **variables)
+
+    return begin
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, built: "Built") -> Iterator[Server]:
+    """Return one server that all tests share which do it no harm."""
+    with running(tmp_path_factory.mktemp("server"), built.fused) as found:
+        yield found

@@ -1,0 +1,171 @@
+"""The part that all handlers share, without any server."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.conftest import Built
+
+from ranklet.handlers.answers import ANSWERS, explain, rank, rerank
+from ranklet.handlers.failures import RequestError, failure
+from ranklet.handlers.fields import parse
+from ranklet.handlers.limits import Limits
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.loaded import LoadedBundle
+
+LIMITS = Limits()
+TEXTS = ["Knead the dough well.", "Wash the windows.", "Let the dough rise, then knead the dough."]
+
+
+def refused(bundle: LoadedBundle, path: str, body: Any, limits: Limits = LIMITS) -> tuple[int, str]:
+    """Return the status and the message of a body that must be refused."""
+    try:
+        ANSWERS[path](bundle, parse(json.dumps(body).encode()), limits)
+    except Exception as error:
+        status, told = failure(error)
+        assert set(told) == {"error", "error_type"}
+        return status, told["error"]
+    raise AssertionError(f"{body} was answered")
+
+
+def test_rank_answers_as_the_runtime_does(bundle: LoadedBundle) -> None:
+    wanted = bundle.rank("rising dough", k=3, explain=True)
+    answer = rank(bundle, {"query": "rising dough", "k": 3, "explain": True}, LIMITS)
+    assert isinstance(answer.body, dict)
+    hits = answer.body["hits"]
+    assert [(hit["id"], hit["score"], hit["title"]) for hit in hits] == [
+        (hit.id, hit.score, hit.title) for hit in wanted
+    ]
+    assert hits[0]["explanation"]["value"] == pytest.approx(hits[0]["score"], rel=1e-5)
+    assert list(answer.body["ms"]) == [stage for stage, _ in answer.timings]
+    json.dumps(answer.body, allow_nan=False)
+
+
+def test_null_is_as_good_as_absent_and_unknown_fields_are_ignored(bundle: LoadedBundle) -> None:
+    plain = rank(bundle, {"query": "dough"}, LIMITS).body
+    nulls = {"k": None, "pipeline": None, "explain": None, "documents": None, "priority": 7}
+    assert isinstance(plain, dict)
+    full = rank(bundle, {"query": "dough", **nulls}, LIMITS).body
+    assert isinstance(full, dict)
+    assert full["hits"] == plain["hits"]
+
+
+def test_hits_may_come_without_their_texts(bundle: LoadedBundle) -> None:
+    body = rank(bundle, {"query": "dough", "return_documents": False}, LIMITS).body
+    assert isinstance(body, dict)
+    assert set(body["hits"][0]) == {"id", "score", "index"}
+
+
+def test_explain_explains_any_document(bundle: LoadedBundle) -> None:
+    first = bundle.rank("dough")[0]
+    body = explain(bundle, {"query": "dough", "id": first.id}, LIMITS).body
+    assert isinstance(body, dict)
+    assert body["score"] == pytest.approx(first.score, rel=1e-5)
+    assert body["explanation"]["parts"]
+
+
+@pytest.mark.parametrize("version", ["", "1", "2"])
+def test_documents_get_the_object_of_cohere_and_jina(bundle: LoadedBundle, version: str) -> None:
+    documents: list[Any] = [TEXTS[0], {"text": TEXTS[1]}, {"text": TEXTS[2], "id": "x"}]
+    asked = {"query": "dough", "documents": documents, "return_documents": True, "model": "m"}
+    body = rerank(bundle, asked, LIMITS, version).body
+    assert isinstance(body, dict)
+    assert [each["index"] for each in body["results"]] == [2, 0, 1]
+    assert [each["document"]["text"] for each in body["results"]] == [TEXTS[at] for at in (2, 0, 1)]
+    assert body["model"] == "m"
+    assert body["meta"].get("api_version") == ({"version": version} if version else None)
+
+
+def test_texts_get_the_bare_list_of_tei(bundle: LoadedBundle) -> None:
+    asked = {"query": "dough", "texts": TEXTS, "return_text": True, "truncation_direction": "Right"}
+    body: Any = rerank(bundle, asked, LIMITS).body
+    assert [(each["index"], each["text"]) for each in body] == [(at, TEXTS[at]) for at in (2, 0, 1)]
+    scores = bundle.score("dough", TEXTS).tolist()
+    assert [each["score"] for each in body] == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("name", ["top_n", "top_k"])
+def test_only_the_best_come_back_where_few_are_wanted(bundle: LoadedBundle, name: str) -> None:
+    for key in ("texts", "documents"):
+        for wanted, got in ((1, 1), (2, 2), (99, 3), (None, 3)):
+            body = rerank(bundle, {"query": "dough", key: TEXTS, name: wanted}, LIMITS).body
+            assert len(body["results"] if isinstance(body, dict) else body) == got
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "told"),
+    [
+        ("/rank", [], 400, "must be a JSON object, not an empty list"),
+        ("/rank", {}, 422, "'query' is missing"),
+        ("/rank", {"query": " \n"}, 422, "'query' is empty"),
+        ("/rank", {"query": 7}, 422, "'query' must be a string, not a number"),
+        ("/rank", {"query": "a" * 10_001}, 413, "10,001 characters"),
+        ("/rank", {"query": "a", "k": "5"}, 422, "'k' must be a whole number, not a string"),
+        ("/rank", {"query": "a", "k": 5.5}, 422, "'k' must be a whole number"),
+        ("/rank", {"query": "a", "k": True}, 422, "not a boolean"),
+        ("/rank", {"query": "a", "k": -1}, 422, "from 0 to 1,000, not -1"),
+        ("/rank", {"query": "a", "k": 10**4000}, 422, "from 0 to 1,000"),
+        ("/rank", {"query": "a", "k": 101, "explain": True}, 422, "from 0 to 100, not 101"),
+        ("/rank", {"query": "a", "explain": "yes"}, 422, "'explain' must be true or false"),
+        ("/rank", {"query": "a", "pipeline": "none"}, 404, "unknown pipeline 'none'; the bundle"),
+        ("/rank", {"query": "a", "pipeline": [{}]}, 422, "'pipeline' must be a string, not a list"),
+        ("/explain", {"query": "a"}, 422, "'id' is missing"),
+        ("/explain", {"query": "a", "id": "no such"}, 404, "unknown document id 'no such'"),
+        ("/rerank", {"query": "a"}, 422, "'documents' must be a list of at least one document"),
+        ("/rerank", {"query": "a", "documents": []}, 422, "not an empty list"),
+        ("/rerank", {"query": "a", "documents": "b"}, 422, "not a string"),
+        ("/rerank", {"query": "a", "documents": ["b", 3]}, 422, "documents[1] must be a string"),
+        ("/rerank", {"query": "a", "documents": [{"txt": "b"}]}, 422, "documents[0] must be"),
+        ("/rerank", {"query": "a", "documents": [{"text": "b", "id": 3}]}, 422, "'id' must be"),
+        ("/rerank", {"query": "a", "documents": ["b"], "texts": ["b"]}, 422, "not both"),
+        ("/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, 422, "'top_n' must be from 1"),
+        ("/rerank", {"query": "a", "texts": ["b"], "truncation_direction": "up"}, 422, "'up'"),
+        ("/rerank", {"query": "a", "documents": ["b"] * 1001}, 413, "1,001 documents"),
+        ("/rerank", {"query": "a", "texts": ["b" * 2_000_001]}, 413, "2,000,001 characters"),
+    ],
+)
+def test_what_is_wrong_is_told(
+    bundle: LoadedBundle, path: str, body: Any, status: int, told: str
+) -> None:
+    got, message = refused(bundle, path, body)
+    assert got == status
+    assert told in message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"\xff", b'{"query": NaN}', b"[" * 100_000, b'{"k": ' + b"9" * 5000 + b"}"],
+)
+def test_a_body_that_is_not_json_is_malformed(data: bytes) -> None:
+    with pytest.raises(RequestError) as caught:
+        parse(data)
+    status, told = failure(caught.value)
+    assert (status, told["error_type"]) == (400, "malformed")
+
+
+def test_half_a_character_is_answered(bundle: LoadedBundle) -> None:
+    body = rank(bundle, parse(b'{"query": "dough \\ud83d", "documents": ["\\ud83d"]}'), LIMITS).body
+    json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def test_a_bundle_without_a_collection_reranks_and_says_what_it_lacks(built: Built) -> None:
+    models_only = LoadedBundle(built.exported)
+    for path, body in (("/rank", {"query": "a"}), ("/explain", {"query": "a", "id": "b"})):
+        status, message = refused(models_only, path, body)
+        assert status == 422
+        assert "no collection" in message
+
+
+def test_a_fault_of_the_server_names_neither_path_nor_stack() -> None:
+    for error in (BundleError("the bundle '/srv/x' is damaged"), KeyError("/srv/x"), MemoryError()):
+        status, told = failure(error)
+        assert status == 500
+        assert "srv" not in json.dumps(told)
+
+
+def test_limits_are_read_from_variables() -> None:
+    found = Limits.from_variables({"RANKLET_MAX_DOCUMENTS": "5", "RANKLET_MAX_K": "", "HOME": "/"})
+    assert found == Limits(documents=5)
+    for wrong in ("0", "-1", "5.0", "many", "9" * 5000, "٣"):
+        with pytest.raises(InputError, match="RANKLET_MAX_K is"):
+            Limits.from_variables({"RANKLET_MAX_K": wrong})

@@ -1,0 +1,82 @@
+"""OpenAPI is held equal to what the server does, and a fuzzer asks it all that it allows."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ranklet.handlers.answers import ANSWERS
+from ranklet.handlers.http import FILES
+from ranklet.handlers.limits import Limits
+from ranklet.handlers.openapi import describe
+
+if TYPE_CHECKING:
+    from tests.handlers.conftest import Server, Start
+
+
+def test_every_route_is_described_and_every_description_is_a_route(server: "Server") -> None:
+    document = server.ask("GET", "/openapi.json").json()
+    assert document["openapi"].startswith("3.1")
+    assert set(ANSWERS) <= set(document["paths"])
+    assert not set(FILES) & set(document["paths"])
+    for path, operations in document["paths"].items():
+        for method in operations:
+            assert server.ask(method.upper(), path).status not in (404, 405)
+
+
+def test_every_reference_leads_somewhere() -> None:
+    document = describe(Limits(), keyed=True)
+    schemas = document["components"]["schemas"]
+
+    def follow(part: Any) -> None:
+        if isinstance(part, dict):
+            if "$ref" in part:
+                assert part["$ref"].rpartition("/")[2] in schemas
+            for each in part.values():
+                follow(each)
+        elif isinstance(part, list):
+            for each in part:
+                follow(each)
+
+    follow(document)
+
+
+def test_operations_have_names_of_their_own() -> None:
+    paths = describe(Limits(), keyed=False)["paths"]
+    names = [post["post"]["operationId"] for post in paths.values() if "post" in post]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.clients
+@pytest.mark.slow
+def test_schemathesis_finds_nothing(start: "Start") -> None:
+    schemathesis = pytest.importorskip("schemathesis")
+    from hypothesis import HealthCheck, Phase, given, settings
+
+    with start() as server:
+        refusals = [400, 404, 413, 415, 422]  # 413: what is too long breaks the schema, too
+        checks = {"negative_data_rejection": {"expected-statuses": refusals}}
+        config = schemathesis.Config.from_dict({"checks": checks})
+        schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json", config=config)
+        for result in schema.get_all_operations():
+            operation = result.ok()
+            for mode in (
+                schemathesis.GenerationMode.POSITIVE,
+                schemathesis.GenerationMode.NEGATIVE,
+            ):
+                if mode is schemathesis.GenerationMode.NEGATIVE and operation.method == "get":
+                    continue  # there is nothing to get wrong
+
+                @given(case=operation.as_strategy(generation_mode=mode))
+                @settings(
+                    max_examples=40,
+                    deadline=None,
+                    database=None,
+                    derandomize=True,
+                    phases=[Phase.generate],
+                    suppress_health_check=list(HealthCheck),
+                )
+                def ask(case: Any) -> None:
+                    case.call_and_validate()
+
+                ask()
+        assert not [line for line in server.log() if line["severity"] == "ERROR"]

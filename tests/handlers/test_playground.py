@@ -1,0 +1,170 @@
+"""The playground in a real browser: what people see, and what a hostile document cannot do."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.handlers.conftest import Server, Start
+
+pytestmark = [pytest.mark.clients, pytest.mark.slow]
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+EVIL = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script> dough"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api")
+    if BROWSER is None:
+        pytest.skip("there is no Chromium")
+    with api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """Return a page that fails the test where it logs an error or breaks the content policy."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    found, faults = context.new_page(), []
+    found.on("pageerror", lambda error: faults.append(str(error)))
+    found.on(
+        "console", lambda line: faults.append(line.text) if "Content Security" in line.text else 0
+    )
+    yield found
+    context.close()
+    assert faults == []
+
+
+def ask(page: Any, query: str) -> None:
+    page.get_by_label("Query").fill(query)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit, .status.error")
+
+
+def test_a_question_is_answered_with_marks_and_reasons(server: "Server", page: Any) -> None:
+    page.goto(server.url)
+    ask(page, "rising dough")
+    first = page.locator(".hit").first
+    # Word by word, and word piece by word piece: a piece's mark lies on a part of its word.
+    assert "dough" in "".join(first.locator("mark").all_inner_texts()).lower()
+    assert "ranked and explained in" in page.get_by_role("status").inner_text()
+    assert page.locator("#timing dt").count() >= 2
+    assert "retrieve 1000 by bm25" in page.locator("#timing").inner_text()
+    why = first.get_by_role("button", name="Why this score?")
+    why.click()
+    assert why.get_attribute("aria-expanded") == "true"
+    amounts = first.locator(".why .amount").all_inner_texts()
+    score = float(first.locator(".score").inner_text())
+    assert float(amounts[0]) == pytest.approx(score, abs=2e-4)
+    assert "?q=rising+dough" in page.url
+
+
+def test_a_link_asks_its_question(server: "Server", page: Any) -> None:
+    page.goto(f"{server.url}/?q=oil+the+hinges")
+    page.wait_for_selector(".hit")
+    assert page.get_by_label("Query").input_value() == "oil the hinges"
+
+
+def test_own_texts_are_ranked_and_markup_stays_text(server: "Server", page: Any) -> None:
+    page.goto(server.url)
+    page.get_by_label("Rank my own texts").check()
+    page.get_by_label("Your texts, one a line").fill(f"wash the windows\n{EVIL}\nknead")
+    ask(page, "dough </script><b>")
+    assert "<img src=x onerror=" in page.locator(".hit").first.inner_text()
+    assert page.locator("#results img, #results script").count() == 0
+    assert page.title() != "taken"
+
+
+def test_what_goes_wrong_is_told(server: "Server", page: Any) -> None:
+    page.goto(server.url)
+    page.get_by_label("Rank my own texts").check()
+    page.get_by_label("Query").fill("dough")
+    page.keyboard.press("Enter")
+    assert "at least one text" in page.get_by_role("status").inner_text()
+    page.get_by_label("Rank my own texts").uncheck()
+    page.route("**/rank", lambda route: route.abort())
+    ask(page, "dough")
+    assert page.locator(".status.error").count() == 1
+
+
+def test_a_key_is_asked_for(start: "Start", page: Any) -> None:
+    with start(RANKLET_API_KEY="open") as server:
+        page.goto(server.url)
+        field = page.get_by_label("This server asks for an API key")
+        field.fill("open")
+        field.press("Tab")
+        page.wait_for_selector("#examples button")
+        ask(page, "dough")
+        assert page.locator(".hit").count() > 0
+
+
+def test_the_keyboard_is_enough_and_everything_has_a_name(server: "Server", page: Any) -> None:
+    page.goto(server.url)
+    ask(page, "dough")
+    page.get_by_label("Query").evaluate("field => field.blur()")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "query"
+    reached = set()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.textContent.trim()"))
+    assert {"Rank", "Copy as curl", "Why this score?"} <= reached
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, textarea, a")]
+        .filter((each) => !each.textContent.trim() && !each.labels?.length
+          && !each.getAttribute("aria-label")).length"""
+    )
+    assert unnamed == 0
+    assert page.locator("h1").count() == 1
+    assert page.locator("html").get_attribute("lang") == "en"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_on_a_phone_in_both_schemes(
+    server: "Server", browser: Any, scheme: str, tmp_path: Path
+) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(server.url)
+    ask(page, "how long must a dough rise")
+    page.locator(".hit").first.get_by_role("button", name="Why this score?").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    contrasts = json.loads(page.evaluate(CONTRASTS))
+    assert min(contrasts.values()) >= 4.5, contrasts
+    page.screenshot(path=tmp_path / "phone.png")
+    context.close()
+
+
+# WCAG 2's contrast of text with what lies behind it, layer upon layer, by a canvas.
+CONTRASTS = """() => {
+  const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
+  const context = canvas.getContext("2d", {willReadFrequently: true});
+  const light = (colours) => {
+    context.clearRect(0, 0, 1, 1);
+    for (const colour of colours) { context.fillStyle = colour; context.fillRect(0, 0, 1, 1); }
+    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((each) => {
+      const part = each / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = {};
+  for (const one of ["mark", "mark.strong", ".lead", ".status", ".id", ".about", ".quiet",
+                     ".primary", ".actions .quiet", ".why .label", "dt", "footer p"]) {
+    const element = document.querySelector(one);
+    if (!element) continue;
+    const layers = [];
+    for (let at = element; at; at = at.parentElement) {
+      layers.unshift(getComputedStyle(at).backgroundColor);
+    }
+    const [a, b] = [light(layers), light([...layers, getComputedStyle(element).color])];
+    found[one] = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  }
+  return JSON.stringify(found);
+}"""

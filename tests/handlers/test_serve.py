@@ -1,0 +1,48 @@
+"""`ranklet serve`, as somebody at a terminal starts it."""
+
+import json
+import signal
+import subprocess
+import sys
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ranklet.commands import main
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+
+def test_it_serves_until_it_is_interrupted(built: "Built") -> None:
+    command = [sys.executable, "-m", "ranklet", "serve", str(built.zipped), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        port = int(told["message"].rpartition(":")[2])
+        assert "127.0.0.1" in told["message"]
+        process.stdout.readline()  # the bundle is served
+        connection = HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/readyz")
+        assert connection.getresponse().status == 200
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nothing"], "no bundle at"),
+        (["BUNDLE", "--workers", "0"], "--workers must be 1 or more"),
+        (["BUNDLE", "--port", "70000"], "--port from 0 to 65535"),
+    ],
+)
+def test_what_is_wrong_is_told(
+    built: "Built", capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    given = [str(built.fused) if each == "BUNDLE" else each for each in arguments]
+    assert main(["serve", *given]) == 1
+    assert told in capsys.readouterr().err

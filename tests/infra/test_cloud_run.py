@@ -1,0 +1,181 @@
+"""infra/cloudrun and infra/gpu, held to the schemas and the rules of those who will read them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+INFRA = ROOT / "infra"
+KINDS = ("cloudrun", "gpu")
+SERVICES = ("cloudrun/service.yaml", "gpu/service-gpu.yaml")
+
+
+def run_schema() -> dict[str, Any]:
+    """Return JSON Schema of Cloud Run's Knative service, out of Google's description of its API."""
+    cache = resources.files("googleapiclient") / "discovery_cache" / "documents" / "run.v1.json"
+    schemas = json.loads(cache.read_text("utf-8"))["schemas"]
+
+    def turned(part: Any) -> Any:
+        if isinstance(part, list):
+            return [turned(each) for each in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            return {"$ref": f"#/$defs/{part['$ref']}"}
+        kept = {key: turned(value) for key, value in part.items() if key not in UNKNOWN}
+        if "properties" in part:  # its keys are names, whatever they spell
+            named = part["properties"].items()
+            kept["properties"] = {name: turned(value) for name, value in named}
+            kept["additionalProperties"] = False  # so that a typo is one
+        return kept
+
+    return {
+        "$ref": "#/$defs/Service",
+        "$defs": {name: turned(each) for name, each in schemas.items()},
+    }
+
+
+# Words of the description that mean other things in JSON Schema, or nothing.
+UNKNOWN = {"id", "format", "readOnly", "deprecated", "enumDescriptions"}
+
+
+def service(name: str) -> Any:
+    yaml = pytest.importorskip("yaml")
+    return yaml.safe_load((INFRA / name).read_text("utf-8"))
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_service_fits_the_schema_of_the_api(name: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    pytest.importorskip("googleapiclient")
+    validator = jsonschema.Draft202012Validator(run_schema())
+    given = service(name)
+    assert [error.message for error in validator.iter_errors(given)] == []
+    given["spec"]["template"]["spec"]["containerConcurency"] = 4
+    assert any("containerConcurency" in error.message for error in validator.iter_errors(given))
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_service_asks_the_server_what_it_answers(name: str) -> None:
+    container = service(name)["spec"]["template"]["spec"]["containers"][0]
+    assert container["startupProbe"]["httpGet"]["path"] == "/readyz"
+    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert container["ports"][0]["containerPort"] == 8080
+    names = {each["name"] for each in container["env"]}
+    assert "RANKLET_API_KEY" in names
+    assert not [each for each in container["env"] if each.get("value") and "KEY" in each["name"]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_dockerfile_keeps_its_promises(kind: str) -> None:
+    text = (INFRA / kind / "Dockerfile").read_text("utf-8")
+    stages = text.split("\nFROM ")
+    assert len(stages) == 3
+    assert "HNSWLIB_NO_NATIVE=1" in stages[1]
+    assert "ORT_DISABLE_TELEMETRY=1" in stages[2]
+    assert "USER 65532:65532" in stages[2]
+    assert "pip" not in stages[2]
+    assert stages[2].rstrip().splitlines()[-1] == "COPY ${BUNDLE} /bundle"
+    for line in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.MULTILINE):
+        for source in line.split():
+            assert source == "${BUNDLE}" or (ROOT / source).exists(), source
+
+
+def test_the_gpu_image_never_has_two_onnxruntimes() -> None:
+    lines = (INFRA / "gpu" / "requirements.txt").read_text("utf-8").splitlines()
+    names = [re.split(r"[=\[]", line)[0] for line in lines if line and not line.startswith("#")]
+    assert "onnxruntime-gpu" in names
+    assert "onnxruntime" not in names
+    assert "--no-deps /build" in (INFRA / "gpu" / "Dockerfile").read_text("utf-8")
+
+
+@pytest.mark.parametrize("file", ["cloudrun/constraints.txt", "gpu/requirements.txt"])
+def test_every_version_is_pinned(file: str) -> None:
+    lines = (INFRA / file).read_text("utf-8").splitlines()
+    assert [
+        line for line in lines if line and not re.match(r"#|[\w.-]+(\[[\w,]+\])?==\d", line)
+    ] == []
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize("kind", KINDS)
+def test_hadolint_finds_nothing(kind: str) -> None:
+    hadolint = shutil.which("hadolint") or shutil.which("hadolint", path=_scripts())
+    if hadolint is None:
+        pytest.skip("hadolint is not installed")
+    done = subprocess.run(
+        [hadolint, str(INFRA / kind / "Dockerfile")], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def _scripts() -> str:
+    """Return where this environment's commands are."""
+    return sysconfig.get_path("scripts")
+
+
+PARSE = """
+const { parse } = require("@cdktf/hcl2json");
+const read = require("fs").readFileSync;
+parse("given.tf", read(0, "utf-8")).then(
+  (found) => console.log(JSON.stringify(found)),
+  (error) => { console.error(String(error)); process.exit(1); });
+"""
+
+
+def hcl(text: str) -> dict[str, Any]:
+    """Parse Terraform's language; ValueError says what is wrong."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node")
+    known = subprocess.run(
+        [node, "-e", "require.resolve('@cdktf/hcl2json')"], capture_output=True, cwd=ROOT
+    )
+    if known.returncode:
+        pytest.skip("@cdktf/hcl2json is not installed (npm install @cdktf/hcl2json; NODE_PATH)")
+    done = subprocess.run(
+        [node, "-e", PARSE], input=text, capture_output=True, text=True, timeout=60, env=os.environ
+    )
+    if done.returncode:
+        raise ValueError(done.stderr)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize("kind", KINDS)
+def test_terraform_is_well_formed_and_declares_what_it_uses(kind: str) -> None:
+    main = (INFRA / kind / "main.tf").read_text("utf-8")
+    declared = hcl((INFRA / kind / "variables.tf").read_text("utf-8"))["variable"]
+    assert set(re.findall(r"var\.(\w+)", main)) == set(declared)
+    resources_ = hcl(main)["resource"]
+    (given,) = resources_["google_cloud_run_v2_service"]["ranklet"]
+    (template,) = given["template"]
+    (container,) = template["containers"]
+    assert container["startup_probe"][0]["http_get"][0]["path"] == "/readyz"
+    assert ("nvidia.com/gpu" in container["resources"][0]["limits"]) == (kind == "gpu")
+    for name, label in re.findall(r"(google_\w+)\.(\w+)\.", main):
+        assert label in resources_[name]
+    with pytest.raises(ValueError, match=r"given\.tf"):
+        hcl(main.replace("template {", "template", 1))
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_two_ways_to_deploy_agree(name: str) -> None:
+    kind = name.split("/")[0]
+    main = (INFRA / kind / "main.tf").read_text("utf-8")
+    spec = service(name)["spec"]["template"]["spec"]
+    concurrency = spec["containerConcurrency"]
+    assert re.search(rf"max_instance_request_concurrency = {concurrency}\b", main)
+    limits = spec["containers"][0]["resources"]["limits"]
+    assert re.search(rf'cpu\s+= "{limits["cpu"]}"', main)
+    assert re.search(rf'memory\s+= "{limits["memory"]}"', main)
