@@ -33,6 +33,7 @@ from ranklet.training.translation_network import (
 )
 from ranklet.training.translation_pairs import PairBatch, PairOptions, Pairs
 from ranklet.training.translation_tuning import Likelihoods, fused_value, tune_constants
+from ranklet.training.word_vectors import projected
 from ranklet.training.wordpieces import padding_token, special_tokens
 
 # As in paper 000, §4.1, but for 12 epochs in place of 32, each with several negatives, and a rate
@@ -269,25 +270,14 @@ def train(
 
 
 def start_from(model: NeuralModel1, embeddings: NDArray[np.float32]) -> None:
-    """Let both tables begin with word vectors, brought to their dimension by their main axes.
+    """Let both tables begin with word vectors; see `projected`.
 
     Args:
         model: to be changed.
         embeddings: (vocabulary, any) float32.
-
-    Raises:
-        InputError: they are of another vocabulary, or have fewer dimensions than the model's.
     """
     network = model.network
-    if len(embeddings) != network.vocabulary or embeddings.shape[1] < network.vector:
-        raise InputError(
-            f"the word vectors are {embeddings.shape}; they must be for {network.vocabulary} word "
-            f"pieces and have at least {network.vector} dimensions"
-        )
-    centred = embeddings - embeddings.mean(0)
-    _, axes = np.linalg.eigh(centred.T @ centred)  # ascending
-    projected = centred @ axes[:, -network.vector :]
-    values = torch.from_numpy((projected / projected.std()).astype(np.float32))
+    values = torch.from_numpy(projected(embeddings, network.vocabulary, network.vector))
     with torch.no_grad():
         model.translate.queries.weight.copy_(values)
         model.translate.documents.weight.copy_(values)
