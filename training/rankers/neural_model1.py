@@ -270,12 +270,7 @@ def train(
 
 
 def start_from(model: NeuralModel1, embeddings: NDArray[np.float32]) -> None:
-    """Let both tables begin with word vectors; see `projected`.
-
-    Args:
-        model: to be changed.
-        embeddings: (vocabulary, any) float32.
-    """
+    """Let both tables begin with word vectors, (vocabulary, any) float32; see `projected`."""
     network = model.network
     values = torch.from_numpy(projected(embeddings, network.vocabulary, network.vector))
     with torch.no_grad():
