@@ -26,5 +26,5 @@ def projected(
         )
     centred = embeddings - embeddings.mean(0)
     _, axes = np.linalg.eigh(centred.T @ centred)  # ascending
-    found: NDArray[np.float32] = centred @ axes[:, -dimension:]
-    return (found / found.std()).astype(np.float32)
+    found = centred @ axes[:, -dimension:]
+    return np.asarray(found / found.std(), np.float32)
