@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event
@@ -75,7 +76,6 @@ def test_a_body_that_is_too_large_is_refused_however_it_comes(start: "Start") ->
     "head",
     [
         b"nonsense\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
         b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chu\r\n\r\nabc",
         b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
@@ -116,6 +116,19 @@ def test_slow_callers_are_bounded_and_others_are_answered(start: "Start") -> Non
         assert 0.9 < monotonic() - begin < 8
         for connection in (*silent, *dripping, *bodies, second):
             connection.close()
+
+
+def test_a_caller_who_does_not_read_is_bounded(start: "Start") -> None:
+    with start(RANKLET_MAX_SECONDS="1") as server, socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(0.5)
+        connection.connect(("127.0.0.1", server.port))
+        begin = monotonic()
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            while monotonic() - begin < 15:  # asks and asks, and reads nothing
+                with suppress(TimeoutError):
+                    connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+        assert server.post("/rank", {"query": "dough"}).status == 200
 
 
 def test_callers_who_hang_up_leave_nothing_behind(start: "Start") -> None:
