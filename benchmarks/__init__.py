@@ -8,5 +8,6 @@ BENCHMARKS = (
     "model1_speed",
     "cold_start",
     "memory",
+    "http_load",
     "quantisation",
 )
