@@ -99,6 +99,7 @@ def test_what_is_not_http_is_refused(server: "Server", head: bytes) -> None:
     assert server.ask("GET", "/healthz").status == 200
 
 
+@pytest.mark.slow
 def test_slow_callers_are_bounded_and_others_are_answered(start: "Start") -> None:
     with start(RANKLET_HEADER_SECONDS="1", RANKLET_MAX_SECONDS="1") as server:
         begin = monotonic()
@@ -126,6 +127,7 @@ def test_slow_callers_are_bounded_and_others_are_answered(start: "Start") -> Non
             connection.close()
 
 
+@pytest.mark.slow
 def test_a_caller_who_does_not_read_is_bounded(start: "Start") -> None:
     with start(RANKLET_MAX_SECONDS="1") as server, socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -168,6 +170,7 @@ def test_past_the_queue_callers_are_told_to_come_back(start: "Start") -> None:
         assert server.post("/rerank", body).status == 200
 
 
+@pytest.mark.slow
 def test_a_bundle_that_comes_late_is_served(start: "Start", built: "Built", tmp_path: Path) -> None:
     path = tmp_path / "late.ranklet"
     with start(path, ready=False) as server:
@@ -211,6 +214,7 @@ def test_a_damaged_bundle_is_never_served(
         assert server.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_bundle_is_replaced_while_it_is_served(
     start: "Start", built: "Built", tmp_path: Path
 ) -> None:
@@ -249,6 +253,7 @@ def test_the_time_of_an_answer_is_bounded(start: "Start") -> None:
         assert server.ask("GET", "/healthz").status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_sigterm_loses_no_request(start: "Start", workers: str) -> None:
     body = {"query": "knead", "documents": ["knead the dough " * 30] * 100}
