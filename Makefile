@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick check bench wheel clean
+.PHONY: help setup demo demo-lexical test quick clients check bench wheel clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -32,6 +32,10 @@ test: setup     ## every test, doctests included
 
 quick: setup    ## the tests that take a few seconds in all
 	$(BIN)/python -m pytest -m 'not slow'
+
+clients: setup  ## the server against real client libraries, a fuzzer and a browser; checks of infra/
+	$(BIN)/python -m pip install --quiet --editable '.[clients]'
+	$(BIN)/python -m pytest -m clients tests
 
 check: setup    ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ BENCHMARKS = (
     "model1_speed",
     "cold_start",
     "memory",
+    "http_load",
     "quantisation",
     "encoding_speed",
     "hybrid_speed",

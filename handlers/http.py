@@ -86,6 +86,9 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        # The first look comes before the first request: of several processes that share a port, one
+        # that is not ready would take requests from one that is. Callers wait in the listen queue.
+        await asyncio.to_thread(self._served.refresh)
         watch = asyncio.create_task(self._watch())
         try:
             yield
@@ -94,10 +97,10 @@ class Service:
             self._pool.close()
 
     async def _watch(self) -> None:
-        """Load the bundle, and again whenever it was replaced: no request waits for it."""
+        """Look whether the bundle came or was replaced: no request waits for that."""
         while True:
-            await asyncio.to_thread(self._served.refresh)
             await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.to_thread(self._served.refresh)
 
     async def _answer(self, request: Request) -> Response:
         record: Record = request.scope["ranklet.record"]

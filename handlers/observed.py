@@ -77,10 +77,9 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if status == CLIENT_GONE:
+                if status == CLIENT_GONE:  # no status of HTTP; nobody reads what takes its place
                     message["status"] = 400
                 self._add_headers(MutableHeaders(raw=message["headers"]), record)
-                message["headers"] = message["headers"]
             await send(message)
 
         try:

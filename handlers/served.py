@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from ranklet.handlers.failures import RequestError
 from ranklet.runtime.bundle import Check
@@ -10,6 +11,7 @@ from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.ranking import load
 
 Log = Callable[[str, str], None]  # severity, message
+AGAIN_SECONDS = 30.0  # between two trials of a bundle that did not answer
 TRIAL = "a first query, so that all is open before anybody waits"
 
 
@@ -28,6 +30,8 @@ class Served:
     def __init__(self, path: str, full_check: bool, device: str, log: Log) -> None:
         self._path, self._full_check, self._device, self._log = path, full_check, device, log
         self._bundle: LoadedBundle | None = None
+        self._refused: LoadedBundle | None = None
+        self._again_at = 0.0
         self._told: str | None = None
         self.reason: str | None = "the bundle is being loaded"
 
@@ -48,6 +52,11 @@ class Served:
             if found is self._bundle:
                 self._told = None
                 return
+            if found is self._refused and monotonic() < self._again_at:
+                return
+            # Until it has answered; the same one is tried again, but not every second: it may be
+            # large, and what it lacked may come later.
+            self._refused, self._again_at = found, monotonic() + AGAIN_SECONDS
             if self._full_check:
                 found = self._load("full")
             _try(found)
@@ -57,7 +66,8 @@ class Served:
             self._fail(error)
         else:
             held = self._bundle
-            self._bundle, self.reason, self._told = found, None, None
+            self._bundle, self._refused = found, None
+            self.reason = self._told = None
             verb = "serves" if held is None else "was replaced and serves"
             self._log("NOTICE", f"the bundle {self._path!r} {verb} {len(found):,} documents")
 

@@ -50,6 +50,7 @@ def run(settings: Settings, listening: socket.socket) -> None:
 
     class Timed(_TimedProtocol):
         header_seconds = settings.header_seconds
+        answer_seconds = settings.limits.seconds
 
     config = uvicorn.Config(
         service.app,
@@ -89,15 +90,17 @@ class _Server(uvicorn.Server):
 
 
 class _TimedProtocol(H11Protocol):
-    """HTTP/1.1 where a request's head has a time to arrive in.
+    """HTTP/1.1 where callers have a time to send a request's head in, and to read an answer in.
 
     uvicorn bounds how long a connection idles between requests, but neither how long the first one
-    takes to begin nor how slowly a head drips in: with one byte a minute a caller would hold a
-    connection for ever.
+    takes to begin, nor how slowly a head drips in, nor how slowly an answer is read: with one byte
+    a minute a caller would hold a connection for ever.
     """
 
     header_seconds: float = 10
+    answer_seconds: float = 30
     _timer: asyncio.TimerHandle | None = None
+    _reading: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -113,12 +116,30 @@ class _TimedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_reading()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:  # the caller has stopped reading
+        super().pause_writing()
+        self._reading = self.loop.call_later(self.answer_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_reading()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self.transport.abort()  # closing would wait for the caller to read what it never will
 
     def _hang_up(self) -> None:
         self._timer = None
         if self.cycle is None or self.cycle.response_complete:
-            self.transport.close()
+            self.transport.abort()
+
+    def _stop_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -102,6 +102,7 @@ function tryIt(text) {
 async function prepare() {
   try {
     const info = await call("/info");
+    $("pipeline").replaceChildren();
     for (const [name, recipe] of Object.entries(info.pipelines)) {
       const isDefault = name === info.default_pipeline;
       const option = new Option(name, name, isDefault, isDefault);
@@ -111,7 +112,7 @@ async function prepare() {
     const known = Object.keys(info.rankers).join(", ");
     $("about").textContent = `${info.documents.toLocaleString("en")} documents · ${known}`;
     const examples = info.examples.filter((each) => each.length < 50).slice(0, 4);
-    $("examples").append(...examples.map(tryIt));
+    $("examples").replaceChildren($("examples").firstElementChild, ...examples.map(tryIt));
     $("examples").hidden = !examples.length || asked > 0;
     if (!info.documents) {
       $("own").checked = true;

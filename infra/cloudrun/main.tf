@@ -1,3 +1,5 @@
+# A bundle's server on Cloud Run, on processors or beside a GPU (../gpu). The provider's project and
+# credentials come from the caller.
 terraform {
   required_version = ">= 1.6"
   required_providers {
@@ -8,25 +10,23 @@ terraform {
   }
 }
 
-provider "google" {
-  project = var.project
-  region  = var.region
-}
-
 # It may read its key, and nothing else of the project.
 resource "google_service_account" "ranklet" {
-  account_id   = "ranklet"
-  display_name = "ranklet on Cloud Run"
+  project      = var.project
+  account_id   = var.name
+  display_name = "${var.name} on Cloud Run"
 }
 
 resource "google_secret_manager_secret_iam_member" "key" {
+  project   = var.project
   secret_id = var.api_key_secret
   role      = "roles/secretmanager.secretAccessor"
   member    = "serviceAccount:${google_service_account.ranklet.email}"
 }
 
 resource "google_cloud_run_v2_service" "ranklet" {
-  name                = "ranklet"
+  project             = var.project
+  name                = var.name
   location            = var.region
   ingress             = "INGRESS_TRAFFIC_ALL"
   deletion_protection = false
@@ -35,11 +35,19 @@ resource "google_cloud_run_v2_service" "ranklet" {
     service_account                  = google_service_account.ranklet.email
     execution_environment            = "EXECUTION_ENVIRONMENT_GEN2"
     timeout                          = "60s"
-    max_instance_request_concurrency = 4 # twice the processors
+    max_instance_request_concurrency = var.concurrency
+    gpu_zonal_redundancy_disabled    = var.accelerator == "" ? null : true
 
     scaling {
       min_instance_count = 0
       max_instance_count = var.max_instances
+    }
+
+    dynamic "node_selector" {
+      for_each = var.accelerator == "" ? [] : [var.accelerator]
+      content {
+        accelerator = node_selector.value
+      }
     }
 
     containers {
@@ -50,11 +58,11 @@ resource "google_cloud_run_v2_service" "ranklet" {
       }
 
       resources {
-        limits = {
-          cpu    = "2"
-          memory = "2Gi"
-        }
-        cpu_idle          = true
+        limits = merge(
+          { cpu = var.cpu, memory = var.memory },
+          var.accelerator == "" ? {} : { "nvidia.com/gpu" = "1" },
+        )
+        cpu_idle          = var.accelerator == "" # a GPU is billed by instance
         startup_cpu_boost = true
       }
 
@@ -76,7 +84,7 @@ resource "google_cloud_run_v2_service" "ranklet" {
       startup_probe {
         period_seconds    = 1
         timeout_seconds   = 1
-        failure_threshold = 60
+        failure_threshold = 120
         http_get {
           path = "/readyz"
         }
@@ -98,6 +106,7 @@ resource "google_cloud_run_v2_service" "ranklet" {
 
 resource "google_cloud_run_v2_service_iam_member" "public" {
   count    = var.public ? 1 : 0
+  project  = var.project
   name     = google_cloud_run_v2_service.ranklet.name
   location = var.region
   role     = "roles/run.invoker"

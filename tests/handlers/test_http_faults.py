@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event
@@ -71,11 +72,18 @@ def test_a_body_that_is_too_large_is_refused_however_it_comes(start: "Start") ->
         assert server.post("/rank", {"query": "dough"}).status == 200
 
 
+def ask_and_never_read(connection: socket.socket, seconds: float) -> None:
+    """Send request upon request, until the server hangs up or time is up."""
+    until = monotonic() + seconds
+    while monotonic() < until:
+        with suppress(TimeoutError):
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+
+
 @pytest.mark.parametrize(
     "head",
     [
         b"nonsense\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
         b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chu\r\n\r\nabc",
         b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
@@ -91,6 +99,7 @@ def test_what_is_not_http_is_refused(server: "Server", head: bytes) -> None:
     assert server.ask("GET", "/healthz").status == 200
 
 
+@pytest.mark.slow
 def test_slow_callers_are_bounded_and_others_are_answered(start: "Start") -> None:
     with start(RANKLET_HEADER_SECONDS="1", RANKLET_MAX_SECONDS="1") as server:
         begin = monotonic()
@@ -116,6 +125,17 @@ def test_slow_callers_are_bounded_and_others_are_answered(start: "Start") -> Non
         assert 0.9 < monotonic() - begin < 8
         for connection in (*silent, *dripping, *bodies, second):
             connection.close()
+
+
+@pytest.mark.slow
+def test_a_caller_who_does_not_read_is_bounded(start: "Start") -> None:
+    with start(RANKLET_MAX_SECONDS="1") as server, socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(0.5)
+        connection.connect(("127.0.0.1", server.port))
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            ask_and_never_read(connection, seconds=15)
+        assert server.post("/rank", {"query": "dough"}).status == 200
 
 
 def test_callers_who_hang_up_leave_nothing_behind(start: "Start") -> None:
@@ -150,6 +170,7 @@ def test_past_the_queue_callers_are_told_to_come_back(start: "Start") -> None:
         assert server.post("/rerank", body).status == 200
 
 
+@pytest.mark.slow
 def test_a_bundle_that_comes_late_is_served(start: "Start", built: "Built", tmp_path: Path) -> None:
     path = tmp_path / "late.ranklet"
     with start(path, ready=False) as server:
@@ -193,6 +214,7 @@ def test_a_damaged_bundle_is_never_served(
         assert server.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_bundle_is_replaced_while_it_is_served(
     start: "Start", built: "Built", tmp_path: Path
 ) -> None:
@@ -231,6 +253,7 @@ def test_the_time_of_an_answer_is_bounded(start: "Start") -> None:
         assert server.ask("GET", "/healthz").status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_sigterm_loses_no_request(start: "Start", workers: str) -> None:
     body = {"query": "knead", "documents": ["knead the dough " * 30] * 100}

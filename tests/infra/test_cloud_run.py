@@ -151,31 +151,50 @@ def hcl(text: str) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def terraform() -> dict[str, dict[str, Any]]:
+    """Return both modules, parsed: kind of block → its blocks."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        files = sorted((INFRA / kind).glob("*.tf"))
+        found[kind] = hcl("\n".join(file.read_text("utf-8") for file in files))
+    return found
+
+
 @pytest.mark.clients
-@pytest.mark.parametrize("kind", KINDS)
-def test_terraform_is_well_formed_and_declares_what_it_uses(kind: str) -> None:
-    main = (INFRA / kind / "main.tf").read_text("utf-8")
-    declared = hcl((INFRA / kind / "variables.tf").read_text("utf-8"))["variable"]
-    assert set(re.findall(r"var\.(\w+)", main)) == set(declared)
-    resources_ = hcl(main)["resource"]
-    (given,) = resources_["google_cloud_run_v2_service"]["ranklet"]
-    (template,) = given["template"]
-    (container,) = template["containers"]
+@pytest.mark.slow
+def test_terraform_is_well_formed_and_declares_what_it_uses(
+    terraform: dict[str, dict[str, Any]],
+) -> None:
+    for kind, parsed in terraform.items():
+        used = re.findall(r"\bvar\.(\w+)", json.dumps(parsed))
+        assert set(used) == set(parsed["variable"]), kind
+    service_ = terraform["cloudrun"]["resource"]["google_cloud_run_v2_service"]["ranklet"][0]
+    container = service_["template"][0]["containers"][0]
     assert container["startup_probe"][0]["http_get"][0]["path"] == "/readyz"
-    assert ("nvidia.com/gpu" in container["resources"][0]["limits"]) == (kind == "gpu")
-    for name, label in re.findall(r"(google_\w+)\.(\w+)\.", main):
-        assert label in resources_[name]
+    assert container["liveness_probe"][0]["http_get"][0]["path"] == "/healthz"
+    (module,) = terraform["gpu"]["module"]["service"]
+    assert set(module) - {"source"} <= set(terraform["cloudrun"]["variable"])
     with pytest.raises(ValueError, match=r"given\.tf"):
-        hcl(main.replace("template {", "template", 1))
+        hcl('resource "a" "b" {')
 
 
+@pytest.mark.clients
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
-def test_the_two_ways_to_deploy_agree(name: str) -> None:
-    kind = name.split("/")[0]
-    main = (INFRA / kind / "main.tf").read_text("utf-8")
-    spec = service(name)["spec"]["template"]["spec"]
-    concurrency = spec["containerConcurrency"]
-    assert re.search(rf"max_instance_request_concurrency = {concurrency}\b", main)
-    limits = spec["containers"][0]["resources"]["limits"]
-    assert re.search(rf'cpu\s+= "{limits["cpu"]}"', main)
-    assert re.search(rf'memory\s+= "{limits["memory"]}"', main)
+def test_the_two_ways_to_deploy_agree(name: str, terraform: dict[str, dict[str, Any]]) -> None:
+    defaults = {
+        key: each[0].get("default") for key, each in terraform["cloudrun"]["variable"].items()
+    }
+    chosen = terraform["gpu"]["module"]["service"][0] if name.startswith("gpu") else {}
+    wanted = {**defaults, **chosen}
+    template = service(name)["spec"]["template"]
+    limits = template["spec"]["containers"][0]["resources"]["limits"]
+    scale = template["metadata"]["annotations"]["autoscaling.knative.dev/maxScale"]
+    accelerator = template["spec"].get("nodeSelector", {}).get("run.googleapis.com/accelerator", "")
+    assert service(name)["metadata"]["name"] == wanted["name"]
+    assert (limits["cpu"], limits["memory"]) == (wanted["cpu"], wanted["memory"])
+    assert template["spec"]["containerConcurrency"] == wanted["concurrency"]
+    assert int(scale) == wanted["max_instances"]
+    assert accelerator == wanted["accelerator"]
+    assert ("nvidia.com/gpu" in limits) == bool(accelerator)
