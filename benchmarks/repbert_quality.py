@@ -9,7 +9,14 @@ from time import perf_counter
 
 from benchmarks.place import Place
 from benchmarks.report import table
-from benchmarks.trained import HELD_OUT, REPBERT_MINUTES, TUNING_QUERIES, qa_mix_repbert, tuned_bm25
+from benchmarks.trained import (
+    HELD_OUT,
+    REPBERT_MINUTES,
+    TUNING_QUERIES,
+    medquad_neural_model1,
+    qa_mix_repbert,
+    tuned_bm25,
+)
 from ranklet import runtime
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.fusing import learn_weights
@@ -87,12 +94,16 @@ each scored alone as on a server; error as a share of the standard deviation of 
 
 
 def qa_mix_bundle(place: Place) -> Path:
-    """Return an indexed bundle of qa-mix: BM25 and RepBERT, its variants proven."""
+    """Return an indexed bundle of qa-mix: BM25, RepBERT and the neural Model 1 of medquad.
+
+    The last is there for the benchmarks of speed that share this bundle.
+    """
 
     def build(path: Path) -> None:
         checkpoints = {
             "bm25": Checkpoint("bm25", tuned_bm25(place, COLLECTION)),
             "repbert": qa_mix_repbert(place),
+            "neural_model1": medquad_neural_model1(place),
         }
         rankers = path.with_name(f"{path.name}.rankers")
         options = ExportOptions(variants=("fp32", "fp16", "int8"))
