@@ -9,10 +9,11 @@ BENCHMARKS = (
     "model1_speed",
     "cold_start",
     "memory",
-    "http_load",
     "quantisation",
     "encoding_speed",
     "hybrid_speed",
     "sparsify_speed",
     "hybrid_cold_start",
+    "lambda_cold_start",
+    "http_load",
 )

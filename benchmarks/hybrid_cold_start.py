@@ -1,8 +1,9 @@
 """From a fresh process to the first hybrid answer, stage by stage, beside FastEmbed and others.
 
 qa-mix: BM25 and RepBERT over 41,250 documents, rescored by neural Model 1 and fused by ranks; a
-warm page cache. The peers have no hybrid ranker of their own, so they get the nearest thing: their encoder for the query, bm25s for
-the terms, numpy for the inner products with vectors that are mapped, and the same fusion.
+warm page cache. The peers have no hybrid ranker of their own, so they get the nearest thing: their
+encoder for the query, bm25s for the terms, numpy for the inner products with vectors that are
+mapped, and the same fusion.
 """
 
 from pathlib import Path
@@ -148,8 +149,9 @@ process; *memory* is the peak resident, in MB, mapped files included.
 {table(["", *STAGES, "in all", "memory"], rows)}
 
 {goal("process start to the first hybrid answer", whole, MOST)}
-- Ours rescores BM25's 1,000 and RepBERT's 200 by neural Model 1 and reads ten hits; *open encoder* is its tokenizer, \
-its model and one text to warm up. The peers' corpus is a JSON list, their vectors are ours.
+- Ours rescores BM25's 1,000 and RepBERT's 200 by neural Model 1 and reads ten hits; *open \
+encoder* is its tokenizer, its model and one text to warm up. The peers' corpus is a JSON list, \
+their vectors are ours.
 """
 
 
