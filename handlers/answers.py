@@ -60,7 +60,10 @@ def rank(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> Answe
     if highlight:
         for shown, hit in zip(hits, ranking, strict=True):
             shown["highlights"] = _highlights(bundle, hit)
-    return Answer({"query": query, "hits": hits, "ms": _milliseconds(ranking)}, ranking.timings)
+    told: dict[str, Any] = {"query": query, "hits": hits, "ms": _milliseconds(ranking)}
+    if ranking.truncated:
+        told["truncated"] = dict(ranking.truncated)
+    return Answer(told, ranking.timings)
 
 
 def explain(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> Answer:

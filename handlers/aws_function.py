@@ -5,14 +5,14 @@ import os
 import time
 import traceback
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from ranklet.handlers import logs
 from ranklet.handlers.answers import ANSWERS
 from ranklet.handlers.aws_events import Shape, check_size, http_reply, http_request, shape_of
 from ranklet.handlers.aws_log import Outcome, log_request
 from ranklet.handlers.aws_queue import RESULTS_VARIABLE, Results, failures_of
-from ranklet.handlers.budgeted import Budgeted
+from ranklet.handlers.budgeted import answer_within
 from ranklet.handlers.bundle_source import open_bundle
 from ranklet.handlers.failures import RequestError
 from ranklet.handlers.fields import parse
@@ -180,11 +180,8 @@ class Function:
         return failures_of(records, lambda: self._budget_ms(context), answered)
 
     def _answer(self, path: str, body: Mapping[str, Any], budget_ms: float) -> Outcome:
-        bundle = Budgeted(self._ready(), budget_ms)
-        answer = ANSWERS[path](cast(LoadedBundle, bundle), body, self._limits)
-        if bundle.spent and isinstance(answer.body, dict):
-            answer.body.update(budget_spent=True, left_out=bundle.left_out)
-        return Outcome(200, answer.body, answer.timings, bundle.left_out)
+        answer, left_out = answer_within(budget_ms, path, self._ready(), body, self._limits)
+        return Outcome(200, answer.body, answer.timings, left_out)
 
     def _ready(self) -> LoadedBundle:
         if self._bundle is None and time.monotonic() - self._tried_at >= RETRY_SECONDS:

@@ -1,9 +1,44 @@
 """A bundle that ranks within a budget, for answers that know of none."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
 
+from ranklet.handlers.answers import ANSWERS, Answer
+from ranklet.handlers.limits import Limits
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.loaded import LoadedBundle
+
+
+class Within(NamedTuple):
+    """An answer within a budget.
+
+    Attributes:
+        answer: says so itself where there was no time for all of it.
+        left_out: the stages that there was no time for.
+    """
+
+    answer: Answer
+    left_out: tuple[str, ...]
+
+
+def answer_within(
+    budget_ms: float, path: str, bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits
+) -> Within:
+    """Answer a parsed body; see :mod:`ranklet.handlers.answers`.
+
+    Args:
+        budget_ms: milliseconds after which no further stage begins.
+        path: names the answer, as in `ANSWERS`.
+        bundle: what ranks.
+        body: the request.
+        limits: what is allowed.
+    """
+    budgeted = Budgeted(bundle, budget_ms)
+    answer = ANSWERS[path](cast(LoadedBundle, budgeted), body, limits)
+    if budgeted.spent and isinstance(answer.body, dict):
+        told = {"budget_spent": True, "left_out": list(budgeted.left_out)}
+        answer = answer._replace(body=answer.body | told)
+    return Within(answer, budgeted.left_out)
 
 
 class Budgeted:

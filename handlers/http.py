@@ -26,6 +26,7 @@ from ranklet import __version__
 from ranklet.handlers import logs
 from ranklet.handlers.answers import ANSWERS, info
 from ranklet.handlers.bodies import read
+from ranklet.handlers.budgeted import answer_within
 from ranklet.handlers.failures import RequestError, described, failure
 from ranklet.handlers.fields import parse
 from ranklet.handlers.metrics import Metrics
@@ -36,6 +37,8 @@ from ranklet.handlers.served import Served
 from ranklet.handlers.settings import Settings
 from ranklet.runtime.errors import RankletError
 
+WORKING_SHARE = 0.9  # of a request's time limit, after which no stage begins: part of an answer
+# comes before the 504, and no thread works for a caller who has gone
 WATCH_SECONDS = 1.0  # between two looks whether the bundle was replaced
 PAGE = Path(__file__).parent / "playground"
 # Our own files and nothing else: what a document says cannot become a script.
@@ -113,9 +116,10 @@ class Service:
             record.stages.append(("read body", (perf_counter() - begin) * 1e3))
 
             def work() -> bytes:
-                started = perf_counter()
-                record.stages.append(("wait", (started - received) * 1e3))
-                answer = ANSWERS[path](bundle, parse(data), limits)
+                waited_ms = (perf_counter() - received) * 1e3
+                record.stages.append(("wait", waited_ms))
+                budget_ms = max(0.0, WORKING_SHARE * limits.seconds * 1e3 - waited_ms)
+                answer, _ = answer_within(budget_ms, path, bundle, parse(data), limits)
                 record.stages.extend(answer.timings)
                 return encoded(answer.body)
 

@@ -133,6 +133,7 @@ def _schemas(limits: Limits) -> Schema:
         "maxItems": limits.documents,
         "description": f"At most {limits.characters:,} characters in all.",
     }
+    late = {"budget_spent": {"type": "boolean"}, "left_out": _list(_STRING)}
     top = {"type": ["integer", "null"], "minimum": 1, "maximum": (1 << 31)}
     shared = {"pipeline": _NAME, "model": _NAME, "top_n": top, "top_k": top}
     kinds = {"return_documents": _FLAG, "return_text": _FLAG}
@@ -183,7 +184,9 @@ def _schemas(limits: Limits) -> Schema:
                 "documents": {"anyOf": [documents, nothing]},
             },
         ),
-        "Ranking": _object({"query": _STRING, "hits": _list(hit), "ms": _OBJECT}),
+        "Ranking": _object(
+            {"query": _STRING, "hits": _list(hit), "ms": _OBJECT}, {**late, "truncated": _OBJECT}
+        ),
         "ExplainRequest": _object(
             {**asked, "id": {**query, "description": "Of a document of the collection."}},
             {"pipeline": _NAME},

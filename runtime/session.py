@@ -88,6 +88,8 @@ class Session:
         # An arena keeps the memory of the largest input ever seen; texts differ widely in length.
         options.enable_cpu_mem_arena = False
         on_gpu = will_run_on_gpu(device, strict=strict)
+        if on_gpu and hasattr(ort, "preload_dlls"):
+            ort.preload_dlls()  # CUDA and cuDNN out of NVIDIA's wheels, which no loader path names
         wanted = [PROVIDERS["cuda"], PROVIDERS["cpu"]] if on_gpu else [PROVIDERS["cpu"]]
         try:
             self._session: Any = ort.InferenceSession(bytes(model), options, providers=wanted)

@@ -66,6 +66,7 @@ def as_json(ranking: "Ranking") -> str:
         "ms": timings,
         "budget_spent": ranking.budget_spent,
         "left_out": ranking.left_out,
+        "truncated": dict(ranking.truncated),
     }
     return json.dumps(answer, ensure_ascii=False)
 
@@ -83,6 +84,8 @@ def as_text(ranking: "Ranking") -> str:
             lines += [f"      {line}" for line in str(hit.explanation).splitlines()]
     total = sum(timing.ms for timing in ranking.timings)
     lines.append(f"({total:.1f} ms)")
+    for ranker, count in ranking.truncated.items():
+        lines.append(f"longer than {ranker} reads, and cut: {count}")
     if ranking.left_out:
         lines.append(f"no time for: {'; '.join(ranking.left_out)}")
     return "\n".join(lines)
