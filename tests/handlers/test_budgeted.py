@@ -27,7 +27,7 @@ def test_without_time_the_first_stage_answers_and_says_so(bundle: LoadedBundle) 
     assert isinstance(answer.body, dict)
     assert answer.body["budget_spent"] is True
     assert answer.body["left_out"] == list(left_out) != []
-    assert len(answer.body["hits"]) == 3
+    assert answer.body["hits"]
 
 
 def test_a_list_has_no_room_to_say_it(bundle: LoadedBundle) -> None:
