@@ -1,3 +1,4 @@
+import signal
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -224,3 +225,37 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     assert read_checkpoint(output).settings.max_document_tokens == 16
     assert main([*arguments, "--resume"]) == 1  # there is nothing to resume
     assert main([*arguments, "--negatives", "none"]) == 1
+
+
+def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
+    tiny_collection: Collection,
+    tiny_bert: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def arguments(name: str) -> list[str]:
+        made = ["train", "repbert", str(tiny_collection.path), "-o", str(tmp_path / name)]
+        made += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
+        made += ["--max-document-tokens", "16"]
+        return [*made, "--epochs", "3", "--batch", "8", "--lr", "0.001"]
+
+    assert main(arguments("whole")) == 0
+    loss, calls = repbert.in_batch_loss, [0]
+
+    def interrupting(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
+        calls[0] += 1
+        if calls[0] == 4:
+            signal.raise_signal(signal.SIGINT)
+        return loss(scores, relevant)
+
+    monkeypatch.setattr(repbert, "in_batch_loss", interrupting)
+    assert main(arguments("parts")) == 130
+    assert f"--resume goes on from {tmp_path / 'parts.run'}" in capsys.readouterr().err
+    assert not (tmp_path / "parts").exists()
+    assert main(arguments("parts")) == 1  # neither begun anew over it nor forgotten
+    assert main([*arguments("parts"), "--resume"]) == 0
+    whole, parts = (read_checkpoint(tmp_path / name).weights for name in ("whole", "parts"))
+    for name, values in whole.items():
+        np.testing.assert_array_equal(parts[name], values)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "whole"]

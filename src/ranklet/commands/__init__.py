@@ -65,7 +65,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         )
         return 1
     except KeyboardInterrupt:
-        print(f"ranklet {command}: interrupted; nothing was written", file=sys.stderr)
+        print(f"ranklet {command}: interrupted; no result was written", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
