@@ -25,7 +25,7 @@ MOST_BYTES = 6_291_556
 ARN = "arn:aws:lambda:eu-central-1:111122223333:function:search"
 CLIENT = (sys.executable, "-W", "error", "-m", "awslambdaric")
 HANDLER = "ranklet.handlers.aws_lambda.handler"
-PATIENCE = 30  # seconds before a test gives up waiting
+PATIENCE = 90  # seconds before a test gives up waiting
 
 
 @dataclass
