@@ -55,7 +55,7 @@ their first {ENCODED_TOKENS} tokens, which changes nothing for a query.
 {table(["", "p50", "mean", "p99"], [[RERANKED, *spread(rescoring)]])}
 
 {goal("1,000 passages rescored, p50", float(np.median(rescoring)), MOST_RESCORING)}
-- Its table has {pairs:,} pairs.
+- Its table has {pairs:,} pairs; it was learned from medquad.
 
 What HNSW (M {HNSWSettings().m}, ef_construction {HNSWSettings().ef_construction}) finds of the \
 exact {RECALL_AT} nearest documents of these queries; one thread:

@@ -93,29 +93,6 @@ def qa_mix_repbert(place: Place) -> Checkpoint:
     return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
 
 
-def google_wiki_neural_model1(place: Place) -> Checkpoint:
-    """Return neural Model 1, learned from the few queries of google-wiki (some 3 minutes)."""
-    collection = place.collection("google-wiki")
-
-    def build(path: Path) -> None:
-        backbone = load_backbone(None)
-        untuned = Settings("lemmas")
-        analysed = analyse(
-            collection.documents(), ["wordpieces", "lemmas"], tokenizer=backbone.tokenizer
-        )
-        with _all_cores():
-            neural_model1.train(
-                analysed,
-                read_split(collection, LEARN),
-                read_split(collection, HELD_OUT),
-                bm25=untuned,
-                plan=replace(neural_model1.PLAN, epochs=6),
-                embeddings=backbone.word_vectors(),
-            ).save(path)
-
-    return read_checkpoint(place.keep("google-wiki.neural_model1", build, _NEURAL_MODEL1))
-
-
 @contextmanager
 def _all_cores() -> Iterator[None]:
     """Train on all cores, though benchmarks run on one."""
