@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 HEAD = "head:"  # begins the names of its nodes
 _LAST = "SkipLayerNormalization"  # of a fused encoder, the operator that each layer ends with
-_FLOATS = (_LAST, "EmbedLayerNormalization", "LayerNormalization")
 
 
 def name_head(model: "ModelProto") -> None:
@@ -57,9 +56,12 @@ def head_aside(model: "ModelProto", *, half: bool = False) -> Iterator[None]:
     del graph.output[:]
     del graph.node[:]
     graph.node.extend(body)
+    made = {name for node in body for name in node.output}
+    taken = made & {name for node in head for name in node.input}
+    floats = _floats(model, sorted(taken)) if half else []
     yield
     graph.output.extend(outputs)
-    graph.node.extend(_widened(head, body) if half else head)
+    graph.node.extend(_widened(head, floats))
 
 
 def _own_constants(model: "ModelProto", head: "list[NodeProto]", body: "list[NodeProto]") -> None:
@@ -76,12 +78,23 @@ def _own_constants(model: "ModelProto", head: "list[NodeProto]", body: "list[Nod
     _rename(head, {each.name: HEAD + each.name for each in shared})
 
 
-def _widened(head: "list[NodeProto]", body: "list[NodeProto]") -> "list[NodeProto]":
-    """Return the head with what it takes from the body brought to 32 bits."""
+def _floats(model: "ModelProto", names: list[str]) -> list[str]:
+    """Return those of some tensors that are float32: onnxruntime knows, its own operators too."""
+    import onnxruntime
+    from onnx import ModelProto, ValueInfoProto
+
+    watched = ModelProto.FromString(model.SerializeToString())
+    watched.graph.output.extend(ValueInfoProto(name=name) for name in names)
+    session = onnxruntime.InferenceSession(
+        watched.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return [each.name for each in session.get_outputs() if each.type == "tensor(float)"]
+
+
+def _widened(head: "list[NodeProto]", taken: list[str]) -> "list[NodeProto]":
+    """Return the head with what it takes in 16 bits brought to 32 bits."""
     from onnx import TensorProto, helper
 
-    made = {name for node in body if node.op_type in _FLOATS for name in node.output if name}
-    taken = sorted(made & {name for node in head for name in node.input})
     _rename(head, {name: f"{HEAD}{name}" for name in taken})
     casts = [
         helper.make_node("Cast", [name], [HEAD + name], f"{HEAD}{name}_cast", to=TensorProto.FLOAT)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ranklet.training.cross_network import CrossNetwork
 
 PROBES = 20, 50  # queries, documents: each pair is a run of its own
+CALIBRATION = 200  # pairs
 AXES = {
     **{name: {0: "chunks", 1: "tokens"} for name in INPUTS[:3]},
     INPUTS[3]: {0: "pairs", 1: "chunks"},
@@ -92,15 +93,13 @@ def export(
         reference = score(CrossEncoder(settings, torch, tokenizer), probes)
         calibration = torch.feeds[:: max(1, len(torch.feeds) // CALIBRATION)]
         reports = write_variants(
-            graph, fused, reference, score_content, probes, options, folder, writer, calibration
-        )
+            graph, fused, reference, score_content, probes, options, folder, writer, calibration,
+            pairwise=True,
+        )  # fmt: skip
     write_reports(reports, folder, writer)
     if not settings.field:
         writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))
-
-
-CALIBRATION = 200  # pairs
 
 
 def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001

@@ -105,6 +105,19 @@ def test_exported_and_served_it_scores_as_pytorch_does(
     assert list(verify(path))[-1] == "tokenizer"
 
 
+@pytest.mark.parametrize("head", ["vanilla", "cedr_drmm"])
+def test_electra_too(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_electra: Path, head: str,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    electra = Maker(tiny_analysed, tiny_collection, tiny_electra)
+    path = electra.bundle(tmp_path, electra.checkpoint(head=head, marking="pre_pair"))
+    report = read_reports(path)["cross"][0]
+    assert report.fused["Attention"] == 2
+    assert report.max_error < 1e-2
+    assert report.ms > 0
+
+
 @pytest.fixture(scope="module")
 def path(maker: Maker, tmp_path_factory: pytest.TempPathFactory) -> Path:
     checkpoint = maker.checkpoint(head="model1", marking="pre_doc")

@@ -182,21 +182,11 @@ def test_a_second_phase_goes_on_from_the_first(
 
 
 def test_electra_has_embeddings_of_another_size(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tmp_path: Path
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_electra: Path
 ) -> None:
-    from transformers import ElectraConfig, ElectraModel
-
-    tokenizer = tiny_analysed.analyzer.tokenizer
-    config = ElectraConfig(
-        vocab_size=tokenizer.get_vocab_size(), embedding_size=16, hidden_size=32,
-        num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=64,
-    )  # fmt: skip
-    ElectraModel(config).save_pretrained(tmp_path)
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
     settings = replace(SETTINGS, head="cedr_knrm", marking="pre_doc")
     found = train(
-        tiny_analysed, tiny_collection, load_backbone(tmp_path), settings=settings,
+        tiny_analysed, tiny_collection, load_backbone(tiny_electra), settings=settings,
         loss="cross_entropy", layers=2,
     )  # fmt: skip
     assert found.weights["embeddings.word_embeddings.weight"].shape[1] == 16
