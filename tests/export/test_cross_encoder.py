@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ranklet.commands import main
 from ranklet.export.errors import ExportError
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
@@ -16,6 +17,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.pipeline import Fuse
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.cross_encoder import HEADS, CrossEncoder, Settings, _batches
 from ranklet.runtime.text.pairing import Pair, Row
@@ -141,6 +143,20 @@ def test_the_default_pipeline_reranks_what_bm25_finds(loaded: LoadedBundle) -> N
     assert stages == ["retrieve 1000 by bm25", "keep 100", "rescore by cross"]
     assert loaded.manifest.default_pipeline == "cross"
     assert len(loaded.rank("the red apple", k=5)) == 5
+
+
+def test_alpha_is_cross_validated_and_stored_in_a_pipeline(
+    path: Path, tiny_collection: Collection, tmp_path: Path
+) -> None:
+    target = tmp_path / "interpolated"
+    arguments = ["fuse", str(path), str(tiny_collection.path), "-o", str(target), "--split", "dev"]
+    assert main([*arguments, "--rankers", "bm25,cross", "--folds", "3"]) == 0
+    stages = load(target, device="cpu").manifest.pipelines["linear"].stages
+    assert [str(each).split(" by ")[0] for each in stages[:2]] == ["retrieve 100", "rescore"]
+    assert isinstance(stages[2], Fuse)
+    assert sum(stages[2].weights) == pytest.approx(1)
+    provenance = Bundle(target).manifest.provenance["fusion linear"]
+    assert provenance["folds"] == len(provenance["alphas"]) == 3
 
 
 def test_documents_of_the_collection_are_not_cut_into_pieces_again(
