@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.interpolation import GRID, interpolate
@@ -19,7 +20,7 @@ def judged(queries: int = 40, seed: int = 0) -> Judged:
     return Judged.from_lists(features, grades)
 
 
-def slow_mrr(given: Judged, alpha: float) -> np.ndarray:  # type: ignore[type-arg]
+def slow_mrr(given: Judged, alpha: float) -> NDArray[np.float64]:
     found = []
     for rows, at in zip(given.features, given.relevant_column, strict=True):
         scores = alpha * rows[:, 0] + (1 - alpha) * rows[:, 1]
