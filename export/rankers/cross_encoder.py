@@ -1,5 +1,6 @@
 """Exporting cross-encoders: encoder, head and the combination of chunks in one proven graph."""
 
+import logging
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -27,7 +28,7 @@ from ranklet.runtime.rankers.cross_encoder import (
     Settings,
 )
 from ranklet.runtime.session import Session
-from ranklet.runtime.text.pairing import INPUTS
+from ranklet.runtime.text.pairing import AROUND, INPUTS
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.probes import Probes
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 
     from ranklet.training.cross_network import CrossNetwork
 
-PROBES = 20, 50  # queries, documents: each pair is a run of its own
+_log = logging.getLogger(__name__)
+
+PROBES = 20, 30  # queries, documents: each pair is a run of its own
 CALIBRATION = 200  # pairs
 AXES = {
     **{name: {0: "chunks", 1: "tokens"} for name in INPUTS[:3]},
@@ -65,7 +68,7 @@ def export(
         raise ExportError(
             f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
         )
-    probes = probes.first(*PROBES)
+    probes = probes.nearest(*PROBES)
     settings: Settings = checkpoint.settings
     network = cross_encoder.load(checkpoint, attention="eager")  # what the optimiser can fuse
     explained = isinstance(network.head, Model1Head)
@@ -110,12 +113,27 @@ def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001
 def index(
     source: Bundle,
     name: str,
-    analysed: AnalysedCollection,  # noqa: ARG001
+    analysed: AnalysedCollection,
     writer: BundleWriter,
 ) -> RankerEntry:
     """Take the network over: nothing of it hangs on the collection but the stored word pieces."""
+    _tell_of_long_documents(source, name, analysed)
     writer.copy(source, f"rankers/{name}/")
     return source.manifest.rankers[name]
+
+
+def _tell_of_long_documents(source: Bundle, name: str, analysed: AnalysedCollection) -> None:
+    settings = Settings.from_json(source.manifest.rankers[name].settings, f"rankers.{name}")
+    if settings.field != "wordpieces" or settings.chunking != "pieces":
+        return
+    most = settings.chunks * (settings.max_tokens - AROUND - settings.max_query_tokens)
+    lengths = np.diff(analysed.offsets("wordpieces"))
+    if cut := int((lengths > most).sum()):
+        _log.warning(
+            "%s: beside a query of %s word pieces it reads the first %s of a document; %s of %s "
+            "documents are longer",
+            name, settings.max_query_tokens, f"{most:,}", f"{cut:,}", f"{len(lengths):,}",
+        )  # fmt: skip
 
 
 def example_pairs(network: "CrossNetwork") -> "dict[str, torch.Tensor]":

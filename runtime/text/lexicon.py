@@ -1,6 +1,7 @@
 """Words again, out of word pieces: which pieces make a word, and the stem that words match by."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklet.runtime.errors import BundleError
@@ -31,18 +32,34 @@ class Lexicon:
     """
 
     def __init__(self, tokenizer: "Tokenizer") -> None:
-        size = tokenizer.get_vocab_size()
-        added = tokenizer.get_added_tokens_decoder()
-        special = {at for at, token in added.items() if token.special}
-        self._spelling = [
-            "" if at in special else tokenizer.id_to_token(at) or "" for at in range(size)
-        ]
-        self._within = [each.startswith(_WITHIN) for each in self._spelling]
-        self._apostrophes = {at for at, each in enumerate(self._spelling) if each in ("'", "’")}
+        self._tokenizer, self._size = tokenizer, tokenizer.get_vocab_size()
         self._stems: dict[tuple[int, ...], str] = {}
 
     def __len__(self) -> int:
-        return len(self._spelling)
+        return self._size
+
+    @cached_property
+    def _spelling(self) -> list[str]:
+        """Each piece as it is spelled, empty for [CLS] and the like; made when first needed.
+
+        Rankers that mark nothing never need it, and a cold start has little time.
+        """
+        spelled = [""] * self._size
+        for token, at in self._tokenizer.get_vocab().items():
+            if at < self._size:  # ids with gaps are a damaged tokenizer's, which `verify` tells
+                spelled[at] = token
+        for at, added in self._tokenizer.get_added_tokens_decoder().items():
+            if added.special and at < self._size:
+                spelled[at] = ""
+        return spelled
+
+    @cached_property
+    def _within(self) -> list[bool]:
+        return [each.startswith(_WITHIN) for each in self._spelling]
+
+    @cached_property
+    def _apostrophes(self) -> frozenset[int]:
+        return frozenset(at for at, each in enumerate(self._spelling) if each in ("'", "’"))
 
     def words(self, pieces: Sequence[int]) -> list[Word]:
         """Return the words of a text, in order.
@@ -57,7 +74,8 @@ class Lexicon:
                 f"a document has a word piece past the {len(self)} of the tokenizer: the bundle is "
                 "damaged; run `ranklet verify` on it"
             )
-        begins = [at for at, piece in enumerate(pieces) if not self._within[piece] or not at]
+        within = self._within
+        begins = [at for at, piece in enumerate(pieces) if not within[piece] or not at]
         found = [
             Word(begin, end, self._stem(tuple(pieces[begin:end])))
             for begin, end in zip(begins, [*begins[1:], len(pieces)], strict=True)

@@ -1,5 +1,7 @@
 """Cross-encoders the whole way: checkpoint → proven variants → index → rerank."""
 
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -266,6 +268,36 @@ def test_a_graph_of_another_shape_is_told(path: Path, ranker: CrossEncoder) -> N
         broken.score(query, TextCandidates(["red"], query.analysis))
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        ("head", "other", "head is 'other'"),
+        ("chunks", 10**9, "chunks is 1000000000"),
+        ("marking", None, "marking is None"),
+        ("surprise", 1, "unknown setting 'surprise'"),
+    ],
+)
+def test_damaged_settings_are_told(
+    path: Path, tmp_path: Path, setting: str, value: Any, told: str
+) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(path, damaged)
+    manifest = json.loads((damaged / "manifest.json").read_text())
+    manifest["rankers"]["cross"]["settings"][setting] = value
+    (damaged / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(BundleError, match=told):
+        Bundle(damaged).ranker("cross")
+
+
+def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(path, damaged)
+    pieces = np.load(damaged / "documents/wordpieces.npy")
+    np.save(damaged / "documents/wordpieces.npy", np.full_like(pieces, 60_000))
+    with pytest.raises(BundleError, match="past the"):
+        load(damaged, device="cpu").rank("the red apple", pipeline=RERANK)
+
+
 def test_a_tokenizer_of_its_own(maker: Maker, tmp_path: Path) -> None:
     checkpoint = maker.checkpoint(field="")
     path = maker.bundle(tmp_path, checkpoint)
@@ -312,3 +344,11 @@ def test_without_probes_there_is_no_proof(maker: Maker, tmp_path: Path) -> None:
 def test_settings_are_checked(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
         replace(SHORT, **changes)
+
+
+def test_indexing_tells_of_documents_that_are_too_long(
+    maker: Maker, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    checkpoint = maker.checkpoint(max_tokens=20)
+    maker.bundle(tmp_path, checkpoint)
+    assert "it reads the first 9 of a document" in caplog.text
