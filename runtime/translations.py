@@ -37,11 +37,12 @@ def explain_translations(
     Raises:
         BundleError: there are not as many rows as query pieces.
     """
-    if translations.shape[1] != len(query):
+    if translations.shape[1] != max(1, len(query)):  # of a query without pieces one row is empty
         raise BundleError(
             f"the cross-encoder explains {translations.shape[1]} pieces of a query of "
             f"{len(query)}: the bundle is damaged"
         )
+    translations = translations[:, : len(query)]
     length = max(1, int((translations > 0).any(1).sum()))
     ids = documents.reshape(-1)
     by_piece = translations.transpose(1, 0, 2).reshape(-1, len(ids)).astype(np.float64)

@@ -19,7 +19,7 @@ from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.settings import check_one_of, settings_from
 from ranklet.runtime.text.analysis import Analyzer, Vocabulary
-from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, pair_inputs
+from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
 from ranklet.runtime.translations import explain_translations
 
 if TYPE_CHECKING:
@@ -157,34 +157,38 @@ class CrossEncoder:
         label = f"cross-encoder {self.settings.head}"
         if pair.stems:
             label += f", marked: {', '.join(pair.stems)}"
-        if self.settings.combine == "head":
-            return self._explain(pair, label)
-        parts = [
-            self._explain(pair._replace(rows=[row]), f"chunk {at}")
-            for at, row in enumerate(pair.rows, 1)
-        ]
-        if self.settings.combine == "mean":
-            each = 1 / len(parts)
-            return Explanation.total(label, [one.scaled(each, one.label) for one in parts])
+        combine = self.settings.combine
+        if combine == "head":
+            return self._explain([pair.rows], [label])[0]
+        # All chunks run at once, as when they are scored: a quantised model's scales are the same.
+        labels = [f"chunk {at}" for at in range(1, len(pair.rows) + 1)]
+        parts = self._explain([[row] for row in pair.rows], labels)
+        if combine == "mean":
+            parts = [part.scaled(1 / len(parts), part.label) for part in parts]
+            return Explanation.total(label, parts)
         best = max(parts, key=lambda part: part.value)
-        chosen = best if self.settings.combine == "max" else parts[0]
-        return Explanation.total(f"{label}, the {self.settings.combine} chunk", [chosen])
+        chosen = best if combine == "max" else parts[0]
+        return Explanation.total(f"{label}, the {combine} chunk", [chosen])
 
     def verify(self) -> None:
         """Score a pair without a word; BundleError names the fault."""
         analysis = self.analyzer.begin()
         self.score(Query("", analysis), TextCandidates([""], analysis))
 
-    def _explain(self, pair: Pair, label: str) -> Explanation:
-        inputs = pair_inputs([pair.rows])
+    def _explain(self, pairs: list[list[Row]], labels: list[str]) -> list[Explanation]:
+        """Explain the scores of some pairs, run at once."""
+        inputs = pair_inputs(pairs)
         if self.settings.head != "model1":
-            return Explanation(label, float(self.session.run(OUTPUT, inputs)[0]))
+            scores = self.session.run(OUTPUT, inputs).tolist()
+            return [Explanation(label, score) for label, score in zip(labels, scores, strict=True)]
         translations = self.session.run(TRANSLATIONS, inputs)
-        special = set(self.pairing.special)
-        asked = [each for each in pair.rows[0].ids[: pair.rows[0].query] if each not in special]
-        return explain_translations(
-            translations, asked, inputs["input_ids"], self._tokenizer.id_to_token, label
-        )
+        first, special = pairs[0][0], set(self.pairing.special)
+        asked = [each for each in first.ids[: first.query] if each not in special]
+        spell, belongs = self._tokenizer.id_to_token, inputs["pairs"].astype(bool)
+        return [
+            explain_translations(translations[own], asked, inputs["input_ids"][own], spell, label)
+            for own, label in zip(belongs, labels, strict=True)
+        ]
 
     def _pairs(self, query: Query, candidates: Candidates) -> list[Pair]:
         asked = self._asked(query)

@@ -245,6 +245,14 @@ def test_an_explanation_tells_pieces_and_marks(loaded: LoadedBundle) -> None:
         assert any("→" in each.label for each in part.parts)
 
 
+def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) -> None:
+    query = Query("\u200b", ranker.analyzer.begin())
+    candidates = TextCandidates(["red apple"], query.analysis)
+    explanation = ranker.explain(query, candidates)
+    assert explanation.parts == ()
+    assert explanation.value == ranker.score(query, candidates)[0] == 0
+
+
 def test_it_only_rescores(ranker: CrossEncoder) -> None:
     with pytest.raises(InputError, match="cannot retrieve"):
         ranker.retrieve(Query("red", ranker.analyzer.begin()), 3)
