@@ -1,6 +1,7 @@
 """Checkpoints become a bundle of rankers; with a collection, that becomes a bundle that ranks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -59,6 +60,7 @@ def export_bundle(
             check_name(name)
         except BundleError as error:
             raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
+    checkpoints = _with_own_tokenizers(checkpoints)
     tokenizer = _one_tokenizer(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:
         rankers: dict[str, RankerEntry] = {
@@ -142,11 +144,34 @@ def _field(name: str, entry: RankerEntry) -> str:
     return field
 
 
+def _with_own_tokenizers(checkpoints: Mapping[str, Checkpoint]) -> dict[str, Checkpoint]:
+    """Let cross-encoders keep tokenizers that differ from the one of the stored word pieces.
+
+    Those are of another ranker over word pieces, where there is one, or else of the first
+    cross-encoder: only they can read texts in place of word pieces.
+    """
+    pieces = [each for each in checkpoints.values() if _is_over_pieces(each)]
+    first = sorted(pieces, key=lambda each: each.kind == "cross_encoder")[:1]
+    shared = {each.tokenizer.to_str() for each in first if each.tokenizer is not None}
+    return {
+        name: replace(each, settings=replace(each.settings, field=""))
+        if each.kind == "cross_encoder"
+        and each.tokenizer is not None
+        and each.tokenizer.to_str() not in shared
+        else each
+        for name, each in checkpoints.items()
+    }
+
+
+def _is_over_pieces(checkpoint: Checkpoint) -> bool:
+    return getattr(checkpoint.settings, "field", "") == "wordpieces"
+
+
 def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
     found = {
         each.tokenizer.to_str(): each.tokenizer
         for each in checkpoints.values()
-        if each.tokenizer is not None and getattr(each.settings, "field", "") == "wordpieces"
+        if each.tokenizer is not None and _is_over_pieces(each)
     }
     if len(found) > 1:
         raise ExportError(

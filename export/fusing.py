@@ -12,6 +12,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.pipeline import Fuse, Pipeline
 from ranklet.training.fusion import FusionWeights, coordinate_ascent
+from ranklet.training.interpolation import interpolate
 from ranklet.training.measures import Judged
 from ranklet.training.progress import progress
 from ranklet.training.splits import JudgedQuery
@@ -27,9 +28,10 @@ def learn_weights(
     *,
     measure: str = "MRR@10",
     depth: int = LEARNING_DEPTH,
+    folds: int = 0,
     seed: int = 0,
 ) -> FusionWeights:
-    """Learn linear weights of rankers by coordinate ascent.
+    """Learn linear weights of rankers by coordinate ascent, or of two by cross-validation.
 
     Args:
         bundle: with a collection.
@@ -37,7 +39,8 @@ def learn_weights(
         queries: judged ones that no ranker was trained on.
         measure: MRR@k, nDCG@k or R@k.
         depth: candidates a query.
-        seed: of the restarts.
+        folds: of the cross-validation of α, see `interpolate`; 0 for coordinate ascent.
+        seed: of the restarts, or of the folds.
     """
     kinds = bundle.manifest.rankers
     ranks = Fuse("rrf", tuple(rankers), (1.0,) * len(rankers))  # its scores are not used
@@ -49,7 +52,11 @@ def learn_weights(
         grades.append(np.array([query.relevant.get(name, 0) for name in ids]))
         lost = set(query.relevant) - set(ids)
         missed.append(np.array([query.relevant[name] for name in lost]))
-    return coordinate_ascent(Judged.from_lists(rows, grades, missed), measure, seed=seed)
+    judged = Judged.from_lists(rows, grades, missed)
+    if not folds:
+        return coordinate_ascent(judged, measure, seed=seed)
+    found = interpolate(judged, measure, folds=folds, seed=seed)
+    return FusionWeights((found.alpha, 1 - found.alpha), found.value, (found.alphas,))
 
 
 def fuse_bundle(
@@ -61,6 +68,7 @@ def fuse_bundle(
     measure: str = "MRR@10",
     name: str = PIPELINE,
     depth: int = DEPTH,
+    folds: int = 0,
     overwrite: bool = False,
 ) -> FusionWeights:
     """Write a bundle whose default pipeline fuses rankers by learned weights.
@@ -73,6 +81,7 @@ def fuse_bundle(
         measure: what the weights are learned for.
         name: of the pipeline.
         depth: candidates that a lexical ranker gives when serving.
+        folds: above 0 for two rankers whose α is cross-validated; see `learn_weights`.
         overwrite: whether a bundle at the target is replaced.
 
     Raises:
@@ -87,7 +96,7 @@ def fuse_bundle(
             f"fusion needs two rankers or more, each once, not {', '.join(names)}; the bundle has "
             f"{', '.join(manifest.rankers)}"
         )
-    found = learn_weights(loaded, names, queries, measure=measure)
+    found = learn_weights(loaded, names, queries, measure=measure, folds=folds)
     weights = tuple(round(weight, 6) for weight in found.weights)
     fuse = Fuse("linear", names, weights)
     learned = Pipeline((*stages(names, manifest.rankers, depth), fuse))
@@ -105,6 +114,7 @@ def fuse_bundle(
                     "measure": measure,
                     "value": found.value,
                     "queries": len(queries),
+                    **({"folds": folds, "alphas": list(found.history[0])} if folds else {}),
                 },
             },
         )

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ def export_graph(
     output: str,
     target: Path,
     transformer: Transformer | None = None,
+    axes: Mapping[str, Mapping[int, str]] | None = None,
 ) -> dict[str, int]:
     """Write a module as an fp32 ONNX file with dynamic batch and sequence axes.
 
@@ -47,6 +48,8 @@ def export_graph(
             "embedding": exporters have been seen to write broken graphs then.
         target: the file.
         transformer: fuse attention, layer norms and GELU of this network; None leaves the graph.
+        axes: dynamic axes by input and output, where they are others than batch and tokens; outputs
+            beside the first are named by it.
 
     Returns:
         How many of each fused operator the graph has.
@@ -58,10 +61,8 @@ def export_graph(
 
     was_training = module.training
     module.eval()
-    axes: dict[str, dict[int, str]] = {name: {0: "batch", 1: f"{name}_tokens"} for name in example}
-    if transformer is not None:
-        axes = {name: {0: "batch", 1: "tokens"} for name in example}
-    axes[output] = {0: "batch"}
+    dynamic = axes or _batch_and_tokens(example, output, one_length=transformer is not None)
+    others = [name for name in dynamic if name != output and name not in example]
     try:
         with warnings.catch_warnings(), torch.no_grad():
             # The tracer warns of every branch on a shape; parity on real texts is what counts.
@@ -73,12 +74,19 @@ def export_graph(
                 dynamo=False,
                 opset_version=OPSET,
                 input_names=list(example),
-                output_names=[output],
-                dynamic_axes=axes,
+                output_names=[output, *others],
+                dynamic_axes=dynamic,
             )
     finally:
         module.train(was_training)
     return {} if transformer is None else _fuse(target, transformer)
+
+
+def _batch_and_tokens(
+    inputs: Iterable[str], output: str, *, one_length: bool
+) -> dict[str, dict[int, str]]:
+    axes = {name: {0: "batch", 1: "tokens" if one_length else f"{name}_tokens"} for name in inputs}
+    return {**axes, output: {0: "batch"}}
 
 
 def example_inputs(names: Sequence[str]) -> "dict[str, torch.Tensor]":
@@ -106,14 +114,13 @@ class TorchSession:
         self._module = module.eval()
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:  # noqa: ARG002
-        """Run the module; `output` is ignored, it has one."""
+        """Run the module; `output` is ignored: it is the module's only or first one."""
         import torch
 
         with torch.inference_mode():
-            found: NDArray[np.float32] = self._module(
-                *(torch.from_numpy(values) for values in feeds.values())
-            ).numpy()
-        return found
+            found = self._module(*(torch.from_numpy(values) for values in feeds.values()))
+        first: NDArray[np.float32] = (found[0] if isinstance(found, tuple) else found).numpy()
+        return first
 
 
 def _fuse(target: Path, transformer: Transformer) -> dict[str, int]:

@@ -36,6 +36,8 @@ def write_variants(
     folder: str,
     writer: BundleWriter,
     calibration: Sequence[Feeds] = (),
+    *,
+    pairwise: bool = False,
 ) -> list[Report]:
     """Convert, prove and write each variant asked for.
 
@@ -49,6 +51,7 @@ def write_variants(
         folder: in the bundle, ``rankers/NAME/``.
         writer: of the bundle.
         calibration: feeds of real texts, for int8.
+        pairwise: whether each pair is a run of its own, not each text: the time is a pair's then.
 
     Raises:
         ExportError: no variant holds to its tolerance; nothing is written then.
@@ -59,6 +62,9 @@ def write_variants(
             target = Path(scratch) / VARIANTS[variant]
             convert(variant, source, target, calibration)
             report = _prove(variant, target.read_bytes(), fused, reference, score, probes)
+            if pairwise:
+                texts = len(probes.queries) + len(probes.documents)
+                report = replace(report, ms=report.ms * texts / report.pairs)
             report = replace(report, refused=_refused(report, options))
             reports.append(report)
             if not report.refused:

@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 from ranklet.export.errors import ExportError
 from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.manifest import RankerEntry
-from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.rankers import RETRIEVERS
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
+from ranklet.runtime.rankers import RERANKERS, RETRIEVERS
 
 DEPTH = 1000  # of a lexical list; the paper found no gain beyond (000, §4.1)
 # Of a dense list: HNSW's cost grows with k, an impact index' hardly does, and what a dense ranker
 # puts below its 200th place has hardly ever been relevant (docs/LOG.md).
 DENSE_DEPTH = 200
+# Of what a network over each pair reranks: more costs more and ranked worse (paper 000, §4.1).
+RERANKED = 100
 
 
 def stages(
@@ -22,7 +24,8 @@ def stages(
     Args:
         names: of the rankers; the first retriever's list comes first.
         rankers: of the bundle.
-        depth: documents of a lexical list; dense ones have at most `DENSE_DEPTH`.
+        depth: documents of a lexical list; dense ones have at most `DENSE_DEPTH`, and all at most
+            `RERANKED` where a cross-encoder is among the rankers.
 
     Raises:
         UnknownRankerError: the bundle has no ranker of a name.
@@ -36,6 +39,8 @@ def stages(
     able = [name for name in names if rankers[name].kind in RETRIEVERS]
     if not able:
         raise ExportError(f"a pipeline of {', '.join(names)}: none of them retrieves")
+    if any(rankers[name].kind in RERANKERS for name in names):
+        depth = min(depth, RERANKED)
     lists = [
         Retrieve(name, depth if rankers[name].kind == "bm25" else min(depth, DENSE_DEPTH))
         for name in able
@@ -51,7 +56,8 @@ def by_ranks(names: Sequence[str], rankers: Mapping[str, RankerEntry]) -> Pipeli
 def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pipeline], str]:
     """Return each retriever alone, all rankers fused where there are several; and the default.
 
-    Reciprocal ranks fuse until `ranklet fuse` has learned weights.
+    Reciprocal ranks fuse until `ranklet fuse` has learned weights. A cross-encoder is no part of
+    that: it reranks the best of what the others find, in a pipeline of its name.
     """
     alone = {
         name: Pipeline(stages([name], rankers))
@@ -60,8 +66,13 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     }
     if not alone:
         return {}, ""
-    if len(rankers) == 1:
-        return alone, next(iter(alone))
-    first = next(iter(alone))
-    names = (first, *(name for name in rankers if name != first))
-    return {**alone, "rrf": by_ranks(names, rankers)}, "rrf"
+    first = default = next(iter(alone))
+    rerankers = [name for name, entry in rankers.items() if entry.kind in RERANKERS]
+    names = (first, *(name for name in rankers if name != first and name not in rerankers))
+    found = dict(alone)
+    if len(names) > 1:
+        found["rrf"], default = by_ranks(names, rankers), "rrf"
+    candidates = found[default].stages
+    for name in rerankers:
+        found[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))
+    return found, rerankers[0] if rerankers else default

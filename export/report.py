@@ -71,7 +71,7 @@ class Report(Agreement):
         pairs: scored pairs, queries × documents.
         batch_error: largest difference of a score between alone and among others, as run.
         bytes: size of the file.
-        ms: milliseconds a document, one at a time.
+        ms: milliseconds a document, one at a time; of a cross-encoder a pair.
         fused: fused operators in the graph.
         refused: why the variant is out of tolerance; empty where it is not.
     """

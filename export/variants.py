@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ranklet.export.calibration import Feeds
 from ranklet.export.embedding_rows import store_words_by_row
+from ranklet.export.head_nodes import head_aside
 from ranklet.export.int8_weights import store_weights_by_channel
 from ranklet.export.smoothing import scale_tokens, smooth_channels
 from ranklet.runtime.encoder import VARIANTS
@@ -43,9 +44,9 @@ def _fp16(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # 
     import onnx
     from onnxruntime.transformers.float16 import convert_float_to_float16
 
-    model = convert_float_to_float16(
-        onnx.load(str(source)), keep_io_types=True, disable_shape_infer=True
-    )
+    model = onnx.load(str(source))
+    with head_aside(model, half=True):
+        convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=True)
     onnx.save(model, str(target))
 
 
@@ -59,9 +60,10 @@ def _int8(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:
 
     model = onnx.load(str(source))
     smooth_channels(model, calibration)
-    scale_tokens(model)
-    store_words_by_row(model)
-    store_weights_by_channel(model)
+    with head_aside(model):
+        scale_tokens(model)
+        store_words_by_row(model)
+        store_weights_by_channel(model)
     onnx.save(model, str(target))
 
 

@@ -1,6 +1,6 @@
 """Checks that the settings of all kinds share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -27,6 +27,12 @@ def check_integer(name: str, value: object, least: int, most: int) -> None:
     """Raise InputError unless `value` is a whole number from `least` to `most`."""
     if type(value) is not int or not least <= value <= most:
         raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
+
+
+def check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:
+    """Raise InputError unless `value` is one of those allowed."""
+    if value not in allowed:
+        raise InputError(f"{name} is {value!r}; allowed are {', '.join(allowed)}")
 
 
 def settings_from(kind: type[S], raw: Mapping[str, Any], where: str) -> S:

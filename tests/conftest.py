@@ -200,6 +200,30 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer: "Tokeniz
     return folder
 
 
+@pytest.fixture(scope="session")
+def tiny_electra(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer: "Tokenizer") -> Path:
+    """An ELECTRA of the same size, its embeddings of 16 dimensions."""
+    from transformers import ElectraConfig, ElectraModel
+
+    from ranklet.training.device import seeded
+
+    config = ElectraConfig(
+        vocab_size=tiny_tokenizer.get_vocab_size(),
+        embedding_size=16,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+    )
+    with seeded(0):
+        model = ElectraModel(config)
+    folder = tmp_path_factory.mktemp("electra") / "tiny-electra"
+    model.save_pretrained(folder)
+    tiny_tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
 @pytest.fixture
 def tiny_backbone(tiny_bert: Path) -> "Backbone":
     """The same, loaded; training changes it."""

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,6 +45,19 @@ class Backbone:
         """Return the word pieces' embeddings, (vocabulary, dimension) float32."""
         vectors: NDArray[Any] = self.model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
         return vectors
+
+    def save(self, folder: Path) -> None:
+        """Write it in Hugging Face's form, atomically, for `load_backbone`."""
+        partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            with _quiet():
+                self.model.save_pretrained(str(partial))  # type: ignore[operator]
+            self.tokenizer.save(str(partial / "tokenizer.json"))
+            partial.rename(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
 
 
 def load_backbone(source: str | Path | None = None, *, attention: str = "sdpa") -> Backbone:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from .device import autocast, choose_device, seeded
 from .errors import TrainingError
 from .interruption import held_back
+from .optimiser import make_optimiser, set_rate
 from .plan import Plan, rate
 from .progress import progress_bar
 from .resume import STATE, random_states, read_state, restore_random_states, save_state
@@ -122,14 +123,7 @@ class _Run(Generic[B]):
     ) -> None:
         self._model, self._batches, self._loss = model, batches, loss
         self._plan, self._evaluate, self._folder, self._device = plan, evaluate, folder, device
-        kind = torch.optim.AdamW if plan.optimiser == "adamw" else torch.optim.Adam
-        self._optimiser = kind(
-            model.parameters(),
-            lr=plan.learning_rate,
-            betas=plan.betas,
-            weight_decay=plan.weight_decay,
-            fused=device.type in ("cpu", "cuda"),
-        )
+        self._optimiser = make_optimiser(model, plan, device)
         self._best_weights: dict[str, Tensor] | None = None
         self._steps_an_epoch = len(self._steps(0))
         if not self._steps_an_epoch:
@@ -218,8 +212,7 @@ class _Run(Generic[B]):
         if plan.max_minutes is not None:
             done = max(done, min(1.0, self._elapsed() / (60 * plan.max_minutes)))
         now = plan.learning_rate * rate(plan, done)
-        for group in self._optimiser.param_groups:
-            group["lr"] = now
+        set_rate(self._optimiser, plan, now)
         self._optimiser.zero_grad()
         total = 0.0
         for batch in batches:

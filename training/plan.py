@@ -22,6 +22,7 @@ class Plan:
             after each epoch).
         warmup: share of all steps in which the rate grows from 0, in [0, 1).
         decay: factor an epoch.
+        head_rate: factor of the learning rate for what lies under ``head`` in the model.
         optimiser: adamw, or adam, whose weight decay is L2.
         betas: of the optimiser.
         weight_decay: of the optimiser.
@@ -43,6 +44,7 @@ class Plan:
     schedule: Schedule = "linear"
     warmup: float = 0.1
     decay: float = 0.9
+    head_rate: float = 1.0
     optimiser: Optimiser = "adamw"
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = 0.01
@@ -66,7 +68,7 @@ class Plan:
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise InputError(f"{name} is {value!r}; it must be a whole number from {least}")
-        for name in ("learning_rate", "clip", "max_minutes", "decay"):
+        for name in ("learning_rate", "clip", "max_minutes", "decay", "head_rate"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"{name} is {value!r}; it must be above 0")

@@ -24,7 +24,53 @@ FIRST_TRANSLATION = 1e-3
 THRESHOLD = 1e-4  # T(q|d) below is dropped when a network is sparsified (paper 000, §4.1)
 
 
-class NetworkTranslation(nn.Module):
+class PairNetwork(nn.Module):
+    """T(q|d) = σ(F3 relu(F2 relu(F1 [x_q; x_d; x_q ∘ x_d]))), whatever x_q and x_d come from."""
+
+    first: nn.Linear
+    second: nn.Linear
+    third: nn.Linear
+
+    def make_layers(self, vector: int, hidden: tuple[int, int]) -> None:
+        """Make F1 to F3; to be called when the module's other parts are there.
+
+        Args:
+            vector: dimension of x.
+            hidden: outputs of F1 and of F2.
+        """
+        self.first = nn.Linear(3 * vector, hidden[0])
+        self.second = nn.Linear(hidden[0], hidden[1])
+        self.third = nn.Linear(hidden[1], 1)
+        nn.init.constant_(self.third.bias, torch.logit(torch.tensor(FIRST_TRANSLATION)).item())
+
+    def first_parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return F1's weights for x_q, x_d and x_q ∘ x_d, (hidden, vector) each.
+
+        F1 is linear, so the first two parts are worked out once a token and not once a pair.
+        """
+        by_query, by_document, by_product = self.first.weight.chunk(3, dim=1)
+        return by_query, by_document, by_product
+
+    def of_vectors(self, x_q: Tensor, x_d: Tensor) -> Tensor:
+        """Return T(q|d) of every pair of tokens, (batch, queries, documents) float32.
+
+        Args:
+            x_q: (batch, queries, vector).
+            x_d: (batch, documents, vector).
+        """
+        by_query, by_document, by_product = self.first_parts()
+        # W_d x_d + W_p (x_q ∘ x_d) is a matrix of the query token's times x_d, so that all of a
+        # query's tokens take one product, and x_q ∘ x_d is never held for every pair.
+        by_token = x_q.unsqueeze(3) * by_product.T + by_document.T
+        by_token = by_token.permute(0, 2, 1, 3).flatten(2)  # (batch, vector, queries · hidden)
+        from_query = (x_q @ by_query.T + self.first.bias).flatten(1).unsqueeze(1)
+        hidden = torch.relu(from_query + x_d @ by_token)  # (batch, documents, queries · hidden)
+        hidden = hidden.reshape(*hidden.shape[:2], -1, len(by_query))
+        logits = self.third(torch.relu(self.second(hidden))).squeeze(-1)
+        return torch.sigmoid(logits.float()).transpose(1, 2)  # float32 under mixed precision, too
+
+
+class NetworkTranslation(PairNetwork):
     """T(q|d) = σ(F3 relu(F2 relu(F1 [x_q; x_d; x_q ∘ x_d]))), x = P tanh(LN(embedding)).
 
     Queries and documents have tables and projections P of their own.
@@ -42,10 +88,7 @@ class NetworkTranslation(nn.Module):
         self.query_norm, self.document_norm = nn.LayerNorm(vector), nn.LayerNorm(vector)
         self.query_projection = nn.Linear(vector, vector)
         self.document_projection = nn.Linear(vector, vector)
-        self.first = nn.Linear(3 * vector, hidden[0])
-        self.second = nn.Linear(hidden[0], hidden[1])
-        self.third = nn.Linear(hidden[1], 1)
-        nn.init.constant_(self.third.bias, torch.logit(torch.tensor(FIRST_TRANSLATION)).item())
+        self.make_layers(vector, hidden)
 
     def query_vectors(self, ids: Tensor) -> Tensor:
         """Return x_q, (…, vector) float32, for ids (…) int64."""
@@ -58,28 +101,9 @@ class NetworkTranslation(nn.Module):
         vectors: Tensor = self.document_projection(torch.tanh(normed))
         return vectors
 
-    def first_parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return F1's weights for x_q, x_d and x_q ∘ x_d, (hidden, vector) each.
-
-        F1 is linear, so the first two parts are worked out once a token and not once a pair.
-        """
-        by_query, by_document, by_product = self.first.weight.chunk(3, dim=1)
-        return by_query, by_document, by_product
-
     def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
         """Return T(q|d) of every pair, (batch, queries, documents) float32."""
-        by_query, by_document, by_product = self.first_parts()
-        x_q = self.query_vectors(query_ids)  # (batch, queries, vector)
-        x_d = self.document_vectors(document_ids)  # (batch, documents, vector)
-        # W_d x_d + W_p (x_q ∘ x_d) is a matrix of the query token's times x_d, so that all of a
-        # query's tokens take one product, and x_q ∘ x_d is never held for every pair.
-        by_token = x_q.unsqueeze(3) * by_product.T + by_document.T
-        by_token = by_token.permute(0, 2, 1, 3).flatten(2)  # (batch, vector, queries · hidden)
-        from_query = (x_q @ by_query.T + self.first.bias).flatten(1).unsqueeze(1)
-        hidden = torch.relu(from_query + x_d @ by_token)  # (batch, documents, queries · hidden)
-        hidden = hidden.reshape(*hidden.shape[:2], -1, len(by_query))
-        logits = self.third(torch.relu(self.second(hidden))).squeeze(-1)
-        return torch.sigmoid(logits.float()).transpose(1, 2)  # float32 under mixed precision, too
+        return self.of_vectors(self.query_vectors(query_ids), self.document_vectors(document_ids))
 
 
 class CosineTranslation(nn.Module):

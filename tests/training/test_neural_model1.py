@@ -15,13 +15,12 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.collection import Collection
 from ranklet.training.device import seeded
 from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.losses import listwise_loss, margin_loss
 from ranklet.training.padding import unique_tokens
 from ranklet.training.rankers import neural_model1
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.neural_model1 import (
     NeuralModel1,
-    listwise_loss,
-    margin_loss,
     smoothed,
     start_from,
 )

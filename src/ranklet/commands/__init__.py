@@ -11,6 +11,7 @@ from ranklet import __version__
 from ranklet.runtime.errors import RankletError
 
 COMMANDS = {
+    "pretrain": "train a backbone on a collection's texts; writes a folder for --backbone",
     "train": "train a ranker on a collection; writes a checkpoint",
     "export": "pack checkpoints into a bundle of rankers",
     "index": "add a collection to a bundle's rankers; writes a bundle that ranks",

@@ -16,6 +16,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-queries", type=int, default=1000, help="use at most so many")
     parser.add_argument("--rankers", help="comma-separated; who can retrieve does (default: all)")
     parser.add_argument("--measure", default="MRR@10", help="MRR@k, nDCG@k or R@k")
+    parser.add_argument(
+        "--folds", type=int, default=0,
+        help="of two rankers: choose α in α·first + (1 − α)·second by cross-validation over so "
+        "many folds, and tell the held-out value",
+    )  # fmt: skip
     parser.add_argument("--name", default="linear", help="of the pipeline (default: %(default)s)")
     parser.add_argument("--force", action="store_true", help="replace a bundle that is there")
 
@@ -34,6 +39,7 @@ def run(options: argparse.Namespace) -> None:
         rankers=options.rankers.split(",") if options.rankers else (),
         measure=options.measure,
         name=options.name,
+        folds=options.folds,
         overwrite=options.force,
     )
     weights = ", ".join(f"{weight:.4f}" for weight in found.weights)

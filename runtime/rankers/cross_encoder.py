@@ -1,0 +1,241 @@
+"""Cross-encoders: query and document read together by one network; they only rescore.
+
+Sources: Boytsov & Kolter 2021 (paper 000), §3; MacAvaney et al. 2019 (CEDR); Boualili 2022 (paper
+001), chapter 7.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates, TextCandidates
+from ranklet.runtime.encoder import TOKEN_BUDGET, TOKENIZER, open_session
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.impact_index import Scored
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.settings import check_one_of, settings_from
+from ranklet.runtime.text.analysis import Analyzer, Vocabulary
+from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
+from ranklet.runtime.translations import explain_translations
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.session import Runs
+
+HEADS = (
+    "vanilla", "model1", "cedr_knrm", "cedr_drmm", "cedr_pacrr", "marker_avg", "marker_max",
+    "marker_first",
+)  # fmt: skip
+COMBINATIONS = ("head", "first", "max", "mean")
+
+# Outputs of the graph, float32: (pairs,); and T(q|d) of the head model1, (chunks, query tokens,
+# tokens), 0 where a token is none of the document.
+OUTPUT, TRANSLATIONS = "pair_scores", "pair_translations"
+
+
+@dataclass(frozen=True)
+class Settings(PairFormat):
+    """What a cross-encoder is made of.
+
+    Attributes:
+        head: out of `HEADS`.
+        combine: how chunks become one score: head, it sees all of them as one; or first, max or
+            mean of each chunk's own.
+        field: wordpieces: the pieces of the bundle's tokenizer, stored for every document; empty:
+            it has a tokenizer of its own, and documents are cut into pieces when they are scored.
+    """
+
+    head: str = "vanilla"
+    combine: str = "head"
+    field: str = "wordpieces"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        check_one_of("head", self.head, HEADS)
+        check_one_of("combine", self.combine, COMBINATIONS)
+        if self.field not in ("wordpieces", ""):
+            raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
+        if self.head.startswith("marker") and self.marking == "none":
+            raise InputError(f"head is {self.head}, and marking is none: choose a marking for it")
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+        """Read settings; BundleError names `where`."""
+        return settings_from(cls, raw, where)
+
+
+class CrossEncoder:
+    """One network over query and document.
+
+    On a processor each pair runs alone and unpadded, so that its score hangs on nothing else (the
+    scales of a quantised model hang on all that runs at once); on a GPU pairs of like length run
+    together.
+
+    Args:
+        settings: of the network's input.
+        session: of the graph.
+        tokenizer: that the word pieces are of.
+        name: of the ranker in its bundle.
+    """
+
+    def __init__(
+        self, settings: Settings, session: "Runs", tokenizer: "Tokenizer", name: str = ""
+    ) -> None:
+        self.settings, self.session, self._name = settings, session, name
+        self._tokenizer = tokenizer
+        self.pairing = Pairing(settings, tokenizer)
+        self.analyzer = Analyzer(_no_words, lambda: tokenizer)
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> "CrossEncoder":
+        """Open the ranker `name` of a bundle."""
+        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        folder = f"rankers/{name}/"
+        shared = settings.field == "wordpieces"
+        tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
+        return cls(settings, open_session(bundle, folder), tokenizer, name)
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the network runs on."""
+        return self.session.provider
+
+    def retrieve(self, query: Query, k: int) -> Scored:  # noqa: ARG002
+        """Refuse: a cross-encoder has no index.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError(
+            "a cross-encoder rescores candidates and cannot retrieve; begin the pipeline with a "
+            "ranker that does, such as BM25"
+        )
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        """Return the score of each candidate, (n,) float32."""
+        return self.score_slice(query, candidates, 0, len(candidates))
+
+    def score_slice(
+        self, query: Query, candidates: Candidates, begin: int, end: int
+    ) -> NDArray[np.float32]:
+        """Return the scores of the candidates from `begin` to before `end`; float32.
+
+        The same numbers that `score` gives them: for callers who stop in between.
+        """
+        pairs = self._pairs(query, candidates.select(np.arange(begin, end)))
+        if candidates.stored is None and (cut := sum(pair.cut for pair in pairs)):
+            query.truncated[self._name] += cut
+        out = np.empty(len(pairs), np.float32)
+        for places in _batches(pairs, self.session.on_gpu):
+            inputs = pair_inputs([pairs[at].rows for at in places])
+            found = self.session.run(OUTPUT, inputs)
+            if found.shape != (len(places),) or not np.isfinite(found).all():
+                raise BundleError(
+                    f"the cross-encoder gave {found.shape} {found.dtype} for {len(places)} pairs, "
+                    "a finite score each wanted: the bundle is damaged"
+                )
+            out[places] = found
+        return out
+
+    def scale(self, query: Query) -> float:
+        """Return 1; for a log-likelihood 1 / the number of query tokens (paper 000, §4.1)."""
+        return 1 / max(1, len(self._asked(query))) if self.settings.head == "model1" else 1.0
+
+    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+        """Explain a score by its chunks and, of the head model1, by pairs of word pieces.
+
+        What is marked stands in the labels.
+        """
+        (pair,) = self._pairs(query, candidate)
+        label = f"cross-encoder {self.settings.head}"
+        if pair.stems:
+            label += f", marked: {', '.join(pair.stems)}"
+        combine = self.settings.combine
+        if combine == "head":
+            return self._explain([pair.rows], [label])[0]
+        # All chunks run at once, as when they are scored: a quantised model's scales are the same.
+        labels = [f"chunk {at}" for at in range(1, len(pair.rows) + 1)]
+        parts = self._explain([[row] for row in pair.rows], labels)
+        if combine == "mean":
+            parts = [part.scaled(1 / len(parts), part.label) for part in parts]
+            return Explanation.total(label, parts)
+        best = max(parts, key=lambda part: part.value)
+        chosen = best if combine == "max" else parts[0]
+        return Explanation.total(f"{label}, the {combine} chunk", [chosen])
+
+    def verify(self) -> None:
+        """Score a pair without a word; BundleError names the fault."""
+        analysis = self.analyzer.begin()
+        self.score(Query("", analysis), TextCandidates([""], analysis))
+
+    def _explain(self, pairs: list[list[Row]], labels: list[str]) -> list[Explanation]:
+        """Explain the scores of some pairs, run at once."""
+        inputs = pair_inputs(pairs)
+        if self.settings.head != "model1":
+            scores = self.session.run(OUTPUT, inputs).tolist()
+            return [Explanation(label, score) for label, score in zip(labels, scores, strict=True)]
+        translations = self.session.run(TRANSLATIONS, inputs)
+        first, special = pairs[0][0], set(self.pairing.special)
+        asked = [each for each in first.ids[: first.query] if each not in special]
+        spell, belongs = self._tokenizer.id_to_token, inputs["pairs"].astype(bool)
+        return [
+            explain_translations(translations[own], asked, inputs["input_ids"][own], spell, label)
+            for own, label in zip(belongs, labels, strict=True)
+        ]
+
+    def _pairs(self, query: Query, candidates: Candidates) -> list[Pair]:
+        asked = self._asked(query)
+        if not self.settings.field:
+            candidates = TextCandidates(candidates.texts, self.analyzer.begin())
+        documents = candidates.tokens("wordpieces")
+        ends = np.cumsum(documents.lengths).tolist()
+        tokens = documents.tokens.tolist()
+        return [
+            self.pairing.pair(asked, tokens[begin:end])
+            for begin, end in zip([0, *ends], ends, strict=False)
+        ]
+
+    def _asked(self, query: Query) -> list[int]:
+        """Return what is read of the query, cut into word pieces once."""
+
+        def make() -> list[int]:
+            analysis = query.analysis if self.settings.field else self.analyzer.begin()
+            pieces = analysis.tokens(query.text, "wordpieces").tolist()
+            asked = self.pairing.query(pieces)
+            if len(asked) < len(pieces):
+                query.truncated[self._name] += 1
+            return asked
+
+        return query.once(id(self), make)
+
+
+def _batches(pairs: Sequence[Pair], together: bool) -> Iterator[list[int]]:
+    """Yield places of pairs that run together: one by one, or by length within `TOKEN_BUDGET`."""
+    if not together:
+        yield from ([at] for at in range(len(pairs)))
+        return
+    longest = [max(len(row.ids) for row in pair.rows) for pair in pairs]
+    batch: list[int] = []
+    rows = 0
+    for at in sorted(range(len(pairs)), key=lambda place: -longest[place]):
+        if batch and (rows + len(pairs[at].rows)) * longest[batch[0]] > TOKEN_BUDGET:
+            yield batch
+            batch, rows = [], 0
+        batch.append(at)
+        rows += len(pairs[at].rows)
+    if batch:
+        yield batch
+
+
+def _no_words() -> Vocabulary:
+    raise BundleError("a cross-encoder has word pieces only, no words")
+
+
+RANKER = CrossEncoder

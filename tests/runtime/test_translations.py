@@ -1,0 +1,52 @@
+from math import exp, log
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.translations import FLOOR, SHOWN, explain_translations
+
+IDS = np.array([[2, 7, 3, 8, 9, 8, 3], [2, 7, 3, 9, 3, 0, 0]])
+
+
+def translations() -> NDArray[np.float32]:
+    found = np.zeros((2, 1, 7), np.float32)
+    found[0, 0, 3:6] = 0.5, 0.1, 0.3  # pieces 8, 9, 8
+    found[1, 0, 3] = 0.2  # piece 9
+    return found
+
+
+def test_by_hand() -> None:
+    found = explain_translations(translations(), [7], IDS, lambda token: f"t{token}", "all")
+    likelihood = (0.5 + 0.1 + 0.3 + 0.2) / 4 + FLOOR
+    (piece,) = found.parts
+    assert found.value == pytest.approx(log(likelihood))
+    assert piece.label == "t7, P = 0.275"
+    by_label = {part.label: part.value for part in piece.parts}
+    gained = log(likelihood / FLOOR)
+    assert by_label["of any document"] == pytest.approx(log(FLOOR))
+    assert by_label["t8 → t7"] == pytest.approx(gained * 0.8 / 1.1)
+    assert by_label["t9 → t7"] == pytest.approx(gained * 0.3 / 1.1)
+    assert exp(found.value) == pytest.approx(likelihood)
+
+
+def test_many_pieces_are_added_up() -> None:
+    ids = np.arange(20)[None]
+    found = explain_translations(
+        np.full((1, 1, 20), 0.01, np.float32), [1], ids, lambda token: None, "all"
+    )
+    labels = [part.label for part in found.parts[0].parts]
+    assert len(labels) == SHOWN + 2
+    assert f"{20 - SHOWN} more → #1" in labels
+    assert sum(part.value for part in found.parts[0].parts) == pytest.approx(log(0.01 + FLOOR))
+
+
+def test_a_document_that_explains_nothing_has_the_floor() -> None:
+    found = explain_translations(np.zeros((1, 2, 7), np.float32), [5, 6], IDS[:1], str, "all")
+    assert found.value == pytest.approx(2 * log(FLOOR))
+
+
+def test_a_graph_of_another_shape_is_told() -> None:
+    with pytest.raises(BundleError, match="explains 1 pieces of a query of 2"):
+        explain_translations(translations(), [7, 8], IDS, str, "all")
