@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ranklet import runtime
+from ranklet.commands import demo as demo_command
 from ranklet.commands import main
 from ranklet.training.collection import Collection
 from ranklet.training.evaluation import evaluate
@@ -14,7 +15,7 @@ from ranklet.training.splits import read_split
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "-o", str(folder)]) == 0
+    assert main(["demo", "--lexical", "-o", str(folder)]) == 0
     return folder
 
 
@@ -45,3 +46,24 @@ def test_the_demo_answers_and_explains(demo: Path) -> None:
 def test_the_demo_can_run_again_in_the_same_folder(demo: Path) -> None:
     assert main(["verify", str(demo / "python-docs.ranklet")]) == 0
     assert main(["rank", str(demo / "python-docs.ranklet"), "parse json", "-k", "1"]) == 0
+
+
+@pytest.mark.slow
+def test_the_neural_demo_goes_the_whole_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A few steps of training each: what is learned is the benchmarks' business.
+    monkeypatch.setattr(demo_command, "NEURAL_MINUTES", 0.1)
+    monkeypatch.setattr(demo_command, "DENSE_MINUTES", 0.1)
+    assert main(["demo", "-o", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "REFUSED" not in told
+    for variant in ("table", "fp32", "int8"):
+        assert f"\n{variant} " in told
+    bundle = runtime.load(tmp_path / "python-docs.ranklet", device="cpu")
+    assert set(bundle.manifest.rankers) == {"bm25", "model1", "neural_model1", "repbert"}
+    hits = bundle.rank("remove any common leading whitespace from every line", explain=True)
+    assert hits[0].id == "textwrap.dedent"
+    explained = hits[0].explanation
+    assert explained is not None
+    assert explained.value == pytest.approx(hits[0].score, abs=1e-5)
