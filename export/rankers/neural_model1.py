@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Σ_d T(q|d) P(d|D) of a query's tokens and some documents, (query tokens, documents) float32.
 Likelihoods = Callable[[NDArray[np.int32], Gathered], NDArray[np.float32]]
 
-PROBES = 20, 100  # queries, documents: a network over all pairs of tokens takes its time
+PROBES = 12, 60  # queries, documents: a network over all pairs of tokens takes its time
 THRESHOLD = 1e-4  # T below is dropped (paper 000, §4.1)
 
 known_words = model1.known_words

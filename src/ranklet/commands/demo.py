@@ -25,8 +25,8 @@ QUESTIONS = (
 )
 TUNING_QUERIES = 600  # of 1,600; more change neither k1 nor b
 LEXICAL, NEURAL = ("bm25", "model1"), ("neural_model1", "repbert")
-NEURAL_MINUTES, DENSE_MINUTES = 1.5, 2.5  # of training: enough to see a gain, and to wait for
-DOCUMENT_TOKENS = 96  # of the neural rankers; docstrings say what they are about at once
+NEURAL_MINUTES, DENSE_MINUTES = 1.0, 1.5  # of training: enough to see a gain, and to wait for
+DOCUMENT_TOKENS = 64  # of the neural rankers; docstrings say what they are about at once
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
