@@ -186,7 +186,7 @@ def test_rank_prints_json_for_machines(
 ) -> None:
     options = ("-k", "3", "--json", "--pipeline", "rrf", *explain)
     found = strict(succeeds(capsys, "rank", built.fused, query, *options))
-    assert set(found) == {"query", "hits", "ms", "budget_spent", "left_out"}
+    assert set(found) == {"query", "hits", "ms", "budget_spent", "left_out", "truncated"}
     hits = LoadedBundle(built.fused).rank(query, k=3, pipeline="rrf")
     assert [(hit["id"], hit["score"]) for hit in found["hits"]] == [(h.id, h.score) for h in hits]
     assert all(("explanation" in hit) == bool(explain) for hit in found["hits"])
