@@ -20,6 +20,7 @@ from ranklet.training.wordpieces import train_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
 
     from ranklet.training.backbone import Backbone
 
@@ -177,6 +178,13 @@ def tiny_analysed(tiny_collection: Collection, tiny_tokenizer: "Tokenizer") -> A
     return analyse(tiny_collection.documents(), ["lemmas", "wordpieces"], tokenizer=tiny_tokenizer)
 
 
+def saved(model: "PreTrainedModel", tokenizer: "Tokenizer", folder: Path) -> Path:
+    """Write a model and its tokenizer in Hugging Face's form; returns the folder."""
+    model.save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer: "Tokenizer") -> Path:
     """A BERT of 2 layers and 32 dimensions with random weights, in Hugging Face's form."""
@@ -194,10 +202,7 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer: "Tokeniz
     )
     with seeded(0):
         model = BertModel(config)
-    folder = tmp_path_factory.mktemp("bert") / "tiny-bert"
-    model.save_pretrained(folder)
-    tiny_tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
+    return saved(model, tiny_tokenizer, tmp_path_factory.mktemp("bert") / "tiny-bert")
 
 
 @pytest.fixture(scope="session")
@@ -218,10 +223,7 @@ def tiny_electra(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer: "Toke
     )
     with seeded(0):
         model = ElectraModel(config)
-    folder = tmp_path_factory.mktemp("electra") / "tiny-electra"
-    model.save_pretrained(folder)
-    tiny_tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
+    return saved(model, tiny_tokenizer, tmp_path_factory.mktemp("electra") / "tiny-electra")
 
 
 @pytest.fixture

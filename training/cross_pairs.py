@@ -17,10 +17,8 @@ from .samplers import (
     NEGATIVES,
     Numbers,
     batches,
-    bm25_negatives,
-    draw,
-    draw_several,
-    random_pools,
+    draw_documents,
+    negative_pools,
     relevant_numbers,
 )
 from .splits import JudgedQuery
@@ -97,24 +95,20 @@ class CrossPairs:
             raise InputError("no query has a relevant document in the collection")
         self._options, self._pairing, self._seed = options, pairing, seed
         self._analysed = analysed
-        if options.negatives == "random":
-            count = len(analysed.documents)
-            self._others = random_pools(count, self._relevant, count=options.pool, seed=seed)
-        else:
-            self._others = bm25_negatives(
-                analysed, kept, self._relevant, retriever,
-                depth=options.depth, count=options.pool, seed=seed,
-            )  # fmt: skip
+        self._others = negative_pools(
+            analysed, kept, self._relevant, retriever, options.negatives,
+            seed=seed, depth=options.depth, count=options.pool,
+        )  # fmt: skip
         self._queries = [asked(analysed, pairing, query.text) for query in kept]
 
     def batches(self, epoch: int) -> list[CrossBatch]:
         """Return the batches of an epoch: each query once, documents of like length together."""
-        positives = draw(self._relevant, self._seed, epoch)
-        others = draw_several(self._others, self._options.negatives_each, self._seed, epoch)
+        documents = draw_documents(
+            self._relevant, self._others, self._options.negatives_each, self._seed, epoch
+        )
         lengths = np.diff(self._analysed.offsets("wordpieces"))
         form = self._pairing.format
-        read = np.minimum(lengths[positives], form.max_tokens * form.chunks)
-        documents = np.column_stack([positives, others])
+        read = np.minimum(lengths[documents[:, 0]], form.max_tokens * form.chunks)
         cut = batches(read, self._options.batch, self._seed, epoch)
         return [CrossBatch(each, documents[each]) for each in cut]
 

@@ -110,6 +110,32 @@ def random_pools(
     ]
 
 
+def negative_pools(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    relevant: Sequence[Numbers],
+    retriever: Ranker,
+    source: str,
+    *,
+    seed: int,
+    depth: int = DEPTH,
+    count: int = NEGATIVES,
+) -> list[Numbers]:
+    """Keep other documents for each query: by `random_pools`, or else by `bm25_negatives`."""
+    if source == "random":
+        return random_pools(len(analysed.documents), relevant, count=count, seed=seed)
+    return bm25_negatives(
+        analysed, queries, relevant, retriever, depth=depth, count=count, seed=seed
+    )
+
+
+def draw_documents(
+    relevant: Sequence[Numbers], others: Sequence[Numbers], each: int, seed: int, epoch: int
+) -> Numbers:
+    """Draw a relevant document a query and `each` others; (queries, 1 + each) int64."""
+    return np.column_stack([draw(relevant, seed, epoch), draw_several(others, each, seed, epoch)])
+
+
 def draw(pools: Sequence[Numbers], seed: int, epoch: int, stream: int = 0) -> Numbers:
     """Draw one of each pool, anew in each epoch; (pools,) int64.
 

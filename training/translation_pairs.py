@@ -14,13 +14,10 @@ from ranklet.runtime.ranker import Ranker
 from .indexing import AnalysedCollection
 from .padding import packed, padded, rounded, unique_tokens
 from .samplers import (
-    NEGATIVES,
     Numbers,
     batches,
-    bm25_negatives,
-    draw,
-    draw_several,
-    random_pools,
+    draw_documents,
+    negative_pools,
     relevant_numbers,
 )
 from .splits import JudgedQuery
@@ -95,11 +92,9 @@ class Pairs:
         kept, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
         if not kept:
             raise InputError("no query has a relevant document in the collection")
-        if options.negatives == "bm25":
-            self._others = bm25_negatives(analysed, kept, self._relevant, retriever, seed=seed)
-        else:
-            count = len(analysed.documents)
-            self._others = random_pools(count, self._relevant, count=NEGATIVES, seed=seed)
+        self._others = negative_pools(
+            analysed, kept, self._relevant, retriever, options.negatives, seed=seed
+        )
         self._options, self._seed, self._padding = options, seed, padding
         asked = [analysed.analyzer.begin().tokens(query.text, "wordpieces") for query in kept]
         cut = [tokens[: options.max_query_tokens].astype(np.int64) for tokens in asked]
@@ -112,9 +107,9 @@ class Pairs:
 
     def batches(self, epoch: int) -> list[PairBatch]:
         """Return the batches of an epoch: each query once, of like length within a batch."""
-        positives = draw(self._relevant, self._seed, epoch)
-        negatives = draw_several(self._others, self._options.negatives_each, self._seed, epoch)
-        documents = np.column_stack([positives, negatives])
+        documents = draw_documents(
+            self._relevant, self._others, self._options.negatives_each, self._seed, epoch
+        )
         lengths = np.diff(self._query_offsets)
         cut = batches(lengths, self._options.batch, self._seed, epoch)
         return [PairBatch(each, documents[each]) for each in cut]
