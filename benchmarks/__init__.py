@@ -5,6 +5,7 @@ BENCHMARKS = (
     "bm25_parity",
     "model1_quality",
     "repbert_quality",
+    "cross_quality",
     "retrieval_speed",
     "model1_speed",
     "cold_start",
