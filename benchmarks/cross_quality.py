@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.place import Place
 from benchmarks.report import table
-from benchmarks.trained import cross_checkpoint, tuned_bm25
+from benchmarks.trained import CROSS, cross_checkpoint, tuned_bm25
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.cross_encoder import Settings
 from ranklet.training.backbone import load_backbone
@@ -52,7 +52,7 @@ class Study(NamedTuple):
 STUDIES = {
     "qa-mix": Study(
         True,
-        8000,
+        4000,
         300,
         {
             VANILLA: SHORT,
@@ -203,7 +203,7 @@ def _scores(
             np.save(file, np.concatenate(rows))
 
     name = f"{collection}.cross.{_slug(label)}.npy"
-    kept = np.load(place.keep(name, build, ("training/heads", "training/cross_network.py")))
+    kept = np.load(place.keep(name, build, CROSS))
     ends = np.cumsum([len(each) for each in candidates.numbers])
     return np.split(kept, ends[:-1])
 

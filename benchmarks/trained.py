@@ -1,5 +1,6 @@
 """The networks that several benchmarks share: trained once, on all cores, and kept."""
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from ranklet.training.text_pairs import BatchOptions
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
 REPBERT_MINUTES = 16.0
+CROSS_STEP = 16  # queries, as in paper 000
+CROSS_EVALUATIONS = 4
 CROSS_RATE = 1e-4  # paper 000 has 2e-5 for BERT-base; MiniLM's small layers want more
 
 # What a trained network depends on. The rest of training/ may change without a training anew.
@@ -33,7 +36,7 @@ _NEURAL_MODEL1 = (
     "training/translation_pairs.py",
 )
 _REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/text_pairs.py")
-_CROSS = (
+CROSS = (
     *_LOOP,
     "training/rankers/cross_encoder.py",
     "training/cross_network.py",
@@ -131,11 +134,15 @@ def cross_checkpoint(
                 read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
                 backbone=load_backbone(None),
                 settings=settings,
-                plan=replace(cross_encoder.PLAN, learning_rate=CROSS_RATE),
+                plan=replace(
+                    cross_encoder.PLAN,
+                    learning_rate=CROSS_RATE,
+                    evaluate_every=math.ceil(learn / CROSS_STEP / CROSS_EVALUATIONS),
+                ),
                 bm25=tuned_bm25(place, collection, titles=analysed.titles),
             ).save(path)
 
-    return place.keep(f"{collection}.cross.{name}", build, _CROSS)
+    return place.keep(f"{collection}.cross.{name}", build, CROSS)
 
 
 @contextmanager
