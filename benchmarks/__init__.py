@@ -12,6 +12,7 @@ BENCHMARKS = (
     "memory",
     "quantisation",
     "encoding_speed",
+    "cross_speed",
     "hybrid_speed",
     "sparsify_speed",
     "hybrid_cold_start",

@@ -98,15 +98,37 @@ def run(place: Place) -> str:
     return "\n".join(_study(place, name, study) for name, study in STUDIES.items())
 
 
-def _study(place: Place, collection: str, study: Study) -> str:
+def checkpoint_of(place: Place, collection: str, label: str) -> Checkpoint:
+    """Return a system of the table; it is trained where it is not kept."""
+    study = STUDIES[collection]
+    analysed = _analysed(place, collection, study)
+    settings = replace(Settings(), **study.systems[label])
+    return read_checkpoint(
+        cross_checkpoint(
+            place, collection, _slug(label), settings, analysed=analysed, learn=study.learn
+        )
+    )
+
+
+def dev_candidates(place: Place, collection: str) -> list[tuple[JudgedQuery, NDArray[np.int64]]]:
+    """Return the dev queries of the table and the documents that are reranked."""
+    study = STUDIES[collection]
+    found = _candidates(place, collection, study, _analysed(place, collection, study))
+    return list(zip(found.queries, found.numbers, strict=True))
+
+
+def _analysed(place: Place, collection: str, study: Study) -> AnalysedCollection:
     bm25 = tuned_bm25(place, collection, titles=study.titles)
-    backbone = load_backbone(None)
-    analysed = analyse(
+    return analyse(
         place.collection(collection).documents(),
         ["wordpieces", bm25.field],
-        tokenizer=backbone.tokenizer,
+        tokenizer=load_backbone(None).tokenizer,
         titles=study.titles,
     )
+
+
+def _study(place: Place, collection: str, study: Study) -> str:
+    analysed = _analysed(place, collection, study)
     candidates = _candidates(place, collection, study, analysed)
     judged = _judged(candidates, analysed, [np.array(each) for each in candidates.scores])
     values = {

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.encoding_speed import THEIRS, peer_python
+from benchmarks.contest import peer_python
+from benchmarks.encoding_speed import THEIRS
 from benchmarks.place import Place
 from benchmarks.processes import ONE_THREAD, fresh
 from benchmarks.repbert_quality import COLLECTION, qa_mix_bundle

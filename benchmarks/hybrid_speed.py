@@ -41,9 +41,9 @@ def run(place: Place) -> str:
     bundle = runtime.load(path, device="cpu")
     queries = [q.text for q in read_split(place.collection("google-wiki"), "dev", limit=QUERIES)]
     whole, stages = _stages(bundle, queries)
-    rescoring = {
-        RERANKED: _rescoring(path, queries),
-        SHORTENED: _rescoring(path, queries, MARCO_PIECES),
+    rescored = {
+        RERANKED: rescoring(path, queries),
+        SHORTENED: rescoring(path, queries, MARCO_PIECES),
     }
     rows = [[name, *spread(ms)] for name, ms in stages.items()]
     recalls = _recalls(path, queries)
@@ -63,10 +63,10 @@ their first {ENCODED_TOKENS} tokens, which changes nothing for a query.
 
 {goal("rank(), p50", float(np.median(whole)), MOST)}
 
-{table(["", "p50", "mean", "p99"], [[name, *spread(ms)] for name, ms in rescoring.items()])}
+{table(["", "p50", "mean", "p99"], [[name, *spread(ms)] for name, ms in rescored.items()])}
 
-{goal("1,000 passages rescored, p50", float(np.median(rescoring[RERANKED])), MOST_RESCORING)}
-{goal(SHORTENED, float(np.median(rescoring[SHORTENED])), MOST_RESCORING)}
+{goal("1,000 passages rescored, p50", float(np.median(rescored[RERANKED])), MOST_RESCORING)}
+{goal(SHORTENED, float(np.median(rescored[SHORTENED])), MOST_RESCORING)}
 - Its table has {pairs:,} pairs; it was learned from medquad. A passage here has {length:.0f} word \
 pieces; those of MS MARCO have some {MARCO_PIECES}.
 
@@ -125,7 +125,7 @@ def _shortened(documents: Documents, most: int) -> Forward:
     return Forward(offsets, tokens[within < most])
 
 
-def _rescoring(path: Path, queries: list[str], most: int | None = None) -> NDArray[np.float64]:
+def rescoring(path: Path, queries: list[str], most: int | None = None) -> NDArray[np.float64]:
     """Return ms that neural Model 1 takes for BM25's first 1,000, (queries,).
 
     Args:
