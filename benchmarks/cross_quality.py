@@ -241,7 +241,7 @@ def _judged(
         mine = known.get(query.id, np.zeros(0, np.int64))
         grades.append(np.isin(numbers, mine).astype(np.float64))
         missed.append(np.ones(len(np.setdiff1d(mine, numbers))))
-        columns = given.reshape(len(numbers), -1).astype(np.float64)
+        columns = (given[:, None] if given.ndim == 1 else given).astype(np.float64)
         deviation = columns.std(0) if len(numbers) else np.ones(columns.shape[1])
         scaled.append((columns / np.maximum(deviation, 1e-9)).astype(np.float32))
     return Judged.from_lists(scaled, grades, missed)
