@@ -1,6 +1,7 @@
 """Cross-encoders the whole way: checkpoint → proven variants → index → rerank."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.report import read_reports
+from ranklet.handlers.explanation import page
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates
@@ -23,6 +25,7 @@ from ranklet.runtime.pipeline import Fuse
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.cross_encoder import HEADS, CrossEncoder, Settings, _batches
 from ranklet.runtime.text.pairing import Pair, Row
+from ranklet.runtime.text.titled import titled
 from ranklet.runtime.verification import verify
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint
@@ -186,11 +189,13 @@ def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
     query = Query("the red fruit", bundle.analyzer.begin())
     candidates = StoredCandidates(bundle.documents, np.arange(20, dtype=np.uint32))
     whole = ranker.score(query, candidates)
-    sliced = [ranker.score_slice(query, candidates, at, min(at + 7, 20)) for at in (0, 7, 14)]
+    sliced = [
+        ranker.score(query, candidates.select(np.arange(at, min(at + 7, 20)))) for at in (0, 7, 14)
+    ]
     np.testing.assert_array_equal(np.concatenate(sliced), whole)
     texts = TextCandidates(candidates.texts, query.analysis)
     np.testing.assert_array_equal(ranker.score(query, texts), whole)
-    assert ranker.score_slice(query, candidates, 3, 3).shape == (0,)
+    assert ranker.score(query, candidates.select(np.arange(0))).shape == (0,)
     assert not query.truncated
 
 
@@ -243,6 +248,23 @@ def test_an_explanation_tells_pieces_and_marks(loaded: LoadedBundle) -> None:
     for part in explanation.parts:
         assert sum(each.value for each in part.parts) == pytest.approx(part.value)
         assert any("→" in each.label for each in part.parts)
+
+
+def test_a_page_shows_pairs_of_pieces_and_the_words_that_were_marked(loaded: LoadedBundle) -> None:
+    hit = loaded.explained("red fruit", "apple-red", pipeline=RERANK)
+    assert hit.explanation is not None
+    sourced = sum(
+        part.value for asked in hit.explanation.parts for part in asked.parts if part.source
+    )
+    assert sum(span.value for span in loaded.highlight(hit)) == pytest.approx(sourced)
+    text = page(loaded, "red fruit", [hit], "rerank")
+    assert '<th scope="row">fruit</th>' in text
+    exact = re.findall(r'<span class="exact"[^>]*>(?:<mark[^>]*>)?([^<]*)', text)
+    assert {each.lower() for each in exact} == {"red"}
+    assert 'class="unread"' not in text
+    whole = titled(hit.title, hit.text + " here" * 60)
+    long = loaded.rank("red fruit", [whole], pipeline=RERANK, explain=True)
+    assert 'class="unread"' in page(loaded, "red fruit", list(long), "rerank")
 
 
 def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) -> None:
@@ -307,7 +329,7 @@ def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) ->
 
 
 def test_a_tokenizer_of_its_own(maker: Maker, tmp_path: Path) -> None:
-    checkpoint = maker.checkpoint(field="")
+    checkpoint = maker.checkpoint(field="", head="model1")
     path = maker.bundle(tmp_path, checkpoint)
     assert not Bundle(path).has("text/tokenizer.json")
     assert Bundle(path).has("rankers/cross/tokenizer.json")
@@ -315,6 +337,9 @@ def test_a_tokenizer_of_its_own(maker: Maker, tmp_path: Path) -> None:
     assert len(hits) == 10
     stored = load(path, device="cpu").score("the red apple", ids=[hits[0].id], pipeline=RERANK)
     assert stored[0] == pytest.approx(hits[0].score)
+    hit = load(path, device="cpu").explained("the red apple", hits[0].id, pipeline=RERANK)
+    marked = {hit.text[at - len(hit.title) - 1 :][:3] for at, _, _ in load(path).highlight(hit)}
+    assert "red" in marked
 
 
 def test_of_two_tokenizers_one_is_the_bundles(maker: Maker, tmp_path: Path) -> None:

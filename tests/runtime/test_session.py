@@ -12,6 +12,7 @@ from ranklet.runtime.session import Session, threads, will_run_on_gpu
 def test_lambda_grants_threads_by_memory(
     monkeypatch: pytest.MonkeyPatch, memory: int, expected: int
 ) -> None:
+    monkeypatch.delenv("RANKLET_THREADS", raising=False)
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", str(memory))
     assert threads() == expected
 
