@@ -36,9 +36,10 @@ from ranklet.training.rankers import bm25, cross_encoder
 from ranklet.training.splits import read_split
 
 LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=1, probes=None)
+ONE = replace(LOOSE, variants=("fp32",))  # where the variants are not the subject
 SHORT = Settings(max_query_tokens=8, max_tokens=32)
 PLAN = replace(
-    cross_encoder.PLAN, learning_rate=3e-4, epochs=6, accumulation=1, device="cpu",
+    cross_encoder.PLAN, learning_rate=1e-3, epochs=2, accumulation=1, device="cpu",
     evaluate_every=1000,
 )  # fmt: skip
 RERANK: list[dict[str, Any]] = [
@@ -65,9 +66,9 @@ class Maker:
         assert found.probes is not None
         return replace(found, probes=found.probes.first(6, 12))
 
-    def bundle(self, folder: Path, checkpoint: Checkpoint) -> Path:
+    def bundle(self, folder: Path, checkpoint: Checkpoint, options: ExportOptions = ONE) -> Path:
         rankers = {"bm25": self.bm25, "cross": checkpoint}
-        exported = export_bundle(rankers, folder / "rankers", LOOSE)
+        exported = export_bundle(rankers, folder / "rankers", options)
         return index_bundle(exported, self.collection, folder / "indexed")
 
 
@@ -92,9 +93,11 @@ def test_exported_and_served_it_scores_as_pytorch_does(
     maker: Maker, form: str, tmp_path: Path
 ) -> None:
     checkpoint = maker.checkpoint(**FORMS[form])
-    path = maker.bundle(tmp_path, checkpoint)
+    # The graph of a head is quantised and halved once; of what reads the same head, it is the same.
+    options = LOOSE if form in HEADS and form not in ("marker_max", "marker_first") else ONE
+    path = maker.bundle(tmp_path, checkpoint, options)
     reports = {each.variant: each for each in read_reports(path)["cross"]}
-    assert [*reports] == ["fp32", "fp16", "int8"]
+    assert tuple(reports) == options.variants
     assert reports["fp32"].max_error < 1e-2  # of scores that are all but alike in so small a model
     assert reports["fp32"].overlap == 1
     for each in reports.values():
@@ -128,7 +131,7 @@ def test_electra_too(
 @pytest.fixture(scope="module")
 def path(maker: Maker, tmp_path_factory: pytest.TempPathFactory) -> Path:
     checkpoint = maker.checkpoint(head="model1", marking="pre_doc")
-    return maker.bundle(tmp_path_factory.mktemp("cross"), checkpoint)
+    return maker.bundle(tmp_path_factory.mktemp("cross"), checkpoint, LOOSE)
 
 
 @pytest.fixture(scope="module")
@@ -349,7 +352,7 @@ def test_of_two_tokenizers_one_is_the_bundles(maker: Maker, tmp_path: Path) -> N
     assert first.tokenizer is not None
     other = Tokenizer.from_str(first.tokenizer.to_str().replace("here", "hera"))
     rankers = {"bm25": maker.bm25, "a": first, "b": replace(first, tokenizer=other)}
-    path = export_bundle(rankers, tmp_path / "b", LOOSE)
+    path = export_bundle(rankers, tmp_path / "b", ONE)
     fields = {
         name: each.settings.get("field") for name, each in Bundle(path).manifest.rankers.items()
     }
