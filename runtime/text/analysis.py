@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.text.lexicon import Lexicon
 from ranklet.runtime.text.strings import SortedStrings
 from ranklet.runtime.text.words import placed_words, words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+    from ranklet.runtime.text.lexicon import Lexicon
 
 FIELDS = ("lemmas", "words", "wordpieces")
 STOPPED = -1  # in `lemma_of`: a stop word, left out of words and of lemmas
@@ -146,8 +147,10 @@ class Analysis:
         return np.where(known, lemma_of[np.where(known, ids, 0)], ids) if len(ids) else ids
 
     @property
-    def lexicon(self) -> Lexicon:
+    def lexicon(self) -> "Lexicon":
         """The words that word pieces make."""
+        from ranklet.runtime.text.lexicon import Lexicon  # a millisecond of a cold start
+
         return Lexicon(self._analyzer.tokenizer)
 
     def placed(self, text: str, field: str) -> Iterator[tuple[int, int, str]]:
