@@ -17,6 +17,7 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import OWN_PIECES, Explanation, Reading
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.ranker import Query
+from ranklet.runtime.session import Runs, run_each
 from ranklet.runtime.settings import check_one_of, settings_from
 from ranklet.runtime.text.analysis import Analyzer, Vocabulary
 from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from ranklet.runtime.bundle import Bundle
-    from ranklet.runtime.session import Runs
 
 HEADS = (
     "vanilla", "model1", "cedr_knrm", "cedr_drmm", "cedr_pacrr", "marker_avg", "marker_max",
@@ -100,7 +100,7 @@ class CrossEncoder:
         folder = f"rankers/{name}/"
         shared = settings.field == "wordpieces"
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
-        return cls(settings, open_session(bundle, folder), tokenizer, name)
+        return cls(settings, open_session(bundle, folder, many=True), tokenizer, name)
 
     @property
     def provider(self) -> str:
@@ -124,9 +124,9 @@ class CrossEncoder:
         if candidates.stored is None and (cut := sum(pair.cut for pair in pairs)):
             query.truncated[self._name] += cut
         out = np.empty(len(pairs), np.float32)
-        for places in _batches(pairs, self.session.on_gpu):
-            inputs = pair_inputs([pairs[at].rows for at in places])
-            found = self.session.run(OUTPUT, inputs)
+        batches = list(_batches(pairs, self.session.on_gpu))
+        inputs = (pair_inputs([pairs[at].rows for at in places]) for places in batches)
+        for places, found in zip(batches, run_each(self.session, OUTPUT, inputs), strict=True):
             if found.shape != (len(places),) or not np.isfinite(found).all():
                 raise BundleError(
                     f"the cross-encoder gave {found.shape} {found.dtype} for {len(places)} pairs, "

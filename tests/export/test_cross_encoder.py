@@ -202,6 +202,21 @@ def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
     assert not query.truncated
 
 
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_pairs_side_by_side_have_their_own_scores(
+    path: Path, ranker: CrossEncoder, monkeypatch: pytest.MonkeyPatch, threads: str
+) -> None:
+    monkeypatch.setenv("RANKLET_THREADS", threads)
+    bundle = Bundle(path, device="cpu")
+    again = CrossEncoder.open(bundle, "cross")
+    assert again.session.workers == int(threads)
+    texts = ["red apple", "", "river " * 60, "here is the old castle"] * 5
+    query = Query("the red fruit", bundle.analyzer.begin())
+    candidates = TextCandidates(texts, query.analysis)
+    wanted = [ranker.score(query, candidates.select(np.array([at])))[0] for at in range(len(texts))]
+    np.testing.assert_array_equal(again.score(query, candidates), np.array(wanted, np.float32))
+
+
 def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: CrossEncoder) -> None:
     from ranklet.runtime.session import Session
 
@@ -290,7 +305,7 @@ def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> No
 
 def test_a_graph_of_another_shape_is_told(path: Path, ranker: CrossEncoder) -> None:
     class Broken:
-        provider, on_gpu = "", False
+        provider, on_gpu, workers = "", False, 1
 
         def run(self, output: str, feeds: dict[str, Any]) -> Any:
             return np.array([np.nan], np.float32)
