@@ -83,12 +83,12 @@ def test_many_runs_keep_their_order_and_tell_of_the_first_fault() -> None:
                 together.wait()
             if feeds["at"] == 4:
                 raise BundleError("the fourth cannot run")
-            return np.array([feeds["at"]], np.float32)
+            return feeds["at"].astype(np.float32)
 
-    inputs = [{"at": at} for at in range(3)]
-    assert [each.item() for each in run_each(Runs(), "out", inputs)] == [0, 1, 2]
+    inputs = [{"at": np.array(at)} for at in range(6)]
+    assert [each.item() for each in run_each(Runs(), "out", inputs[:3])] == [0, 1, 2]
     with pytest.raises(BundleError, match="the fourth"):
-        run_each(Runs(), "alone", [{"at": at} for at in range(6)])
+        run_each(Runs(), "alone", inputs)
     assert run_each(Runs(), "out", []) == []
 
 
