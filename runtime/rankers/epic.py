@@ -266,7 +266,7 @@ class EPIC:
         terms, place = np.unique(np.array(ids, np.int32), return_inverse=True)
         weights = np.bincount(place, weights=importances).astype(np.float32)
         if weights.min() < 0 or terms[-1] >= self.settings.vocabulary:
-            raise BundleError("the query encoder gave an importance below 0: the bundle is damaged")
+            raise BundleError("the query encoder gave an impossible term or weight: damaged bundle")
         counted = weights > 0  # [CLS] and the like are no terms
         return SparseQuery(terms[counted], weights[counted])
 

@@ -1,11 +1,17 @@
 """EPIC the whole way: checkpoint → two proven encoders → both indexes → rank, explain."""
 
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ranklet.commands import main
 from ranklet.export.errors import ExportError
@@ -286,6 +292,64 @@ def test_the_command_prunes(
     assert main([*arguments, "--prune", "60", "--variants", "fp32"]) == 0
     assert "r=60" in capsys.readouterr().out
     assert opened(tmp_path / "b").settings.kept == 60
+
+
+Change = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def put(value: float, at: int = 0) -> Change:
+    def change(values: NDArray[Any]) -> NDArray[Any]:
+        changed = values.copy()
+        changed[at] = value
+        return changed
+
+    return change
+
+
+def shift_a_boundary(offsets: NDArray[Any]) -> NDArray[Any]:
+    full = int(np.flatnonzero(np.diff(offsets) > 1)[0])
+    return put(int(offsets[full + 1]) - 1, full + 1)(offsets)
+
+
+DAMAGE: dict[str, tuple[str, Change]] = {
+    "terms that do not ascend": ("vectors.terms", lambda held: held[::-1]),
+    "a term past the vocabulary": ("vectors.terms", put(60_000, 39)),
+    "a value that is no number": ("vectors.values", put(np.nan)),
+    "an infinite value": ("vectors.values", put(np.inf)),
+    "a negative value": ("vectors.values", put(-1)),
+    "values in 32 bits": ("vectors.values", lambda held: held.astype(np.float32)),
+    "offsets that go backwards": ("vectors.offsets", put(10_000, 3)),
+    "an impact of nothing": ("index/impacts", put(0)),
+    "an infinite impact": ("index/impacts", put(np.inf)),
+    "a bound too low": ("index/largest", lambda held: held * np.float32(0.5)),
+    "a posting past the collection": ("index/documents", put(1 << 20, 7)),
+    "postings of another term": ("index/offsets", shift_a_boundary),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("fault", DAMAGE)
+def test_verify_finds_damage_and_ranking_survives_it(
+    fault: str, indexed: LoadedBundle, exported: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "b"
+    shutil.copytree(exported.with_name("indexed.ranklet"), target)
+    name, change = DAMAGE[fault]
+    path = target / "rankers/epic" / f"{name}.npy"
+    np.save(path, change(np.load(path)))
+    manifest = json.loads((target / "manifest.json").read_text())
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest["files"][f"rankers/epic/{name}.npy"] = {
+        "bytes": path.stat().st_size, "sha256": digest
+    }  # fmt: skip
+    (target / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(BundleError):
+        list(verify(target))
+    bundle = LoadedBundle(target, device="cpu")
+    for pipeline in (ALONE, RERANK):
+        with contextlib.suppress(BundleError):
+            scores = [hit.score for hit in bundle.rank("quiet stream", k=48, pipeline=pipeline)]
+            assert np.isfinite(scores).all()
 
 
 def test_a_vocabulary_past_16_bits_is_refused() -> None:
