@@ -60,9 +60,7 @@ def sparse_scores(store: SparseStore, queries: Sequence[SparseQuery]) -> NDArray
     return _scores(queries, lambda terms: store.impacts(terms, everything), len(store))
 
 
-def whole_scores(
-    whole: NDArray[np.float32], queries: Sequence[SparseQuery]
-) -> NDArray[np.float32]:
+def whole_scores(whole: NDArray[np.float32], queries: Sequence[SparseQuery]) -> NDArray[np.float32]:
     """Return dot products with vectors that are not pruned, (queries, documents) float32."""
     return _scores(queries, lambda terms: whole[:, terms].T, len(whole))
 

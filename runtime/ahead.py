@@ -1,6 +1,7 @@
 """Encoding a query for later stages while the first one runs (paper 003, §3)."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from threading import Thread
 
@@ -28,10 +29,8 @@ def encode_ahead(rankers: Iterable[Ranker], query: Query) -> list[Thread]:
 
 
 def _encode(ranker: Ranker, query: Query) -> None:
-    try:
+    with suppress(Exception):  # it is raised again where the result is asked for
         ranker.encode_query(query)  # type: ignore[attr-defined]
-    except Exception:  # noqa: BLE001, S110 raised again where it is asked for
-        pass
 
 
 @cache

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from tokenizers import Tokenizer
 
-    from ranklet.training.epic_network import EPIC as Network
+    from ranklet.training.epic_network import EPICHead
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def export(
     asked, _ = torch.encode_queries(probes.queries)
     pruned = pruning_reports(whole, asked, probes.relevant, options.prune)
     kept = options.prune or fewest(pruned, checkpoint.settings.vocabulary)
-    settings: Settings = replace(checkpoint.settings, kept=kept)
+    settings: Settings = replace(checkpoint.settings, kept=kept, impacts=options.impacts)
 
     def score_contents(contents: Sequence[bytes], texts: Probes) -> NDArray[np.float32]:
         sessions = (Session(content, name, device="cpu") for content in contents)
@@ -95,7 +95,7 @@ def export(
         export_graph(queries, example, QUERY_OUTPUT, files[0], transformer, QUERY_AXES)
         fused = export_graph(documents, example, DOCUMENT_OUTPUT, files[1], transformer)
         for path in files:
-            _name_head(path, network)
+            _name_head(path, network.head)
         graphs = [
             Graph(files[0], folder + QUERY_ENCODER, of_queries.feeds),
             Graph(files[1], folder + DOCUMENT_ENCODER, of_documents.feeds),
@@ -141,8 +141,7 @@ def index(
     writer.array(folder + TERMS, store.terms)
     writer.array(folder + VALUES, store.values)
     values = store.values.astype(np.float32)
-    if settings.impacts == "uint8":
-        _log.info("%s: 8 bits lose %.2f %% of the impacts", name, 100 * storage_loss(values, "uint8"))
+    settings = replace(settings, impact_loss=storage_loss(values, settings.impacts))
     built = index_of_rows(store.offsets, store.terms, values, settings.vocabulary, settings.impacts)
     write_index(built, folder + INDEX, writer)
     return RankerEntry(entry.kind, asdict(settings))
@@ -168,12 +167,12 @@ def _transformer(checkpoint: Checkpoint) -> Transformer:
     )
 
 
-def _name_head(path: Path, network: "Network") -> None:
+def _name_head(path: Path, head: "EPICHead") -> None:
     """Keep 32 bits for all behind the last layer but the expansion, which is most of the work."""
     import onnx
 
     model = onnx.load(str(path))
-    name_head(model, _expanded(model, network.head.expansion.out_features))
+    name_head(model, _expanded(model, head.expansion.out_features))
     onnx.save(model, str(path))
 
 

@@ -24,16 +24,15 @@ from ranklet.runtime.lexical.sparse_store import (
     prune,
 )
 from ranklet.runtime.ranker import Query
-from ranklet.runtime.settings import check_integer, check_one_of, settings_from
+from ranklet.runtime.settings import check_integer, check_number, check_one_of, settings_from
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from ranklet.runtime.bundle import Bundle
 
-# Names of the graphs' inputs, (batch, tokens) int64, and of their outputs, float32: importances of
-# a query's tokens, (batch, tokens), 0 where a token is no term; and a document's vector φ_d, (batch,
-# vocabulary), ≥ 0.
+# Names of the graphs' inputs, (batch, tokens) int64, and outputs, float32: importances of a query's
+# tokens, (batch, tokens), 0 where one is no term; a document's φ_d, (batch, vocabulary), ≥ 0.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 QUERY_OUTPUT, DOCUMENT_OUTPUT = "term_importances", "term_impacts"
 QUERY_SEGMENT, DOCUMENT_SEGMENT = 0, 1  # token_type_ids
@@ -58,6 +57,7 @@ class Settings:
         vocabulary: word pieces, the dimensions of a vector.
         kept: r, values kept of a document's vector (paper 003, §3: 2000, 1000).
         impacts: what the impact index stores values as: float32, float16 or uint8.
+        impact_loss: share of the impacts that storing them so lost, as measured at build.
         truncated: documents of the collection that were longer than the limit, as counted at build.
         field: wordpieces: the pieces of the bundle's tokenizer; empty: it has one of its own, and
             the words that match cannot be highlighted.
@@ -68,6 +68,7 @@ class Settings:
     vocabulary: int = 30_522
     kept: int = 1000
     impacts: str = "float16"
+    impact_loss: float = 0.0
     truncated: int = 0
     field: str = "wordpieces"
 
@@ -83,6 +84,7 @@ class Settings:
         check_integer("vocabulary", self.vocabulary, 1, MOST_TERMS)
         check_integer("kept", self.kept, 1, MOST_TERMS)
         check_one_of("impacts", self.impacts, tuple(FORMS))
+        check_number("impact_loss", self.impact_loss, 0, 1)
         check_integer("truncated", self.truncated, 0, 1 << 32)
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
@@ -192,8 +194,8 @@ class EPIC:
 
     def encode_whole(self, texts: Sequence[str]) -> Encoded:
         """Return whole vectors of documents, (texts, vocabulary) float32."""
-        most = self.settings.max_document_tokens
-        return self.document_encoder.encode(texts, most, DOCUMENT_SEGMENT)
+        limit = self.settings.max_document_tokens
+        return self.document_encoder.encode(texts, limit, DOCUMENT_SEGMENT)
 
     @property
     def row_shape(self) -> tuple[int, int]:
@@ -208,9 +210,9 @@ class EPIC:
     def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
         """Return the dot product with each candidate, (n,) float32."""
         terms, weights = self.encode_query(query)
-        # float64, so that rounding cannot tell a document alone from the same one among others
+        # float64: rounding cannot tell a document alone from the same one among others
         total = weights.astype(np.float64) @ self._impacts(query, terms, candidates)
-        return np.asarray(total, np.float32)
+        return total.astype(np.float32)
 
     def scale(self, query: Query) -> float:
         """Return 1 / Σ importances: a longer query has no larger scores in a fusion."""
@@ -221,7 +223,8 @@ class EPIC:
         """Explain a score by the query's terms: those that the document has, and its expansion."""
         terms, weights = self.encode_query(query)
         impacts = self._impacts(query, terms, candidate)[:, 0]
-        held = set(self._pieces(candidate.texts[0]))
+        read, _ = self._queries.token_ids(candidate.texts, self.settings.max_document_tokens)
+        held = set(read[0])
         matched, expansion = [], []
         for term, weight, impact in zip(terms.tolist(), weights, impacts, strict=True):
             if impact <= 0:
@@ -255,8 +258,8 @@ class EPIC:
     @property
     def digest(self) -> str:
         """What tells these vectors from any other: the model's digest and the limits."""
-        limits = self.settings.max_document_tokens, self.settings.kept
-        return f"{self.document_encoder.digest} {limits}"
+        given = self.settings
+        return f"{self.document_encoder.digest} {given.max_document_tokens} {given.kept}"
 
     def count_truncated(self, texts: Sequence[str]) -> int:
         """Return how many documents are longer than the limit."""
@@ -280,11 +283,6 @@ class EPIC:
         if found.truncated:
             query.truncated[self._name] += found.truncated
         return found.store.impacts(terms, np.arange(len(candidates)))
-
-    def _pieces(self, text: str) -> list[int]:
-        """Return the word pieces that are read of a document."""
-        (ids,), _ = self._queries.token_ids([text], self.settings.max_document_tokens)
-        return ids
 
     def _collection(self) -> "Bundle":
         if self._bundle is None:

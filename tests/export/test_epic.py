@@ -109,9 +109,7 @@ def test_the_expansion_is_in_8_bits_and_the_importances_are_not(exported: Path) 
         assert {sizes[node.input[1]][1] for node in narrow} == {1}
 
 
-def test_onnx_gives_pytorchs_vectors(
-    checkpoints: dict[str, Checkpoint], tmp_path: Path
-) -> None:
+def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_path: Path) -> None:
     import torch
 
     options = replace(LOOSE, variants=("fp32",), prune=10_000)
@@ -237,13 +235,13 @@ def test_the_index_in_other_forms(
     form: str, checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
     indexed: LoadedBundle,
 ) -> None:  # fmt: skip
-    sparse = checkpoints["epic"]
-    sparse = replace(sparse, settings=replace(sparse.settings, impacts=form))
-    options = replace(LOOSE, variants=("int8",))
-    rankers = export_bundle({"epic": sparse}, tmp_path / "rankers", options)
+    options = replace(LOOSE, variants=("int8",), impacts=form)
+    rankers = export_bundle({"epic": checkpoints["epic"]}, tmp_path / "rankers", options)
     target = index_bundle(rankers, tiny_collection, tmp_path / "b")
     assert Bundle(target).has("rankers/epic/index/scale.npy") == (form == "uint8")
     assert "ranker epic" in list(verify(target))
+    lost = Bundle(target).manifest.rankers["epic"].settings["impact_loss"]
+    assert (0 < lost < 0.05) if form == "uint8" else lost == 0
     found = load(target, device="cpu").rank("quiet stream", k=20, pipeline=ALONE)
     wanted = {hit.id: hit.score for hit in indexed.rank("quiet stream", k=48, pipeline=ALONE)}
     scores = [hit.score for hit in found]

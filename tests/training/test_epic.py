@@ -20,7 +20,7 @@ from ranklet.training.collection import Collection
 from ranklet.training.device import seeded
 from ranklet.training.epic_network import EPIC, DocumentEncoder, EPICHead, QueryEncoder
 from ranklet.training.errors import TrainingError
-from ranklet.training.expansion_start import expansion_start, regressed
+from ranklet.training.expansion_start import expansion_start
 from ranklet.training.losses import in_batch_softmax, listwise_loss
 from ranklet.training.rankers import epic
 from ranklet.training.splits import read_split
@@ -86,7 +86,7 @@ def network(tiny_backbone: Backbone) -> EPIC:
         return EPIC(tiny_backbone.model, head).eval()
 
 
-def inputs(tokenizer: "Tokenizer", segment: int) -> tuple[torch.Tensor, ...]:
+def inputs(tokenizer: "Tokenizer", segment: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     ids, mask = tokenise(tokenizer, TEXTS, 16).padded(np.arange(len(TEXTS)), 0)
     return torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(mask * segment)
 
@@ -165,9 +165,7 @@ def test_in_batch_negatives_are_learned_from(
 ) -> None:
     short = replace(PLAN, epochs=2)
     alone = replace(DATA, negatives="in-batch")
-    found = train(
-        tiny_collection, tiny_backbone, plan=short, data=alone, objective="in-batch"
-    )
+    found = train(tiny_collection, tiny_backbone, plan=short, data=alone, objective="in-batch")
     assert found.training["objective"] == "in-batch"
     with pytest.raises(InputError, match="triples need a negative"):
         train(tiny_collection, tiny_backbone, data=alone)
@@ -228,29 +226,26 @@ def test_texts_longer_than_the_backbone_reads_are_told(
         train(tiny_collection, tiny_backbone, data=replace(DATA, max_document_tokens=65))
 
 
-def test_expansion_begins_where_a_token_finds_itself() -> None:
-    # Contextual vectors that are a rotation of the embeddings and a little noise: undone exactly.
-    rng = np.random.default_rng(0)
-    embeddings = rng.normal(size=(50, 8)).astype(np.float32)
-    rotation = np.linalg.qr(rng.normal(size=(8, 8)))[0]
-    ids = rng.integers(0, 50, 4000)
-    states = (embeddings[ids] @ rotation + 0.01 * rng.normal(size=(4000, 8))).astype(np.float32)
-    theta = regressed(embeddings, states, ids)
-    scores = states[:200] @ theta.T
-    assert theta.shape == (50, 8)
-    assert np.mean(np.einsum("te,te->t", theta[ids], states)) == pytest.approx(1, rel=1e-4)
-    own = scores[np.arange(200), ids[:200]]
-    assert (own[:, None] >= scores - 1e-6).mean() > 0.97
+def test_electras_embeddings_are_brought_to_the_size_of_its_vectors(tiny_electra: Path) -> None:
+    electra = load_backbone(tiny_electra)
+    start, told = expansion_start(electra)
+    project: Any = electra.model.embeddings_project
+    with torch.no_grad():
+        wanted = torch.from_numpy(electra.word_vectors()) @ project.weight.T
+    np.testing.assert_allclose(start, wanted.numpy(), atol=1e-6)
+    assert start.shape[1] == electra.config.hidden_size
+    assert "for want of" in told
 
 
 def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
-    tiny_bert: Path, tmp_path: Path, tiny_tokenizer: "Tokenizer"
+    tiny_bert: Path, tmp_path: Path
 ) -> None:
     weights = load_file(tiny_bert / "model.safetensors")
-    documents = tokenise(tiny_tokenizer, TEXTS, 16)
     plain = load_backbone(tiny_bert)
     assert plain.prediction is None
-    assert expansion_start(plain, documents, 0).shape == plain.word_vectors().shape
+    start, told = expansion_start(plain)
+    np.testing.assert_array_equal(start, plain.word_vectors())
+    assert "for want of" in told
 
     def saved(name: str, **others: torch.Tensor) -> Backbone:
         folder = tmp_path / name
@@ -263,10 +258,12 @@ def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
 
     bias = {"cls.predictions.bias": torch.zeros(len(plain.word_vectors()))}
     tied = saved("tied", **bias)
-    np.testing.assert_array_equal(expansion_start(tied, documents, 0), tied.word_vectors())
+    np.testing.assert_array_equal(expansion_start(tied)[0], tied.word_vectors())
     matrix = torch.randn(plain.word_vectors().shape)
     own = saved("own", **bias, **{"cls.predictions.decoder.weight": matrix})
-    np.testing.assert_array_equal(expansion_start(own, documents, 0), matrix.numpy())
+    start, told = expansion_start(own)
+    np.testing.assert_array_equal(start, matrix.numpy())
+    assert told == "prediction matrix"
 
 
 def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:

@@ -86,11 +86,11 @@ def train(
         documents, queries, tokenizer, data, bm25 or BM25Settings(), plan.seed, titles
     )
     pool = Pool(pairs, dev, seed=plan.seed)
-    start = expansion_start(backbone, pairs.documents, plan.seed)
+    start, started_from = expansion_start(backbone)
     with seeded(plan.seed):
         model = EPIC(backbone.model, _head(backbone.config, special_tokens(tokenizer)))
     with torch.no_grad():
-        model.head.expansion.weight.copy_(torch.from_numpy(np.array(start)))
+        model.head.expansion.weight.copy_(torch.from_numpy(start))
 
     def inputs(padded: Padded, segment: int) -> tuple[Tensor, Tensor, Tensor]:
         device = model.head.is_term.device
@@ -135,8 +135,9 @@ def train(
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
     progress = fit(
-        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume
-    )
+        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
+        label=f"training (expansion began with {started_from})",
+    )  # fmt: skip
     model.cpu()
     return Checkpoint(
         "epic",
@@ -150,7 +151,7 @@ def train(
             "plan": asdict(plan),
             "data": asdict(data),
             "objective": objective,
-            "expansion": "prediction matrix" if backbone.prediction is not None else "regression",
+            "expansion": started_from,
         },
         network=_config(backbone),
         weights={

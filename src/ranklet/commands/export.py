@@ -48,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="epic: values kept of a document's vector, or auto: as few as lose next to nothing on "
         "the probes (default: %(default)s)",
     )
+    parser.add_argument(
+        "--impacts",
+        default="float16",
+        help="epic: what its impact index stores values as: float32, float16 or uint8 (default: "
+        "%(default)s)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,
         prune=_prune(options.prune),
+        impacts=options.impacts,
     )
     checkpoints = read_checkpoints(options.checkpoints)
     export_bundle(checkpoints, options.output, chosen, overwrite=options.force)

@@ -89,7 +89,9 @@ def _add_neural(group: Any) -> None:
     )
     group.add_argument("--max-query-tokens", type=int, help="neural_model1: 64, others: 32")
     group.add_argument("--max-document-tokens", type=int, help="neural_model1: 256, others: 128")
-    group.add_argument("--negatives", help="bm25 or random; repbert and epic: also in-batch, repbert's default")
+    group.add_argument(
+        "--negatives", help="bm25 or random; repbert, epic: also in-batch, repbert's default"
+    )
     group.add_argument(
         "--negatives-each",
         type=int,
