@@ -11,13 +11,14 @@ from ranklet.runtime.rankers.bm25 import Settings
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.indexing import analyse
-from ranklet.training.rankers import bm25, neural_model1, repbert
+from ranklet.training.rankers import bm25, epic, neural_model1, repbert
 from ranklet.training.splits import read_split
 from ranklet.training.text_pairs import BatchOptions
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
 REPBERT_MINUTES = 16.0
+EPIC_MINUTES = 16.0
 
 # What a trained network depends on. The rest of training/ may change without a training anew.
 _LOOP = tuple(
@@ -29,6 +30,13 @@ _NEURAL_MODEL1 = (
     "training/rankers/neural_model1.py",
     "training/translation_network.py",
     "training/translation_pairs.py",
+)
+_EPIC = (
+    *_LOOP,
+    "training/rankers/epic.py",
+    "training/epic_network.py",
+    "training/expansion_start.py",
+    "training/text_pairs.py",
 )
 _REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/text_pairs.py")
 
@@ -91,6 +99,24 @@ def qa_mix_repbert(place: Place) -> Checkpoint:
             ).save(path)
 
     return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
+
+
+def qa_mix_epic(place: Place) -> Checkpoint:
+    """Return EPIC, MiniLM-L6 fine-tuned on qa-mix for `EPIC_MINUTES`."""
+    collection = place.collection("qa-mix")
+
+    def build(path: Path) -> None:
+        with _all_cores():
+            epic.train(
+                collection,
+                read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                backbone=load_backbone(None),
+                plan=replace(epic.PLAN, max_minutes=EPIC_MINUTES, evaluate_every=240),
+                bm25=tuned_bm25(place, "qa-mix"),
+            ).save(path)
+
+    return read_checkpoint(place.keep("qa-mix.epic", build, _EPIC))
 
 
 @contextmanager

@@ -36,7 +36,7 @@ TEXTS = ["red apple", "the old river is old here here", "", "old [SEP] castle"]
 
 
 def train(collection: Collection, backbone: Backbone, **options: Any) -> Checkpoint:
-    given: dict[str, Any] = {"plan": PLAN, "data": DATA, **options}
+    given: dict[str, Any] = {"plan": PLAN, "data": DATA, "objective": "pairwise", **options}
     queries, dev = read_split(collection, "train"), read_split(collection, "dev")
     return epic.train(collection, queries, dev, backbone=backbone, **given)
 
@@ -271,9 +271,9 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     arguments = ["train", "epic", str(tiny_collection.path), "-o", str(output)]
     arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
     arguments += ["--epochs", "1", "--batch", "8", "--max-document-tokens", "16", "--minutes", "5"]
-    assert main([*arguments, "--head-rate", "5", "--in-batch"]) == 0
+    assert main([*arguments, "--head-rate", "5", "--pairwise"]) == 0
     read = read_checkpoint(output)
     assert read.settings.max_document_tokens == 16
     assert read.training["plan"]["head_rate"] == 5
-    assert read.training["objective"] == "in-batch"
-    assert main([*arguments, "--negatives", "in-batch"]) == 1
+    assert read.training["objective"] == "pairwise"
+    assert main([*arguments, "--pairwise", "--negatives", "in-batch"]) == 1

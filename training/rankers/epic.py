@@ -51,7 +51,7 @@ def train(
     backbone: Backbone,
     plan: Plan = PLAN,
     data: BatchOptions = BATCHES,
-    objective: Objective = "pairwise",
+    objective: Objective = "in-batch",
     bm25: BM25Settings | None = None,
     titles: bool = True,
     folder: Path | None = None,
@@ -67,8 +67,9 @@ def train(
         backbone: what it starts from; its weights are changed.
         plan: how long and how fast; all but the encoder learns at its `head_rate`.
         data: batches, lengths, negatives.
-        objective: pairwise, softmax over a relevant document and a negative (003, §3); or in-batch,
-            over all documents of the batch, which is ours.
+        objective: in-batch, softmax over all documents of the batch, negatives among them, which is
+            ours and learns faster (docs/LOG.md); or pairwise, over a relevant document and a
+            negative (003, §3).
         bm25: gives the negatives, where `data` wants them; None for the default over lemmas.
         titles: whether a document's title is part of its text.
         folder: where the state is kept meanwhile.

@@ -130,9 +130,10 @@ def _add_neural(group: Any) -> None:
 
 def _add_epic(group: Any) -> None:
     group.add_argument(
-        "--in-batch",
+        "--pairwise",
         action="store_true",
-        help="learn from all documents of the batch, not from a relevant one and a negative",
+        help="learn from a relevant document and a negative, as the paper does, not from all of the "
+        "batch",
     )
 
 
@@ -276,7 +277,7 @@ def _epic(options: argparse.Namespace) -> "Checkpoint":
         backbone=load_backbone(options.backbone),
         plan=plan,
         data=replace(epic.BATCHES, **batch_options(options)),
-        objective="in-batch" if options.in_batch else "pairwise",
+        objective="pairwise" if options.pairwise else "in-batch",
         bm25=bm25_settings(options),
         titles=not options.no_titles,
         folder=state_folder(options),
