@@ -132,7 +132,7 @@ def _add_epic(group: Any) -> None:
     group.add_argument(
         "--pairwise",
         action="store_true",
-        help="learn from a relevant document and a negative, as the paper does, not from all of the "
+        help="learn from a relevant document and a negative, as in the paper, not from all of a "
         "batch",
     )
 
