@@ -34,7 +34,7 @@ from ranklet.training.wordpieces import padding_token, special_tokens
 
 # For MiniLM-L6 on a processor. The paper's, for BERT base on a GPU: Adam, 2e-5 throughout, batches
 # of 16 triples, some 20,000 of them; what is new here begins at random and learns faster.
-PLAN = Plan(learning_rate=2e-5, head_rate=10.0, epochs=1, schedule="linear", warmup=0.1,
+PLAN = Plan(learning_rate=5e-5, head_rate=10.0, epochs=1, schedule="linear", warmup=0.1,
             weight_decay=0.01, clip=1)  # fmt: skip
 BATCHES = BatchOptions(batch=16, negatives="bm25")
 EVALUATIONS = 5  # of a training, unless the plan says how often

@@ -81,7 +81,7 @@ def _add_neural(group: Any) -> None:
         help="queries in one (neural_model1, epic: 16, repbert: 32, cross_encoder: 4)",
     )
     group.add_argument("--accumulation", type=int, help="batches a step (1; cross_encoder: 4)")
-    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, others: 2e-5")
+    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, epic: 5e-5, others: 2e-5")
     group.add_argument(
         "--head-rate",
         type=float,
