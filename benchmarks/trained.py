@@ -13,13 +13,14 @@ from ranklet.runtime.rankers.bm25 import Settings
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.indexing import AnalysedCollection, analyse
-from ranklet.training.rankers import bm25, cross_encoder, neural_model1, repbert
+from ranklet.training.rankers import bm25, cross_encoder, epic, neural_model1, repbert
 from ranklet.training.splits import read_split
 from ranklet.training.text_pairs import BatchOptions
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
 REPBERT_MINUTES = 16.0
+EPIC_MINUTES = 16.0
 CROSS_STEP = 16  # queries, as in paper 000
 CROSS_EVALUATIONS = 4
 CROSS_RATE = 1e-4  # paper 000 has 2e-5 for BERT-base; MiniLM's small layers want more
@@ -34,6 +35,13 @@ _NEURAL_MODEL1 = (
     "training/rankers/neural_model1.py",
     "training/translation_network.py",
     "training/translation_pairs.py",
+)
+_EPIC = (
+    *_LOOP,
+    "training/rankers/epic.py",
+    "training/epic_network.py",
+    "training/expansion_start.py",
+    "training/text_pairs.py",
 )
 _REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/text_pairs.py")
 CROSS = (
@@ -103,6 +111,24 @@ def qa_mix_repbert(place: Place) -> Checkpoint:
             ).save(path)
 
     return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
+
+
+def qa_mix_epic(place: Place) -> Checkpoint:
+    """Return EPIC, MiniLM-L6 fine-tuned on qa-mix for `EPIC_MINUTES`."""
+    collection = place.collection("qa-mix")
+
+    def build(path: Path) -> None:
+        with all_cores():
+            epic.train(
+                collection,
+                read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                backbone=load_backbone(None),
+                plan=replace(epic.PLAN, max_minutes=EPIC_MINUTES, evaluate_every=240),
+                bm25=tuned_bm25(place, "qa-mix"),
+            ).save(path)
+
+    return read_checkpoint(place.keep("qa-mix.epic", build, _EPIC))
 
 
 def cross_checkpoint(

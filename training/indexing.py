@@ -12,7 +12,7 @@ from ranklet.runtime.documents import Documents
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.forward import Forward
-from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
 from ranklet.runtime.text.analysis import FIELDS, Analyzer
 from ranklet.runtime.text.strings import Strings
 from ranklet.runtime.text.titled import titled
@@ -115,9 +115,7 @@ class Postings:
             self.frequencies, self.lengths[self.documents], self.average_length, k1, b
         )
         impacts = weight * np.repeat(idf(df, len(self.lengths)), df)
-        largest = np.zeros(len(df), np.float32)
-        # reduceat wants no empty rows: empty terms keep their 0
-        largest[df > 0] = np.maximum.reduceat(impacts, self.offsets[:-1][df > 0])
+        largest = largest_impacts(self.offsets, impacts)
         return ImpactIndex(self.offsets, self.documents, impacts, largest, len(self.lengths))
 
 

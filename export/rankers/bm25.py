@@ -4,11 +4,12 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ranklet.export.impacts import write_index
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.manifest import RankerEntry
-from ranklet.runtime.rankers.bm25 import DOCUMENTS, IMPACTS, LARGEST, OFFSETS, STATISTICS, Settings
+from ranklet.runtime.rankers.bm25 import STATISTICS, Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing import AnalysedCollection
 
@@ -35,11 +36,7 @@ def index(
     entry = source.manifest.rankers[name]
     settings = Settings.from_json(entry.settings, f"rankers.{name}")
     postings = analysed.postings(settings.field)
-    built = postings.bm25(settings.k1, settings.b)
     folder = f"rankers/{name}/"
-    writer.array(folder + OFFSETS, built.offsets)
-    writer.array(folder + DOCUMENTS, built.documents)
-    writer.array(folder + IMPACTS, built.impacts)
-    writer.array(folder + LARGEST, built.largest)
+    write_index(postings.bm25(settings.k1, settings.b), folder, writer)
     writer.array(folder + STATISTICS, np.array([postings.average_length], np.float64))
     return entry

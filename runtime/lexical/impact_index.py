@@ -5,13 +5,31 @@ impacts; a query is a sparse vector over terms; a score is their dot product.
 """
 
 import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.topk import top_k
 
+# The files of an index, in a folder of a bundle.
+OFFSETS = "offsets.npy"  # postings of each term, (terms + 1,) int64
+DOCUMENTS = "documents.npy"  # (postings,) uint32
+IMPACTS = "impacts.npy"  # > 0, (postings,) of one of `FORMS`
+LARGEST = "largest.npy"  # the largest impact of each term, (terms,) float32
+SCALE = "scale.npy"  # what uint8 impacts are multiplied by, > 0, (1,) float32; with uint8 only
+
+# What impacts may be stored as. Postings of uint8 take 5 bytes, of float16 6, of float32 8.
+FORMS = {"float32": np.float32, "float16": np.float16, "uint8": np.uint8}
+
+Impacts = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
+
+_NOTHING = 1e-20  # a weight below it counts as 0: its products would vanish in float32
 _HAIR = 1e-5  # of a score; float32 sums of a hundred terms are off by less
 
 Scored = tuple[NDArray[np.uint32], NDArray[np.float32]]  # documents best first, their scores
@@ -23,25 +41,65 @@ class ImpactIndex:
     Args:
         offsets: postings of term t are at ``offsets[t]:offsets[t + 1]``, (terms + 1,) int64.
         documents: document numbers, ascending within a term, (postings,) uint32.
-        impacts: what the term adds to the document's score, > 0, (postings,) float32.
-        largest: the largest impact of each term, (terms,) float32.
+        impacts: what the term adds to the document's score, over `scale`, > 0, (postings,)
+            float32, float16 or uint8.
+        largest: the largest impact of each term, scale included, (terms,) float32.
         size: number of documents in the collection.
+        scale: what every stored impact is multiplied by; 1 for all but uint8.
     """
 
     def __init__(
         self,
         offsets: NDArray[np.int64],
         documents: NDArray[np.uint32],
-        impacts: NDArray[np.float32],
+        impacts: Impacts,
         largest: NDArray[np.float32],
         size: int,
+        scale: float = 1.0,
     ) -> None:
         self.offsets, self.documents, self.impacts = offsets, documents, impacts
-        self.largest, self.size = largest, size
+        self.largest, self.size, self.scale = largest, size, scale
         self._local = threading.local()
 
-    def postings(self, term: int) -> Scored:
-        """Return the documents of a term and their impacts; empty for a term past the index."""
+    @classmethod
+    def open(
+        cls, bundle: "Bundle", folder: str, terms: int, forms: Sequence[str] = tuple(FORMS)
+    ) -> "ImpactIndex":
+        """Map the index in a folder of a bundle.
+
+        Args:
+            bundle: with a collection.
+            folder: ends with a slash.
+            terms: size of the vocabulary.
+            forms: of `FORMS`, what the impacts may be stored as.
+
+        Raises:
+            BundleError: an array is missing, of another type or shape, or the scale is not a number
+                above 0.
+        """
+        offsets = bundle.offsets(folder + OFFSETS, terms)
+        postings = int(offsets[-1])
+        types = [FORMS[form] for form in forms]
+        impacts = bundle.array(folder + IMPACTS, types[0], (postings,), *types[1:])
+        scale = 1.0
+        if impacts.dtype == np.uint8:
+            scale = float(bundle.array(folder + SCALE, np.float32, (1,))[0])
+            if not 0 < scale < float("inf"):
+                raise BundleError(f"{folder + SCALE} is {scale}; it must be a number above 0")
+        return cls(
+            offsets,
+            bundle.array(folder + DOCUMENTS, np.uint32, (postings,)),
+            impacts,
+            bundle.array(folder + LARGEST, np.float32, (terms,)),
+            bundle.manifest.documents,
+            scale,
+        )
+
+    def postings(self, term: int) -> tuple[NDArray[np.uint32], Impacts]:
+        """Return the documents of a term and their stored impacts; none for a term past the index.
+
+        What is stored is to be multiplied by `scale`.
+        """
         if not 0 <= term < len(self.offsets) - 1:
             return self.documents[:0], self.impacts[:0]
         begin, end = self.offsets[term], self.offsets[term + 1]
@@ -54,18 +112,21 @@ class ImpactIndex:
 
         Args:
             terms: the query's term ids without repeats, (terms,) int32.
-            weights: the query's weight of each, > 0, (terms,) float32.
+            weights: the query's weight of each, ≥ 0, (terms,) float32.
             k: how many documents to return.
 
         Raises:
+            InputError: a weight is below 0 or no number.
             BundleError: a posting names a document that the collection does not have, or a score
                 is not finite: the bundle is damaged or hostile.
         """
+        if not (weights >= 0).all():
+            raise InputError("a query's weight of a term must be a number from 0")
         lists = [
-            _List(documents, impacts, weight, weight * float(self.largest[term]))
+            _List(documents, impacts, weight * self.scale, weight * float(self.largest[term]))
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
             for documents, impacts in [self.postings(term)]
-            if len(documents)
+            if len(documents) and weight > _NOTHING
         ]
         if k <= 0 or not lists:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
@@ -93,7 +154,7 @@ class ImpactIndex:
         impacts = np.zeros((len(terms), len(documents)), np.float32)
         for row, term in zip(impacts, terms.tolist(), strict=True):
             _probe(*self.postings(term), documents, row)
-        return impacts
+        return impacts if self.scale == 1 else impacts * np.float32(self.scale)
 
     def verify(self, name: str) -> None:
         """Check every posting; BundleError, which begins with `name`, says what is wrong."""
@@ -107,7 +168,7 @@ class ImpactIndex:
         if not (np.isfinite(self.impacts) & (self.impacts > 0)).all():
             raise BundleError(f"{name}: an impact is not a number above 0")
         filled = np.diff(self.offsets) > 0
-        largest = np.maximum.reduceat(self.impacts, self.offsets[:-1][filled])
+        largest = largest_impacts(self.offsets, self.impacts, self.scale)[filled]
         if (largest > self.largest[filled]).any() or not np.isfinite(self.largest).all():
             raise BundleError(f"{name}: the largest impact of a term is not its largest")
 
@@ -119,6 +180,16 @@ class ImpactIndex:
         return held
 
 
+def largest_impacts(
+    offsets: NDArray[np.int64], impacts: Impacts, scale: float = 1.0
+) -> NDArray[np.float32]:
+    """Return the largest impact of each term, 0 of one without postings; (terms,) float32."""
+    found = np.zeros(len(offsets) - 1, np.float32)
+    filled = np.diff(offsets) > 0  # reduceat wants no empty rows
+    found[filled] = np.maximum.reduceat(impacts, offsets[:-1][filled])
+    return found * np.float32(scale)
+
+
 class _List:
     """The postings of one query term."""
 
@@ -127,7 +198,7 @@ class _List:
     def __init__(
         self,
         documents: NDArray[np.uint32],
-        impacts: NDArray[np.float32],
+        impacts: Impacts,
         weight: float,
         bound: float,
     ) -> None:
@@ -198,7 +269,7 @@ def _probe_rest(
 
 def _probe(
     postings: NDArray[np.uint32],
-    impacts: NDArray[np.float32],
+    impacts: Impacts,
     documents: NDArray[np.uint32],
     out: NDArray[np.float32],
 ) -> None:

@@ -5,9 +5,9 @@ from types import ModuleType
 
 from ranklet.runtime.errors import UnknownRankerError
 
-KINDS = ("bm25", "model1", "neural_model1", "repbert", "cross_encoder")
+KINDS = ("bm25", "model1", "neural_model1", "repbert", "epic", "cross_encoder")
 RERANKERS = ("cross_encoder",)  # kinds that run a network over each pair: for few candidates
-RETRIEVERS = ("bm25", "repbert")  # kinds that have an index of their own; the others rescore
+RETRIEVERS = ("bm25", "repbert", "epic")  # kinds with an index of their own; the others rescore
 
 
 def ranker_module(kind: str) -> ModuleType:

@@ -18,11 +18,8 @@ from ranklet.runtime.settings import check_field, check_number, settings_from
 if TYPE_CHECKING:
     from ranklet.runtime.bundle import Bundle
 
-# The files of the kind, in rankers/NAME/; all cover the collection that was indexed.
-OFFSETS = "offsets.npy"  # postings of each term, (terms + 1,) int64
-DOCUMENTS = "documents.npy"  # (postings,) uint32
-IMPACTS = "impacts.npy"  # idf · saturation, > 0, (postings,) float32
-LARGEST = "largest.npy"  # the largest impact of each term, (terms,) float32
+# The files of the kind, in rankers/NAME/, beside those of the impact index, whose impacts are
+# idf · saturation in float32; all cover the collection that was indexed.
 STATISTICS = "statistics.npy"  # mean tokens a document, (1,) float64
 
 
@@ -66,15 +63,8 @@ class BM25:
         bundle.need_collection()
         settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
         folder = f"rankers/{name}/"
-        offsets = bundle.offsets(folder + OFFSETS, bundle.analyzer.size(settings.field))
-        postings = int(offsets[-1])
-        index = ImpactIndex(
-            offsets,
-            bundle.array(folder + DOCUMENTS, np.uint32, (postings,)),
-            bundle.array(folder + IMPACTS, np.float32, (postings,)),
-            bundle.array(folder + LARGEST, np.float32, (len(offsets) - 1,)),
-            bundle.manifest.documents,
-        )
+        terms = bundle.analyzer.size(settings.field)
+        index = ImpactIndex.open(bundle, folder, terms, ("float32",))
         average = float(bundle.array(folder + STATISTICS, np.float64, (1,))[0])
         if not 0 <= average < float("inf"):
             raise BundleError(f"{folder + STATISTICS}: the average document length is {average}")

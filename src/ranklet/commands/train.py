@@ -22,7 +22,7 @@ from .train_options import (
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
 
-NEURAL = ("neural_model1", "repbert", "cross_encoder")
+NEURAL = ("neural_model1", "repbert", "epic", "cross_encoder")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-titles", action="store_true", help="leave titles out of the text that is ranked"
     )
     _add_lexical(parser.add_argument_group("bm25, model1, neural_model1"))
-    _add_neural(parser.add_argument_group("neural_model1, repbert, cross_encoder"))
+    _add_neural(parser.add_argument_group("neural_model1, repbert, epic, cross_encoder"))
+    _add_epic(parser.add_argument_group("epic"))
     train_cross_encoder.add_arguments(parser.add_argument_group("cross_encoder"))
 
 
@@ -77,13 +78,20 @@ def _add_neural(group: Any) -> None:
     group.add_argument(
         "--batch",
         type=int,
-        help="queries in one (neural_model1: 16, repbert: 32, cross_encoder: 4)",
+        help="queries in one (neural_model1, epic: 16, repbert: 32, cross_encoder: 4)",
     )
     group.add_argument("--accumulation", type=int, help="batches a step (1; cross_encoder: 4)")
-    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, others: 2e-5")
+    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, epic: 5e-5, others: 2e-5")
+    group.add_argument(
+        "--head-rate",
+        type=float,
+        help="epic, cross_encoder: learning rate over --lr of what is not the encoder (10)",
+    )
     group.add_argument("--max-query-tokens", type=int, help="neural_model1: 64, others: 32")
-    group.add_argument("--max-document-tokens", type=int, help="neural_model1: 256, repbert: 128")
-    group.add_argument("--negatives", help="bm25 or random; repbert: also in-batch, its default")
+    group.add_argument("--max-document-tokens", type=int, help="neural_model1: 256, others: 128")
+    group.add_argument(
+        "--negatives", help="bm25 or random; repbert, epic: also in-batch, repbert's default"
+    )
     group.add_argument(
         "--negatives-each",
         type=int,
@@ -120,6 +128,15 @@ def _add_neural(group: Any) -> None:
     )
 
 
+def _add_epic(group: Any) -> None:
+    group.add_argument(
+        "--pairwise",
+        action="store_true",
+        help="learn from a relevant document and a negative, as in the paper, not from all of a "
+        "batch",
+    )
+
+
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.training.checkpoint import check_place
@@ -127,7 +144,7 @@ def run(options: argparse.Namespace) -> None:
     check_place(Path(options.output))  # before hours of training, not after them
     kinds = {
         "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert,
-        "cross_encoder": train_cross_encoder.train,
+        "epic": _epic, "cross_encoder": train_cross_encoder.train,
     }  # fmt: skip
     try:
         checkpoint: Checkpoint = kinds[options.kind](options)
@@ -238,6 +255,29 @@ def _repbert(options: argparse.Namespace) -> "Checkpoint":
         backbone=load_backbone(options.backbone),
         plan=changed_plan(options, repbert.PLAN),
         data=replace(repbert.BATCHES, **batch_options(options)),
+        bm25=bm25_settings(options),
+        titles=not options.no_titles,
+        folder=state_folder(options),
+        resume=options.resume,
+    )
+
+
+def _epic(options: argparse.Namespace) -> "Checkpoint":
+    from ranklet.training.backbone import load_backbone
+    from ranklet.training.rankers import epic
+
+    plan = changed_plan(options, epic.PLAN)
+    if options.head_rate is not None:
+        plan = replace(plan, head_rate=options.head_rate)
+    collection, queries, dev = read_queries(options)
+    return epic.train(
+        collection,
+        queries,
+        dev,
+        backbone=load_backbone(options.backbone),
+        plan=plan,
+        data=replace(epic.BATCHES, **batch_options(options)),
+        objective="pairwise" if options.pairwise else "in-batch",
         bm25=bm25_settings(options),
         titles=not options.no_titles,
         folder=state_folder(options),
