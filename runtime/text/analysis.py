@@ -53,6 +53,7 @@ class Analyzer:
         self._vocabulary: Vocabulary | None = None
         self._load_tokenizer = tokenizer
         self._tokenizer: Tokenizer | None = None
+        self._pieces = 0
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -76,7 +77,9 @@ class Analyzer:
     def size(self, field: str) -> int:
         """Return the number of token ids in a field's vocabulary."""
         if field == "wordpieces":
-            return self.tokenizer.get_vocab_size()
+            if not self._pieces:  # some versions of tokenizers count for 3 ms
+                self._pieces = self.tokenizer.get_vocab_size()
+            return self._pieces
         return len(self.vocabulary)
 
     def wordpieces(self, text: str) -> NDArray[np.int32]:
