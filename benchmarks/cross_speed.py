@@ -22,7 +22,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.splits import read_split
 
 PACKAGES = ("onnx",)
-COLLECTION, QUERIES, DEPTH, TOKENS, THREADS = "qa-mix", 12, 100, 128, 2
+COLLECTION, QUERIES, DEPTH, TOKENS, THREADS = "qa-mix", 6, 100, 128, 2
 THEIRS = "cross.peers"  # the network as transformers, sentence-transformers and FlashRank read it
 TINY = 1e-3  # tanh(x · TINY) / TINY is x but for a share of x² · 10⁻⁶ / 3
 EAGER, INT8, THEIR_INT8 = "PyTorch eager", "ranklet, int8", "sentence-transformers, ONNX int8"
