@@ -18,6 +18,7 @@ from ranklet.runtime.term_network import PADDING, UNKNOWN
 
 from .batch_statistics import BatchScale, ScoreNorm
 from .conformer_layers import HIDDEN, Attention, Block, positions
+from .device import full_precision
 from .kernel_pooling import cosines, kernel_means, window_counts
 
 EVERYTHING = 1 << 30  # a window as long as any document
@@ -169,11 +170,12 @@ class LatentMatch(nn.Module):
     def features(self, query_rows: Tensor, document_rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return log(1 + soft counts), (batch, terms, windows, kernels), and which windows are."""
         held = document_rows != PADDING
-        documents = self.encoder.contextual(document_rows)
-        similar = cosines(self.encoder.queries(query_rows), documents)
-        counts, there = window_counts(
-            similar, held, self.means, size=self.window, stride=self.stride
-        )
+        documents = self.encoder.contextual(document_rows).float()
+        queries = self.encoder.queries(query_rows).float()
+        with full_precision(documents.device):  # bfloat16 would round one kernel into the next
+            counts, there = window_counts(
+                cosines(queries, documents), held, self.means, size=self.window, stride=self.stride
+            )
         return torch.log1p(counts), there
 
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
@@ -184,7 +186,8 @@ class LatentMatch(nn.Module):
             document_rows: (batch, n) int64.
         """
         features, there = self.features(query_rows, document_rows)
-        by_window = self.dense(features).squeeze(3)  # (batch, terms, windows)
+        with full_precision(features.device):
+            by_window = self.dense(features).squeeze(3)  # (batch, terms, windows)
         best: Tensor = by_window.masked_fill(~there.unsqueeze(1), HIDDEN).amax(2)
         return best
 
@@ -196,7 +199,8 @@ class TransformerKernel(LatentMatch):
         """Return the score of each pair, (batch, 1) float32; arguments as of `LatentMatch`."""
         features, _ = self.features(query_rows, document_rows)
         asked = (query_rows != PADDING).to(features.dtype)
-        score: Tensor = self.dense((features[:, :, 0] * asked.unsqueeze(2)).sum(1))
+        with full_precision(features.device):
+            score: Tensor = self.dense((features[:, :, 0] * asked.unsqueeze(2)).sum(1))
         return score
 
 

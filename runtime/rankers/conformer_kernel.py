@@ -250,8 +250,9 @@ class ConformerKernel:
                 raise BundleError(f"{what}: {told} holds what is no number")
         if (model.idf_of < 0).any() or (model.rows < UNKNOWN).any():
             raise BundleError(f"{what}: an idf is below 0, or a row below {UNKNOWN}")
-        if self._bundle is not None and self.settings.latent:
-            neighbours(self._bundle, self._name)
+        if self.settings.latent:
+            if self._bundle is not None and self.index is not None:
+                neighbours(self._bundle, self._name)
             last = int(model.rows.max(initial=UNKNOWN))  # one past the embeddings cannot run
             rows = np.array([UNKNOWN, last], np.int64)
             network_scores(model.session, rows, Gathered(rows, np.zeros(2, np.intp), np.array([2])))

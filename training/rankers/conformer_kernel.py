@@ -46,6 +46,7 @@ DATA = PairOptions()
 SETTINGS = Settings()
 EVALUATIONS = 10  # of a training, unless the plan says how often
 VECTORS = ("word2vec", "random")
+WARMING = 10  # batches that the first statistics are of
 
 
 def train(
@@ -108,6 +109,7 @@ def train(
             learned = word_vectors(texts, sizes.vocabulary, sizes.hidden, seed=plan.seed)
             with torch.no_grad():  # row 0 stays the padding's
                 model.latent.encoder.embedding.weight[1:] = torch.from_numpy(learned[1:])
+        _gather_statistics(model, [pairs.pairs(each) for each in pairs.batches(0)[:WARMING]])
 
     def loss(batch: Batch) -> torch.Tensor:
         scores = model(_moved(pairs.pairs(batch), model))
@@ -164,6 +166,14 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
     except RuntimeError as error:
         raise InputError(f"the weights do not fit config.json: {error}") from error
     return model.eval()
+
+
+def _gather_statistics(model: ConformerKernel, some: Sequence[Pairs]) -> None:
+    """Let BatchNorm and BatchScale see some pairs, so that the untrained model can be measured."""
+    model.train()
+    with torch.no_grad():
+        for each in some:
+            model(each)
 
 
 def _moved(pairs: Pairs, model: ConformerKernel) -> Pairs:
