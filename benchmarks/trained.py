@@ -5,19 +5,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.place import Place
 from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.text.words import words
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.indexing import analyse
-from ranklet.training.rankers import bm25, neural_model1, repbert
+from ranklet.training.rankers import bm25, conformer_kernel, neural_model1, repbert
 from ranklet.training.splits import read_split
 from ranklet.training.text_pairs import BatchOptions
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
 REPBERT_MINUTES = 16.0
+CONFORMER_MINUTES = 12.0  # for each form, on each collection
+EVALUATE_EVERY = 200  # steps of theirs
 
 # What a trained network depends on. The rest of training/ may change without a training anew.
 _LOOP = tuple(
@@ -31,6 +35,16 @@ _NEURAL_MODEL1 = (
     "training/translation_pairs.py",
 )
 _REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/text_pairs.py")
+_CONFORMER = (
+    *_LOOP,
+    *(
+        f"training/{name}.py"
+        for name in (
+            "rankers/conformer_kernel", "conformer_network", "conformer_layers", "kernel_pooling",
+            "batch_statistics", "ranknet_pairs", "term_rows", "word2vec",
+        )
+    ),
+)  # fmt: skip
 
 
 def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> Settings:
@@ -91,6 +105,54 @@ def qa_mix_repbert(place: Place) -> Checkpoint:
             ).save(path)
 
     return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
+
+
+def conformer(
+    place: Place,
+    collection: str,
+    form: str,
+    *,
+    titles: bool,
+    minutes: float = CONFORMER_MINUTES,
+    **changes: Any,
+) -> Checkpoint:
+    """Return a Conformer-Kernel of a form, or TK, learned in `minutes`.
+
+    Args:
+        place: where it is kept.
+        collection: what it learns from.
+        form: ndrm1, ndrm2, ndrm3 or tk.
+        titles: whether titles are part of the text.
+        minutes: of training, the same for every form.
+        changes: further arguments of its training.
+    """
+    documents = place.collection(collection)
+    base = tuned_bm25(place, collection, titles=titles)
+    learn = read_split(documents, LEARN)
+
+    def build(path: Path) -> None:
+        analysed = analyse(
+            documents.documents(),
+            ["words", base.field],
+            titles=titles,
+            known_words={word for query in learn for word in words(query.text)},
+        )
+        settings = replace(conformer_kernel.SETTINGS, form=form, scorer="onnx")
+        plan = replace(
+            conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=EVALUATE_EVERY
+        )
+        given = {"plan": plan, "vectors": "word2vec", **changes}
+        with _all_cores():
+            conformer_kernel.train(
+                analysed,
+                learn,
+                read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
+                settings=settings,
+                bm25=base,
+                **given,
+            ).save(path)
+
+    return read_checkpoint(place.keep(f"{collection}.{form}", build, _CONFORMER))
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class Impacts(NamedTuple):
     terms: NDArray[np.int32]  # (impacts,)
     values: NDArray[np.float32]  # > 0, (impacts,)
 
-    def index(self, vocabulary: int, form: str) -> ImpactIndex:
+    def indexed(self, vocabulary: int, form: str) -> ImpactIndex:
         """Return the index of them, stored in a form."""
         return index_of_rows(self.offsets, self.terms, self.values, vocabulary, form)
 
@@ -140,10 +140,8 @@ def impact_reports(
     relevant = [[at] for at in worded]
     vocabulary = len(stored.offsets) - 1
     found = []
-    for index in (impacts.index(vocabulary, "float32"), stored):
-        agreement = compare_scores(
-            reference, counts @ index.matrix(terms, numbers), relevant
-        )
+    for index in (impacts.indexed(vocabulary, "float32"), stored):
+        agreement = compare_scores(reference, counts @ index.matrix(terms, numbers), relevant)
         alike = agreement.kendall if np.isfinite(agreement.kendall) else 0.0
         found.append(
             Report(

@@ -79,9 +79,7 @@ def truncated_at(documents: Gathered, most: int) -> Gathered:
     return Gathered(documents.tokens[kept], documents.owner[kept], lengths)
 
 
-def _batches(
-    lengths: NDArray[np.int64], terms: int, together: bool
-) -> Iterator[NDArray[np.intp]]:
+def _batches(lengths: NDArray[np.int64], terms: int, together: bool) -> Iterator[NDArray[np.intp]]:
     """Yield places of documents that run together: one by one, or by length within a budget."""
     if not together:
         yield from np.arange(len(lengths))[:, None]

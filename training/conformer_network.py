@@ -135,7 +135,8 @@ class Encoder(nn.Module):
         for block in self.blocks:
             states = block(states, held)
         share = torch.sigmoid(self.share)
-        return share * plain + (1 - share) * states
+        found: Tensor = share * plain + (1 - share) * states
+        return found
 
     def queries(self, rows: Tensor) -> Tensor:
         """Return vectors of query terms: plain embeddings, but for tk (paper 002, §3)."""
@@ -218,7 +219,8 @@ class ExplicitMatch(nn.Module):
         tf = self.tf(pairs.tf, pairs.query_rows != PADDING)
         length = self.length(pairs.lengths, torch.ones_like(pairs.lengths, dtype=torch.bool))
         norm = torch.relu(self.weight * length + self.bias).unsqueeze(1)
-        return pairs.idf * tf / (tf + norm + EPSILON)
+        found: Tensor = pairs.idf * tf / (tf + norm + EPSILON)
+        return found
 
 
 class ConformerKernel(nn.Module):
@@ -250,18 +252,19 @@ class ConformerKernel(nn.Module):
         cannot be told.
         """
         asked = pairs.query_rows != PADDING
-        if self.latent is None and self.explicit is not None:
-            return self.explicit(pairs) * asked  # type: ignore[no-any-return]
-        found: Tensor = self.latent(pairs.query_rows, pairs.document_rows)  # type: ignore[misc]
+        exact = asked.float() if self.explicit is None else self.explicit(pairs) * asked
+        if self.latent is None:
+            return exact
+        near: Tensor = self.latent(pairs.query_rows, pairs.document_rows)
         if self.network.form == "tk":
-            return found
+            return near
         known = pairs.query_rows > UNKNOWN
         if self.latent_norm is None or self.explicit_norm is None or self.weights is None:
-            return found * known
+            return near * known
         first, second, bias = self.weights.unbind(0)
-        near = self.latent_norm(found, known) * known
-        exact = self.explicit_norm(self.explicit(pairs), asked)  # type: ignore[misc]
-        return (first * near + second * exact + bias) * asked
+        near = self.latent_norm(near, known) * known
+        found: Tensor = first * near + second * self.explicit_norm(exact, asked) + bias
+        return found * asked
 
     def served(self) -> dict[str, float]:
         """Return what the runtime's `Settings` hold: BatchNorm and BatchScale as numbers.

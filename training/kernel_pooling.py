@@ -58,4 +58,5 @@ def window_counts(
 
 
 def _unit(vectors: Tensor) -> Tensor:
-    return vectors / vectors.norm(dim=2, keepdim=True).clamp(min=1e-6)
+    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=2, keepdim=True)
+    return vectors / lengths.clamp(min=1e-6)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import idf
-from ranklet.runtime.ranker import Query, Ranker
+from ranklet.runtime.ranker import Ranker
 from ranklet.runtime.rankers.conformer_kernel import Settings
 from ranklet.runtime.term_network import PADDING, UNKNOWN
 
@@ -134,9 +134,7 @@ class TermReader:
             torch.from_numpy(self._rowed(asked, NO_TERM)),
             torch.from_numpy(self._rowed(held, NO_TOKEN)),
             torch.from_numpy(tf.astype(np.float32)),
-            torch.from_numpy(
-                np.where(known, self._idf[np.where(known, asked, 0)], self._rarest)
-            ),
+            torch.from_numpy(np.where(known, self._idf[np.where(known, asked, 0)], self._rarest)),
             torch.from_numpy(self.lengths[numbers].astype(np.float32)),
         )
 

@@ -145,7 +145,7 @@ def index(
         matching.floors = latent_floors(matching, analysed)
         near = neighbours(source, name) if settings.latent else np.zeros((0, 0), np.int32)
         impacts = document_impacts(matching, near, analysed)
-        stored = impacts.index(len(rows), settings.impacts)
+        stored = impacts.indexed(len(rows), settings.impacts)
         write_index(stored, folder, writer)
         found = impact_reports(matching, impacts, stored, analysed)
         reports += found

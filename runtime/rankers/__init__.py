@@ -11,7 +11,10 @@ KINDS = ("bm25", "model1", "neural_model1", "repbert", "cross_encoder", "conform
 RERANKERS = ("cross_encoder",)  # kinds that run a network over each pair: for few candidates
 # Kinds that have an index of their own; the others rescore.
 RETRIEVERS = ("bm25", "repbert", "conformer_kernel")
-IMPACTS = ("bm25", "conformer_kernel")  # of these, whose index is one of impacts: deep lists are cheap
+IMPACTS = (
+    "bm25",
+    "conformer_kernel",
+)  # of these, whose index is one of impacts: deep lists are cheap
 RERANKING_FORM = "tk"  # of the kind conformer_kernel: reads query and document together
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.candidates import Candidates, numbers_of
 from ranklet.runtime.deadline import FIRST_SLICE
 from ranklet.runtime.encoder import open_session
 from ranklet.runtime.errors import BundleError, InputError
@@ -35,7 +35,9 @@ SCORERS = ("impacts", "onnx")
 
 # The files of the kind, in rankers/NAME/, beside the network's variants and the impact index.
 TOKENS = "tokens"  # spellings of the network's terms; term i has the row 2 + i
-NEIGHBOURS = "neighbours.npy"  # rows of the terms nearest to each row, nearest first, (rows, n) int32
+NEIGHBOURS = (
+    "neighbours.npy"  # rows of the terms nearest to each row, nearest first, (rows, n) int32
+)
 ROWS = "rows.npy"  # the network's row of each word form, 1 where it knows none, (terms,) int32
 IDF = "idf.npy"  # of each word form, (terms,) float32
 FLOORS = "floors.npy"  # what latent scores of each word form are counted from, (terms,) float32
@@ -199,10 +201,13 @@ class ConformerKernel:
         """Return the score of each candidate, (n,) float32."""
         if self.index is not None and self._by_impacts(candidates):
             terms, counts = self._known(query)
-            found = counts.astype(np.float64) @ self.index.matrix(terms, candidates.stored)  # type: ignore[arg-type]
-            return np.asarray(found, np.float32)
+            impacts = self.index.matrix(terms, numbers_of(candidates))
+            return np.asarray(counts.astype(np.float64) @ impacts, np.float32)
         if self.settings.form == "tk":
-            return self.matching.network(query, self._tokens(query), candidates)[0]
+            one: NDArray[np.float32] = self.matching.network(
+                query, self._tokens(query), candidates
+            )[0]
+            return one
         terms, counts = self._terms(query)
         latent, explicit = self.matching.parts(query, terms, candidates)
         return np.asarray(counts.astype(np.float64) @ (latent + explicit), np.float32)
@@ -218,8 +223,7 @@ class ConformerKernel:
             return Explanation(label, float(self.score(query, candidate)[0]))
         terms, counts = self._terms(query)
         if self.index is not None and self._by_impacts(candidate):
-            numbers: Any = candidate.stored
-            whole = self.index.matrix(terms, numbers)[:, 0]
+            whole = self.index.matrix(terms, numbers_of(candidate))[:, 0]
             explicit = whole
             if self.settings.latent:
                 exact_matches = self.matching.explicit(terms, candidate)[:, 0]
@@ -286,9 +290,7 @@ def neighbours(bundle: "Bundle", name: str) -> NDArray[np.int32]:
         BundleError: there are not as many rows as terms, or one leads past the last.
     """
     rows = FIRST + len(spellings(bundle, name))
-    found: NDArray[np.int32] = bundle.array(
-        f"rankers/{name}/{NEIGHBOURS}", np.int32, (rows, None)
-    )
+    found: NDArray[np.int32] = bundle.array(f"rankers/{name}/{NEIGHBOURS}", np.int32, (rows, None))
     if found.size and not 0 <= found.min() <= found.max() < rows:
         raise BundleError(f"rankers/{name}/{NEIGHBOURS} leads past the {rows} rows: it is damaged")
     return found

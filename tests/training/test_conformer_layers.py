@@ -54,7 +54,9 @@ def test_full_attention_is_eq_1() -> None:
         n = int(held[batch].sum())
         for head in range(HEADS):
             q, k, v = (each[batch, head].double().numpy() for each in (queries, keys, values))
-            expected = np.array([softmax(k[:n] @ q[at] / math.sqrt(KEY)) @ v[:n] for at in range(N)])
+            expected = np.array(
+                [softmax(k[:n] @ q[at] / math.sqrt(KEY)) @ v[:n] for at in range(N)]
+            )
             np.testing.assert_allclose(found[batch, head], expected, rtol=1e-4, atol=1e-5)
 
 
@@ -65,9 +67,12 @@ def test_separable_attention_makes_no_matrix_of_n_by_n() -> None:
         sizes = [0]
         queries, keys, values = (torch.randn(1, 1, n, 4, requires_grad=True) for _ in range(3))
         held = torch.ones(1, n, dtype=torch.bool)
-        with torch.autograd.graph.saved_tensors_hooks(
-            lambda kept: (sizes.append(kept.numel()), kept)[1], lambda kept: kept
-        ):
+
+        def noted(kept: torch.Tensor) -> torch.Tensor:
+            sizes.append(kept.numel())
+            return kept
+
+        with torch.autograd.graph.saved_tensors_hooks(noted, lambda kept: kept):
             attend(queries, keys, values, held)  # type: ignore[operator]
         return max(sizes)
 
@@ -101,7 +106,9 @@ def test_the_convolution_is_grouped_and_sees_its_window() -> None:
 
 def test_positions_by_hand() -> None:
     found = positions(3, 4, torch.zeros(1))
-    expected = [[math.sin(at), math.cos(at), math.sin(at / 100), math.cos(at / 100)] for at in range(3)]
+    expected = [
+        [math.sin(at), math.cos(at), math.sin(at / 100), math.cos(at / 100)] for at in range(3)
+    ]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -150,7 +157,10 @@ def test_windowed_kernel_pooling_by_hand(size: int, stride: int) -> None:
 
 def test_batch_scale_divides_by_the_mean_of_what_is_counted() -> None:
     layer = BatchScale()
-    values, counted = torch.tensor([[1.0, 3.0], [8.0, 99.0]]), torch.tensor([[True] * 2, [True, False]])
+    values, counted = (
+        torch.tensor([[1.0, 3.0], [8.0, 99.0]]),
+        torch.tensor([[True] * 2, [True, False]]),
+    )
     np.testing.assert_allclose(layer(values, counted), values / 4, rtol=1e-5)
     assert layer.mean.item() == pytest.approx(4)
     layer(3 * values, counted)

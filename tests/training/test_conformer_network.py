@@ -84,7 +84,7 @@ def test_ndrm2_is_bm25_with_learned_k1_and_b() -> None:
     tf, length = np.array([0.0, 1, 2, 7]), np.array([3.0, 40, 10, 90])
     k1, b, average, tf_mean = 1.3, 0.6, 25.0, 0.3
     found = term_match(
-        tf, length, np.float32(2), tf_mean=tf_mean, length_mean=average,
+        tf, length, np.array([2.0]), tf_mean=tf_mean, length_mean=average,
         weight=k1 * b / tf_mean, bias=k1 * (1 - b) / tf_mean,
     )  # fmt: skip
     np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)

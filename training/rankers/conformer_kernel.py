@@ -25,6 +25,7 @@ from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.loop import fit
 from ranklet.training.plan import Plan
 from ranklet.training.probes import draw_probes
+from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.ranknet_pairs import (
     DEV_CANDIDATES,
     DEV_QUERIES,
@@ -35,7 +36,6 @@ from ranklet.training.ranknet_pairs import (
     TermReader,
     weak_ranknet_loss,
 )
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.samplers import Numbers
 from ranklet.training.splits import JudgedQuery
 from ranklet.training.term_rows import LEAST, MOST, choose_terms, term_rows
@@ -129,9 +129,10 @@ def train(
         folder=folder, resume=resume,
     )  # fmt: skip
     model.cpu()
+    served: dict[str, Any] = dict(model.served())
     return Checkpoint(
         "conformer_kernel",
-        replace(settings, **model.served()),
+        replace(settings, **served),
         tokens=terms,
         training={
             "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",

