@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.conformer_quality import bundle_of
 from benchmarks.place import Place
 from benchmarks.report import table
-from ranklet.export.rankers.conformer_kernel import Impacts, document_impacts, latent_floors
+from ranklet.export.term_impacts import Impacts, document_impacts, latent_floors
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.ranker import Query

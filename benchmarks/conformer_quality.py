@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.place import Place
-from benchmarks.report import table
 from benchmarks.repbert_quality import parity
+from benchmarks.report import table
 from benchmarks.trained import CONFORMER_MINUTES, TUNING_QUERIES, conformer, tuned_bm25
 from ranklet import runtime
 from ranklet.export.exporting import export_bundle, index_bundle

@@ -19,6 +19,7 @@ from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import conformer_kernel as exporting
+from ranklet.export.recipes import DEPTH, RERANKED, stages, standard_pipelines
 from ranklet.export.report import read_reports
 from ranklet.export.writer import sha256
 from ranklet.runtime import load
@@ -29,6 +30,8 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.manifest import Manifest, RankerEntry
+from ranklet.runtime.pipeline import Rescore, Retrieve
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
 from ranklet.runtime.term_network import INPUTS, PADDING, network_scores
@@ -389,8 +392,21 @@ def test_tk_reranks_and_does_not_retrieve(indexed: LoadedBundle) -> None:
     assert set(FORMS) < set(pipelines)
     with pytest.raises(InputError, match="cannot retrieve"):
         opened(indexed, "tk").retrieve(Query("x", indexed._bundle.analyzer.begin()), 3)
-    with pytest.raises((BundleError, InputError)):
+    with pytest.raises(InputError, match="cannot retrieve"):
         indexed.rank("old river", pipeline=[{"stage": "retrieve", "ranker": "tk", "k": 3}])
+    raw = json.loads(indexed.manifest.to_json())
+    raw["pipelines"]["bad"] = [{"stage": "retrieve", "ranker": "tk", "k": 3}]
+    with pytest.raises(BundleError, match="has no index"):
+        Manifest.from_json(json.dumps(raw))
+
+
+def test_impacts_are_cheap_to_list_deep_and_tk_to_rerank_few() -> None:
+    tk = RankerEntry("conformer_kernel", {"form": "tk", "scorer": "onnx"})
+    full = RankerEntry("conformer_kernel", {"form": "ndrm3"})
+    assert stages(["full"], {"full": full}) == (Retrieve("full", DEPTH),)
+    both = stages(["full", "tk"], {"full": full, "tk": tk})
+    assert both == (Retrieve("full", RERANKED), Rescore("tk"))
+    assert standard_pipelines({"tk": tk}) == ({}, "")
 
 
 def test_what_the_model_cuts_is_told(

@@ -89,8 +89,6 @@ def train(
     """
     if vectors not in VECTORS:
         raise InputError(f"vectors is {vectors!r}; allowed are {', '.join(VECTORS)}")
-    if settings.form == "tk":
-        settings = replace(settings, scorer="onnx")
     terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
     sizes = Network(len(terms) + FIRST, settings.form, **(network or {}))
     rows = term_rows(terms, analysed.analyzer.vocabulary)

@@ -41,6 +41,9 @@ def add_arguments(group: Any) -> None:
     group.add_argument("--dropout", type=float, help="rate (0.2)")
     group.add_argument("--least", type=int, default=2, help="occurrences of a term to know it (2)")
     group.add_argument("--impacts", help="stored as uint8, float16 or float32 (uint8)")
+    group.add_argument(
+        "--scorer", help="of stored documents: impacts, or onnx, which reranks by the network"
+    )
     group.add_argument("--terms", type=int, help="impacts kept a document (300)")
     group.add_argument("--candidates", type=int, help="terms a document that are tried (600)")
     group.add_argument(
@@ -63,13 +66,11 @@ def train(options: argparse.Namespace) -> "Checkpoint":
         "field": options.field,
         "max_query_terms": options.max_query_tokens,
         "max_document_terms": options.max_document_tokens,
+        "scorer": options.scorer or ("onnx" if options.form == "tk" else None),
         **given_options(options, ("impacts", "terms", "candidates")),
     }
-    settings = replace(
-        conformer_kernel.SETTINGS if options.form != "tk" else
-        replace(conformer_kernel.SETTINGS, form="tk", scorer="onnx"),
-        **{name: value for name, value in limits.items() if value is not None},
-    )  # fmt: skip
+    chosen = {name: value for name, value in limits.items() if value is not None}
+    settings = replace(conformer_kernel.SETTINGS, **chosen)
     sizes = given_options(options, SIZES)
     renamed = {"blocks": "layers", "pool_window": "window", "pool_stride": "stride"}
     sizes |= {renamed[name]: value for name, value in given_options(options, renamed).items()}
