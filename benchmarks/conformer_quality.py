@@ -9,7 +9,13 @@ from pathlib import Path
 from benchmarks.place import Place
 from benchmarks.repbert_quality import parity
 from benchmarks.report import table
-from benchmarks.trained import CONFORMER_MINUTES, TUNING_QUERIES, conformer, tuned_bm25
+from benchmarks.trained import (
+    CONFORMER_MINUTES,
+    CONFORMER_SIZES,
+    TUNING_QUERIES,
+    conformer,
+    tuned_bm25,
+)
 from ranklet import runtime
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
@@ -56,7 +62,8 @@ def section(
 ### {collection}{"" if titles else ", without titles"}
 
 {len(bundle):,} documents, {len(asked):,} dev queries; BM25 tuned on {TUNING_QUERIES:,} queries of \
-train. Networks learn for {CONFORMER_MINUTES:g} minutes each, on all cores: \
+train. Networks of {CONFORMER_SIZES["hidden"]} dimensions and {CONFORMER_SIZES["heads"]} heads \
+(the paper: 256, 32) learn for {CONFORMER_MINUTES:g} minutes each, on all cores: \
 {_courses(place, collection, titles, **changes)}. *rerank*: the network on BM25's best {DEPTH}; \
 *fullrank*: impacts alone, no network; *fullrank, rescored*: the network on the impacts' best \
 {DEPTH}.

@@ -22,6 +22,7 @@ TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights:
 REPBERT_MINUTES = 16.0
 CONFORMER_MINUTES = 12.0  # for each form, on each collection
 EVALUATE_EVERY = 200  # steps of theirs
+CONFORMER_SIZES = {"hidden": 128, "heads": 16, "groups": 16}  # half of the paper's: 3 × the steps
 
 # What a trained network depends on. The rest of training/ may change without a training anew.
 _LOOP = tuple(
@@ -141,7 +142,7 @@ def conformer(
         plan = replace(
             conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=EVALUATE_EVERY
         )
-        given = {"plan": plan, "vectors": "word2vec", **changes}
+        given = {"plan": plan, "vectors": "word2vec", "network": CONFORMER_SIZES, **changes}
         with _all_cores():
             conformer_kernel.train(
                 analysed,

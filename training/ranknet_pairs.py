@@ -37,8 +37,8 @@ from .splits import JudgedQuery
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must not match
 # Batches are padded to these, so that they come in few shapes; see `padding.rounded`.
 QUERY_MULTIPLE, DOCUMENT_MULTIPLE = 4, 32
-DEV_QUERIES, DEV_CANDIDATES = 100, 50
-SCORED = 16  # documents at a time, outside of training
+DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 15 s of the paper's sizes on a core
+SCORED = 8  # documents at a time, outside of training
 
 
 @dataclass(frozen=True)

@@ -115,9 +115,11 @@ def train(
 
     def score(query: JudgedQuery, numbers: Numbers) -> NDArray[np.float32]:
         asked = [reader.asked(query.text)]
-        parts = [numbers[at : at + SCORED] for at in range(0, len(numbers), SCORED)]
-        found = [model(_moved(reader.pairs(asked, part[None]), model)) for part in parts]
-        return np.asarray(torch.cat(found).float().cpu().numpy())
+        order = np.argsort(reader.lengths[numbers], kind="stable")  # little padding
+        parts = [order[at : at + SCORED] for at in range(0, len(order), SCORED)]
+        inputs = [_moved(reader.pairs(asked, numbers[part][None]), model) for part in parts]
+        scores = torch.cat([model(each) for each in inputs]).float().cpu().numpy()
+        return np.asarray(scores[np.argsort(order)])
 
     if not plan.evaluate_every:
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
