@@ -27,8 +27,11 @@ demo: setup     ## Python's own documentation: collect, train, export, evaluate,
 demo-lexical: setup  ## the same with the lexical rankers alone (seconds)
 	$(BIN)/ranklet demo --lexical
 
+# A process a core and a thread a process: tiny models on several threads wait for one another, and
+# the suite takes twice as long. The demo, the longest test by far, goes first.
 test: setup     ## every test, doctests included
-	$(BIN)/python -m pytest --doctest-modules src/ranklet tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
+		--doctest-modules tests/test_demo.py tests src/ranklet
 
 quick: setup    ## the tests that take a few seconds in all
 	$(BIN)/python -m pytest -m 'not slow'

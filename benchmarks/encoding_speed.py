@@ -5,15 +5,12 @@ sentence-transformers' ONNX backend needs older packages than ours; so do we, fo
 that all are in one process and take turns.
 """
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.place import ROOT, Place
-from benchmarks.processes import ONE_THREAD
+from benchmarks.contest import contest
+from benchmarks.place import Place
 from benchmarks.report import goal_at_least, table
 from ranklet.export.calibration import Recording
 from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
@@ -27,7 +24,6 @@ from ranklet.training.splits import read_split
 PACKAGES = ("onnx",)
 COLLECTION, QUERIES, DOCUMENTS, CALIBRATION, MAX_TOKENS = "qa-mix", 200, 40, 150, 128
 THEIRS = "minilm.peers"  # MiniLM as sentence-transformers exports it
-PEERS = ("torch==2.13.0", "sentence-transformers[onnx]", "fastembed", "bm25s")
 
 
 def run(place: Place) -> str:
@@ -50,25 +46,7 @@ def run(place: Place) -> str:
         "documents": documents,
         "documents_tokens": _tokens(documents),
     }
-    path = place.work / "encoding.json"
-    path.write_text(json.dumps(request))
-    done = subprocess.run(
-        [str(peer_python(place)), "-m", "benchmarks.encoding_contest", str(path)],
-        cwd=ROOT,
-        env={
-            "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
-            "HF_HUB_OFFLINE": "1",
-            "ORT_DISABLE_TELEMETRY": "1",
-            "RANKLET_THREADS": "1",
-            "HOME": str(place.work),
-            **ONE_THREAD,
-        },
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = contest(place, "encoding_contest", request)
     ms = {kind: {n: float(np.median(m)) for n, m in found[kind]["ms"].items()}
           for kind in ("queries", "documents")}  # fmt: skip
     slowest = "PyTorch eager"
@@ -103,19 +81,6 @@ from text to vector, one text a call, one thread; medians over texts of medians 
 FastEmbed runs the fp32 file that sentence-transformers exported, as it runs such files of its own.
 - Versions in the peers' environment: {versions}.
 """
-
-
-def peer_python(place: Place) -> Path:
-    """Return the Python of an environment with the peers; made where it is not there yet."""
-    folder = place.work / "peers"
-    python = folder / "bin" / "python"
-    if not python.exists():
-        print("installing the peers …", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        for package in PEERS:  # torch first: the build for processors, where it can be had
-            command = [str(python), "-m", "pip", "install", "--quiet", package]
-            subprocess.run(command, check=True)
-    return python
 
 
 def _export(folder: Path, calibration: list[str]) -> None:

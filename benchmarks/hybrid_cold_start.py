@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.encoding_speed import THEIRS, peer_python
+from benchmarks.contest import peer_python
+from benchmarks.encoding_speed import THEIRS
 from benchmarks.place import Place
 from benchmarks.processes import ONE_THREAD, fresh
 from benchmarks.repbert_quality import COLLECTION, qa_mix_bundle
@@ -52,8 +53,8 @@ OPEN = """
 index = bm25s.BM25.load(bm25, mmap=True)
 vectors = np.load(matrix, mmap_mode="r")
 import json
-with open(texts) as file:
-    corpus = json.load(file)
+with open(texts) as opened:
+    corpus = json.load(opened)
 lap("open index")
 """
 FASTEMBED = (
@@ -91,7 +92,7 @@ lap("import")
     + OPEN
     + """
 encoder = SentenceTransformer(theirs, backend="onnx",
-    model_kwargs={"provider": "CPUExecutionProvider", "file_name": file})
+    model_kwargs={"provider": "CPUExecutionProvider", "file_name": small})
 lap("open encoder")
 """
     + SEARCH
@@ -117,7 +118,7 @@ def run(place: Place) -> str:
         "ranklet, BM25 alone": (OURS, {**ours, "model": False, "pipeline": "bm25"}, ""),
         "FastEmbed, fp32, and bm25s": (FASTEMBED, peer, python),
         "sentence-transformers, ONNX int8, and bm25s": (
-            SENTENCE_TRANSFORMERS, {**peer, "file": f"onnx/{small}"}, python
+            SENTENCE_TRANSFORMERS, {**peer, "small": f"onnx/{small}"}, python
         ),
     }  # fmt: skip
     laps: dict[str, list[dict[str, float]]] = {name: [] for name in contenders}

@@ -109,7 +109,12 @@ def _recipe(rankers: Sequence[str], method: str = "", weights: Sequence[float] =
 
 def _rows(found: dict[str, Evaluation], speed: dict[str, float]) -> list[list[str]]:
     against = {
-        measure: _compared(found, measure, [(name, TUNED) for name in found if name != TUNED])
+        measure: {
+            pair[0]: compared
+            for pair, compared in _compared(
+                found, measure, [(name, TUNED) for name in found if name != TUNED]
+            ).items()
+        }
         for measure in MEASURES
     }
     return [
@@ -130,21 +135,21 @@ def _pairs(found: dict[str, Evaluation]) -> list[list[str]]:
     compared = {measure: _compared(found, measure, PAIRS) for measure in MEASURES}
     return [
         [
-            f"{first} − {second[2:]}",
+            f"{pair[0]} − {pair[1][2:]}",
             *(
-                f"{compared[measure][first].difference:+.4f}{mark(compared[measure][first].p_holm)}"
-                for measure in MEASURES
+                f"{each[pair].difference:+.4f}{mark(each[pair].p_holm)}"
+                for each in compared.values()
             ),
         ]
-        for first, second in PAIRS
+        for pair in PAIRS
     ]
 
 
 def _compared(
     found: dict[str, Evaluation], measure: str, pairs: Sequence[tuple[str, str]]
-) -> dict[str, Comparison]:
+) -> dict[tuple[str, str], Comparison]:
     values = {name: each.values[measure] for name, each in found.items()}
-    return {each.first: each for each in compare(values, pairs=pairs)}
+    return dict(zip(pairs, compare(values, pairs=pairs), strict=True))
 
 
 def _ms_per_thousand(

@@ -65,7 +65,9 @@ def fresh(
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        raise RuntimeError(f"the process ended with {done.returncode}:\n{done.stderr[-2000:]}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

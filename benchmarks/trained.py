@@ -1,5 +1,6 @@
 """The networks that several benchmarks share: trained once, on all cores, and kept."""
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,18 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.place import Place
+from ranklet.runtime.rankers import cross_encoder as cross
 from ranklet.runtime.rankers.bm25 import Settings
 from ranklet.runtime.text.words import words
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.indexing import analyse
-from ranklet.training.rankers import bm25, conformer_kernel, neural_model1, repbert
+from ranklet.training.indexing import AnalysedCollection, analyse
+from ranklet.training.rankers import (
+    bm25,
+    conformer_kernel,
+    cross_encoder,
+    epic,
+    neural_model1,
+    repbert,
+)
 from ranklet.training.splits import read_split
 from ranklet.training.text_pairs import BatchOptions
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
 REPBERT_MINUTES = 16.0
+EPIC_MINUTES = 16.0
+CROSS_STEP = 16  # queries, as in paper 000
+CROSS_EVALUATIONS = 4
+CROSS_RATE = 1e-4  # paper 000 has 2e-5 for BERT-base; MiniLM's small layers want more
 CONFORMER_MINUTES = 12.0  # for each form, on each collection
 EVALUATE_EVERY = 200  # steps of theirs
 CONFORMER_SIZES = {"hidden": 128, "heads": 16, "groups": 16}  # half of the paper's: 3 × the steps
@@ -35,7 +48,21 @@ _NEURAL_MODEL1 = (
     "training/translation_network.py",
     "training/translation_pairs.py",
 )
+_EPIC = (
+    *_LOOP,
+    "training/rankers/epic.py",
+    "training/epic_network.py",
+    "training/expansion_start.py",
+    "training/text_pairs.py",
+)
 _REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/text_pairs.py")
+CROSS = (
+    *_LOOP,
+    "training/rankers/cross_encoder.py",
+    "training/cross_network.py",
+    "training/cross_pairs.py",
+    "training/heads",
+)
 _CONFORMER = (
     *_LOOP,
     *(
@@ -77,7 +104,7 @@ def medquad_neural_model1(place: Place) -> Checkpoint:
             tokenizer=backbone.tokenizer,
             titles=False,
         )
-        with _all_cores():
+        with all_cores():
             neural_model1.train(
                 analysed,
                 read_split(collection, LEARN),
@@ -94,7 +121,7 @@ def qa_mix_repbert(place: Place) -> Checkpoint:
     collection = place.collection("qa-mix")
 
     def build(path: Path) -> None:
-        with _all_cores():
+        with all_cores():
             repbert.train(
                 collection,
                 read_split(collection, LEARN),
@@ -106,6 +133,64 @@ def qa_mix_repbert(place: Place) -> Checkpoint:
             ).save(path)
 
     return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
+
+
+def qa_mix_epic(place: Place) -> Checkpoint:
+    """Return EPIC, MiniLM-L6 fine-tuned on qa-mix for `EPIC_MINUTES`."""
+    collection = place.collection("qa-mix")
+
+    def build(path: Path) -> None:
+        with all_cores():
+            epic.train(
+                collection,
+                read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                backbone=load_backbone(None),
+                plan=replace(epic.PLAN, max_minutes=EPIC_MINUTES, evaluate_every=240),
+                bm25=tuned_bm25(place, "qa-mix"),
+            ).save(path)
+
+    return read_checkpoint(place.keep("qa-mix.epic", build, _EPIC))
+
+
+def cross_checkpoint(
+    place: Place,
+    collection: str,
+    name: str,
+    settings: cross.Settings,
+    *,
+    analysed: AnalysedCollection,
+    learn: int,
+) -> Path:
+    """Return the folder of a cross-encoder: MiniLM-L6 fine-tuned for one epoch of `learn` queries.
+
+    Args:
+        place: of the run.
+        collection: its name.
+        name: of the system.
+        settings: of the cross-encoder.
+        analysed: the collection, with word pieces and BM25's field.
+        learn: queries of train.
+    """
+
+    def build(path: Path) -> None:
+        documents = place.collection(collection)
+        with all_cores():
+            cross_encoder.train(
+                analysed,
+                read_split(documents, LEARN, limit=learn),
+                read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
+                backbone=load_backbone(None),
+                settings=settings,
+                plan=replace(
+                    cross_encoder.PLAN,
+                    learning_rate=CROSS_RATE,
+                    evaluate_every=math.ceil(learn / CROSS_STEP / CROSS_EVALUATIONS),
+                ),
+                bm25=tuned_bm25(place, collection, titles=analysed.titles),
+            ).save(path)
+
+    return place.keep(f"{collection}.cross.{name}", build, CROSS)
 
 
 def conformer(
@@ -143,7 +228,7 @@ def conformer(
             conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=EVALUATE_EVERY
         )
         given = {"plan": plan, "vectors": "word2vec", "network": CONFORMER_SIZES, **changes}
-        with _all_cores():
+        with all_cores():
             conformer_kernel.train(
                 analysed,
                 learn,
@@ -157,7 +242,7 @@ def conformer(
 
 
 @contextmanager
-def _all_cores() -> Iterator[None]:
+def all_cores() -> Iterator[None]:
     """Train on all cores, though benchmarks run on one."""
     import torch
 

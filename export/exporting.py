@@ -23,6 +23,8 @@ from ranklet.training.progress import progress
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+OWN_PIECES = ("cross_encoder", "epic")  # kinds that can have a tokenizer of their own
+
 
 def exporter(kind: str) -> ModuleType:
     """Return the exporting module of a kind."""
@@ -145,17 +147,17 @@ def _field(name: str, entry: RankerEntry) -> str:
 
 
 def _with_own_tokenizers(checkpoints: Mapping[str, Checkpoint]) -> dict[str, Checkpoint]:
-    """Let cross-encoders keep tokenizers that differ from the one of the stored word pieces.
+    """Let kinds of `OWN_PIECES` keep tokenizers that differ from that of the stored word pieces.
 
-    Those are of another ranker over word pieces, where there is one, or else of the first
-    cross-encoder: only they can read texts in place of word pieces.
+    Those are of another ranker over word pieces, where there is one, or else of the first of these
+    kinds: only they can read texts in place of word pieces.
     """
     pieces = [each for each in checkpoints.values() if _is_over_pieces(each)]
-    first = sorted(pieces, key=lambda each: each.kind == "cross_encoder")[:1]
+    first = sorted(pieces, key=lambda each: each.kind in OWN_PIECES)[:1]
     shared = {each.tokenizer.to_str() for each in first if each.tokenizer is not None}
     return {
         name: replace(each, settings=replace(each.settings, field=""))
-        if each.kind == "cross_encoder"
+        if each.kind in OWN_PIECES
         and each.tokenizer is not None
         and each.tokenizer.to_str() not in shared
         else each

@@ -4,7 +4,7 @@ It is a thousandth of the work and where the small numbers are: probabilities of
 of sums are lost in 16 bits. So it is taken off, the encoder is converted, and it is put back.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,17 @@ HEAD = "head:"  # begins the names of its nodes
 _LAST = "SkipLayerNormalization"  # of a fused encoder, the operator that each layer ends with
 
 
-def name_head(model: "ModelProto", last: str = _LAST) -> None:
+def name_head(model: "ModelProto", keep: Sequence[str] = (), last: str = _LAST) -> None:
     """Name the nodes that the encoder's last layer does not need, in place.
 
     Args:
         model: fused, unless `last` is an operator that is there without.
+        keep: tensors behind the last layer that are the encoder's, too.
         last: the operator that each layer of the encoder ends with.
     """
     makers = {name: node for node in model.graph.node for name in node.output}
     todo = [name for node in model.graph.node if node.op_type == last for name in node.output]
+    todo += keep
     encoder: set[str] = set()
     while todo:
         name = todo.pop()

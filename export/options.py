@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from ranklet.export.report import EXACT, Tolerance
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.impact_index import FORMS
+from ranklet.runtime.settings import check_one_of
 from ranklet.training.probes import Probes
 
 
@@ -17,12 +19,17 @@ class ExportOptions:
         probes: texts that the variants are proven on; None takes those of the checkpoint.
         max_ndcg_loss: largest relative loss of nDCG@10 that a variant may have.
         max_mb: largest size of a variant's file, in 10⁶ bytes; None for any.
+        prune: values kept of a sparse vector, for the kind epic; None for as few as lose next to
+            nothing on the probes.
+        impacts: what its impact index stores values as: float32, float16 or uint8.
     """
 
     variants: tuple[str, ...] = ("fp32", "int8")
     probes: Probes | None = None
     max_ndcg_loss: float = 0.01
     max_mb: float | None = None
+    prune: int | None = 1000
+    impacts: str = "float16"
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -34,6 +41,9 @@ class ExportOptions:
             )
         if not 0 <= self.max_ndcg_loss <= 1:
             raise InputError(f"max_ndcg_loss is {self.max_ndcg_loss}; it must be from 0 to 1")
+        check_one_of("impacts", self.impacts, tuple(FORMS))
+        if self.prune is not None and (type(self.prune) is not int or self.prune < 1):
+            raise InputError(f"prune is {self.prune!r}; it must be a whole number from 1, or auto")
 
     def tolerance(self, variant: str) -> Tolerance:
         """Return what a variant must hold to."""

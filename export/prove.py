@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,18 @@ from ranklet.training.probes import Probes
 # Makes scores of an ONNX file's content: (queries, documents) float32, and the same of a few
 # documents when each is scored alone.
 Score = Callable[[bytes, Probes], NDArray[np.float32]]
+# The same of the contents of several files, which make one ranker together.
+JointScore = Callable[[Sequence[bytes], Probes], NDArray[np.float32]]
 
 ALONE = 8  # documents scored alone, to compare with the same among others
+
+
+class Graph(NamedTuple):
+    """A graph that variants are made of."""
+
+    source: Path  # fp32
+    folder: str  # in the bundle, where the variants go; ends with a slash
+    calibration: Sequence[Feeds] = ()  # feeds of real texts, for int8
 
 
 def write_variants(
@@ -56,19 +67,56 @@ def write_variants(
     Raises:
         ExportError: no variant holds to its tolerance; nothing is written then.
     """
+    graph = Graph(source, folder, calibration)
+    return write_joint_variants(
+        [graph], fused, reference, lambda contents, texts: score(contents[0], texts), probes,
+        options, writer, pairwise=pairwise,
+    )  # fmt: skip
+
+
+def write_joint_variants(
+    graphs: Sequence[Graph],
+    fused: dict[str, int],
+    reference: NDArray[np.float32],
+    score: JointScore,
+    probes: Probes,
+    options: ExportOptions,
+    writer: BundleWriter,
+    *,
+    pairwise: bool = False,
+) -> list[Report]:
+    """Convert, prove and write each variant of several graphs, which serve together.
+
+    Args:
+        graphs: to convert.
+        fused: their fused operators.
+        reference: PyTorch's scores of the probes, (queries, documents) float32.
+        score: the runtime's scores of the probes, by the variant's contents, in the graphs' order.
+        probes: real texts.
+        options: variants and tolerances.
+        writer: of the bundle.
+        pairwise: as in `write_variants`.
+
+    Raises:
+        ExportError: no variant holds to its tolerance; nothing is written then.
+    """
     reports = []
     with tempfile.TemporaryDirectory() as scratch:
         for variant in options.variants:
             target = Path(scratch) / VARIANTS[variant]
-            convert(variant, source, target, calibration)
-            report = _prove(variant, target.read_bytes(), fused, reference, score, probes)
+            contents = []
+            for graph in graphs:
+                convert(variant, graph.source, target, graph.calibration)
+                contents.append(target.read_bytes())
+            report = _prove(variant, contents, fused, reference, score, probes)
             if pairwise:
                 texts = len(probes.queries) + len(probes.documents)
                 report = replace(report, ms=report.ms * texts / report.pairs)
             report = replace(report, refused=_refused(report, options))
             reports.append(report)
             if not report.refused:
-                writer.data(folder + VARIANTS[variant], target.read_bytes())
+                for graph, content in zip(graphs, contents, strict=True):
+                    writer.data(graph.folder + VARIANTS[variant], content)
     if all(report.refused for report in reports):
         told = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no variant holds to its tolerance, so nothing is written ({told})")
@@ -83,18 +131,18 @@ def write_reports(reports: Sequence[Report], folder: str, writer: BundleWriter) 
 
 def _prove(
     variant: str,
-    content: bytes,
+    contents: Sequence[bytes],
     fused: dict[str, int],
     reference: NDArray[np.float32],
-    score: Score,
+    score: JointScore,
     probes: Probes,
 ) -> Report:
     begin = perf_counter()
-    scores = score(content, probes)
+    scores = score(contents, probes)
     seconds = perf_counter() - begin
     spread = max(float(reference.std()), 1e-9)
     apart = [
-        np.abs(score(content, replace(probes, documents=(text,)))[:, 0] - scores[:, at]).max()
+        np.abs(score(contents, replace(probes, documents=(text,)))[:, 0] - scores[:, at]).max()
         for at, text in enumerate(probes.documents[:ALONE])
     ]
     texts = len(probes.queries) + len(probes.documents)
@@ -102,7 +150,7 @@ def _prove(
         variant=variant,
         pairs=scores.size,
         batch_error=float(max(apart)) / spread,
-        bytes=len(content),
+        bytes=sum(map(len, contents)),
         ms=seconds * 1e3 / texts,
         fused=fused,
         **asdict(compare_scores(reference, scores, probes.relevant)),

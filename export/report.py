@@ -67,7 +67,8 @@ class Report(Agreement):
     """What was found of a variant.
 
     Attributes:
-        variant: fp32, fp16, int8, or table.
+        variant: fp32, fp16, int8, or table; r=… of a sparse vector's pruning, whose bytes are a
+            document's.
         pairs: scored pairs, queries × documents.
         batch_error: largest difference of a score between alone and among others, as run.
         bytes: size of the file.

@@ -181,7 +181,7 @@ def _latent(
 ) -> NDArray[np.float32]:
     """Return the weighted latent scores of some rows for one document, (rows,) float32."""
     document = matching.rows[held].astype(np.int64)
-    whole = Gathered(document, np.zeros(len(held), np.intp), np.array([len(held)], np.int64))
+    whole = Gathered(document, np.array([len(held)], np.int64))
     each = max(1, RUN // max(1, len(held)))
     parts = [
         network_scores(matching.session, rows[at : at + each], whole)[:, 0]

@@ -87,8 +87,7 @@ class TextCandidates:
             parts = [self._analysis.tokens(text, field) for text in self._texts]
             lengths = np.array([len(part) for part in parts], np.int64)
             tokens = np.concatenate([*parts, np.empty(0, np.int32)])
-            owner = np.repeat(np.arange(len(parts)), lengths)
-            self._fields[field] = Gathered(tokens, owner, lengths)
+            self._fields[field] = Gathered(tokens, lengths)
         return self._fields[field]
 
     @property

@@ -50,11 +50,33 @@ def open_session(bundle: "Bundle", folder: str) -> Session:
     return Session(bundle.file(name), name, device=bundle.device, strict=bundle.strict)
 
 
-def open_encoder(bundle: "Bundle", folder: str, output: str, dimension: int) -> "Encoder":
-    """Open an exported encoder of a bundle with its tokenizer; see `variant_file`."""
+def open_encoder(
+    bundle: "Bundle",
+    folder: str,
+    output: str,
+    dimension: int,
+    tokenizer: "Tokenizer | None" = None,
+) -> "Encoder":
+    """Open an exported encoder of a bundle with its tokenizer; see `variant_file`.
+
+    Args:
+        bundle: with the encoder.
+        folder: of its variants, and of its tokenizer where none is given.
+        output: name of the graph's output.
+        dimension: of the vectors.
+        tokenizer: that it shares with others.
+    """
     digest = bundle.manifest.files[variant_file(bundle, folder)].sha256
-    tokenizer = bundle.tokenizer(folder + TOKENIZER)
-    return Encoder(open_session(bundle, folder), output, tokenizer, dimension, digest)
+    own = bundle.tokenizer(folder + TOKENIZER) if tokenizer is None else tokenizer
+    return Encoder(open_session(bundle, folder), output, own, dimension, digest)
+
+
+class TokenValues(NamedTuple):
+    """A number for each token of some texts."""
+
+    ids: list[list[int]]  # of each text
+    values: list[NDArray[np.float32]]  # of each text, (its tokens,)
+    truncated: int  # texts that were longer than the limit and were cut
 
 
 class Encoder:
@@ -97,7 +119,7 @@ class Encoder:
         ids, truncated = self.token_ids(texts, max_tokens)
         vectors = np.empty((len(texts), self._dimension), np.float32)
         for places in _batches([len(each) for each in ids], self.session.on_gpu):
-            found = self.session.run(self._output, _feeds([ids[at] for at in places], segment))
+            found = self.session.run(self._output, feeds([ids[at] for at in places], segment))
             if found.shape != (len(places), self._dimension) or not np.isfinite(found).all():
                 raise BundleError(
                     f"the encoder gave {found.shape} {found.dtype}, finite wanted, of shape "
@@ -105,6 +127,23 @@ class Encoder:
                 )
             vectors[places] = found
         return Encoded(vectors, truncated)
+
+    def encode_tokens(self, texts: Sequence[str], max_tokens: int, segment: int) -> TokenValues:
+        """Return a number for each token, where the graph's output is (batch, tokens) float32.
+
+        Each text runs alone: they are short, and few at a time. Arguments and errors as `encode`.
+        """
+        ids, truncated = self.token_ids(texts, max_tokens)
+        values = []
+        for each in ids:
+            found = self.session.run(self._output, feeds([each], segment))
+            if found.shape != (1, len(each)) or not np.isfinite(found).all():
+                raise BundleError(
+                    f"the encoder gave {found.shape} {found.dtype}, finite wanted, of shape "
+                    f"(1, {len(each)}): the bundle is damaged"
+                )
+            values.append(found[0])
+        return TokenValues(ids, values, truncated)
 
     def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], int]:
         """Return each text's token ids, cut to the limit, and how many were cut."""
@@ -128,7 +167,7 @@ def _batches(lengths: Sequence[int], together: bool) -> Iterator[list[int]]:
         yield batch
 
 
-def _feeds(ids: Sequence[list[int]], segment: int) -> dict[str, NDArray[np.int64]]:
+def feeds(ids: Sequence[list[int]], segment: int) -> dict[str, NDArray[np.int64]]:
     """Return input_ids, attention_mask and token_type_ids, (batch, tokens) int64, padded with 0."""
     longest = max(len(each) for each in ids)
     input_ids = np.zeros((len(ids), longest), np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime import fusion
+from ranklet.runtime.ahead import encode_ahead
 from ranklet.runtime.candidates import Candidates, StoredCandidates
 from ranklet.runtime.deadline import FIRST_SLICE, Deadline
 from ranklet.runtime.documents import Documents
@@ -67,6 +68,8 @@ class Execution:
 
     def run(self) -> None:
         """Run every stage that there is time for."""
+        if not self._deadline.limited:  # else a ranker may not be opened, nor needed
+            encode_ahead(map(self._ranker, self._pipeline.rankers()[1:]), self._query)
         for at, stage in enumerate(self._pipeline.stages):
             begin = perf_counter()
             if isinstance(stage, Keep):
@@ -125,10 +128,8 @@ class Execution:
 
     def _stored(self, numbers: NDArray[np.uint32]) -> Candidates:
         if self._documents is None:
-            raise BundleError(
-                "this bundle has no collection: give documents=[…], or run `ranklet index` to add "
-                "a collection to it"
-            )
+            told = "give documents=[…], or add a collection with `ranklet index`"
+            raise BundleError(f"this bundle has no collection: {told}")
         return StoredCandidates(self._documents, numbers)
 
     def _retrieve(self, stage: Retrieve) -> None:

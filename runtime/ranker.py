@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -37,6 +38,7 @@ class Query:
         self.text, self.analysis = text, analysis
         self._fields: dict[str, NDArray[np.int32]] = {}
         self._made: dict[int, Any] = {}
+        self._making: dict[int, Lock] = {}
         self.truncated: Counter[str] = Counter()
 
     def tokens(self, field: str) -> NDArray[np.int32]:
@@ -46,9 +48,13 @@ class Query:
         return self._fields[field]
 
     def once(self, key: int, make: Callable[[], T]) -> T:
-        """Return what `make` made for this query, made when it is first asked for."""
-        if key not in self._made:
-            self._made[key] = make()
+        """Return what `make` made for this query, made when it is first asked for.
+
+        Where another thread is making it, that is waited for.
+        """
+        with self._making.setdefault(key, Lock()):
+            if key not in self._made:
+                self._made[key] = make()
         found: T = self._made[key]
         return found
 
@@ -56,9 +62,11 @@ class Query:
 class Ranker(Protocol):
     """One exported ranker of a bundle; immutable, shared by all threads.
 
-    Two things may be told beside: `provider`, what its model runs on, and `slice_size`, how many
+    Three things may be told beside: `provider`, what its model runs on; `slice_size`, how many
     candidates it scores at once at first where time is limited: 8 if it does not say, `AT_ONCE`
-    where a whole list costs no more than a look at the clock is worth.
+    where a whole list costs no more than a look at the clock is worth; and `encode_query`, which
+    runs its model on the query alone and keeps the result with the query (`Query.once`), so that it
+    can be called beside the first stage.
     """
 
     @classmethod

@@ -80,7 +80,8 @@ class TermMatching:
         found = np.zeros((len(terms), len(candidates)), np.float32)
         if not self.settings.explicit:
             return found
-        tokens, owner, lengths = self._documents(candidates)
+        documents = self._documents(candidates)
+        tokens, owner, lengths = documents.tokens, documents.owner, documents.lengths
         for row, term in zip(found, terms.tolist(), strict=True):
             row[:] = np.bincount(owner[tokens == term], minlength=len(lengths))
         # A term that the collection lacks counts as the rarest.

@@ -67,16 +67,16 @@ def network_scores(
 def truncated_at(documents: Gathered, most: int) -> Gathered:
     """Return the first tokens of each document, at most `most` of each.
 
-    >>> gathered = Gathered(np.array([7, 8, 9, 5]), np.array([0, 0, 0, 1]), np.array([3, 1]))
+    >>> gathered = Gathered(np.array([7, 8, 9, 5]), np.array([3, 1]))
     >>> [each.tolist() for each in truncated_at(gathered, 2)]
-    [[7, 8, 5], [0, 0, 1], [2, 1]]
+    [[7, 8, 5], [2, 1]]
     """
     if not (documents.lengths > most).any():
         return documents
     begins = np.cumsum(documents.lengths) - documents.lengths
     kept = np.arange(len(documents.tokens)) - begins[documents.owner] < most
     lengths = np.minimum(documents.lengths, most)
-    return Gathered(documents.tokens[kept], documents.owner[kept], lengths)
+    return Gathered(documents.tokens[kept], lengths)
 
 
 def _batches(lengths: NDArray[np.int64], terms: int, together: bool) -> Iterator[NDArray[np.intp]]:

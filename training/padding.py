@@ -47,7 +47,7 @@ def padded(
     array([[9, 0],
            [7, 8]])
     """
-    found, _, lengths = Forward(offsets, values).gather(rows)
+    found, lengths = Forward(offsets, values).gather(rows)
     width = rounded(max(1, int(lengths.max(initial=0))), multiple)
     matrix = np.full((len(rows), width), fill, values.dtype)
     matrix[np.arange(width) < lengths[:, None]] = found

@@ -130,8 +130,9 @@ class Pairs:
         """
         rows, each = batch.documents.shape
         documents = batch.documents.ravel()
-        held, owners, lengths = Forward(self._offsets, self._tokens).gather(documents)
-        query_of, document_of = np.divmod(owners, each)
+        found = Forward(self._offsets, self._tokens).gather(documents)
+        held, lengths = found
+        query_of, document_of = np.divmod(found.owner, each)
         size = int(self._tokens.max(initial=0)) + 1
         keys, key_of = np.unique(query_of * size + held, return_inverse=True)
         begins = np.searchsorted(keys, np.arange(rows + 1) * size)
@@ -140,7 +141,7 @@ class Pairs:
         row = keys // size
         tokens[row, np.arange(len(keys)) - begins[row]] = keys % size
         shares = np.zeros((rows, width, each), np.float32)
-        places = self._offsets[documents][owners] + _within(lengths)
+        places = self._offsets[documents][found.owner] + _within(lengths)
         shares[query_of, key_of - begins[query_of], document_of] = self._shares[places]
         asked = padded(
             self._query_offsets,

@@ -140,7 +140,7 @@ def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
     ]
     lengths = np.array([len(part) for part in parts], np.int64)
     tokens = np.concatenate([np.empty(0, np.int32), *parts])
-    return Gathered(tokens, np.repeat(np.arange(len(parts)), lengths), lengths)
+    return Gathered(tokens, lengths)
 
 
 def _table_report(

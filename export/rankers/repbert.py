@@ -107,7 +107,10 @@ def index(
     ranker = RepBERT.open(source, name)
     folder = f"rankers/{name}/"
     writer.copy(source, folder, leave_out=(VECTORS, GRAPH))
-    vectors, truncated = encode_documents(ranker, analysed, writer.resume_folder / name)
+    vectors, truncated = encode_documents(
+        ranker, ranker.encode_documents, (ranker.settings.dimension,), np.float32, analysed,
+        writer.resume_folder / name,
+    )  # fmt: skip
     settings = replace(ranker.settings, truncated=truncated)
     if truncated:
         _log.warning(

@@ -14,8 +14,12 @@ class Gathered(NamedTuple):
     """The tokens of some documents, end to end."""
 
     tokens: NDArray[np.integer]  # (tokens,)
-    owner: NDArray[np.intp]  # which of the documents each token is of, ascending, (tokens,)
     lengths: NDArray[np.int64]  # tokens in each document, (documents,)
+
+    @property
+    def owner(self) -> NDArray[np.intp]:
+        """Which of the documents each token is of, ascending, (tokens,); made when asked for."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
 class Forward:
@@ -55,7 +59,7 @@ class Forward:
             raise BundleError(
                 "token offsets lead past the tokens: the bundle is damaged; run verify on it"
             )
-        return Gathered(tokens, np.repeat(np.arange(len(documents)), lengths), lengths)
+        return Gathered(tokens, lengths)
 
 
 def _keep_freed_memory() -> None:

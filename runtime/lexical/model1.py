@@ -29,7 +29,7 @@ def translation_likelihoods(
     Returns:
         (query tokens, documents) float32; zeros for a document without tokens.
     """
-    tokens, _, lengths = documents
+    tokens, lengths = documents
     out = np.zeros((len(query), len(lengths)), np.float32)
     if not len(tokens) or not len(query):
         return out

@@ -7,14 +7,12 @@ from typing import Any
 
 from ranklet.runtime.errors import UnknownRankerError
 
-KINDS = ("bm25", "model1", "neural_model1", "repbert", "cross_encoder", "conformer_kernel")
+KINDS = ("bm25", "model1", "neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel")
 RERANKERS = ("cross_encoder",)  # kinds that run a network over each pair: for few candidates
 # Kinds that have an index of their own; the others rescore.
-RETRIEVERS = ("bm25", "repbert", "conformer_kernel")
-IMPACTS = (
-    "bm25",
-    "conformer_kernel",
-)  # of these, whose index is one of impacts: deep lists are cheap
+RETRIEVERS = ("bm25", "repbert", "epic", "conformer_kernel")
+# Of these, whose index is one of impacts: deep lists are cheap.
+IMPACTS = ("bm25", "conformer_kernel")
 RERANKING_FORM = "tk"  # of the kind conformer_kernel: reads query and document together
 
 

@@ -122,7 +122,8 @@ class BM25:
         """Return the impact of each term on each candidate, (terms, candidates) float32."""
         if candidates.stored is not None:
             return self.index.matrix(terms, candidates.stored)
-        tokens, owner, lengths = candidates.tokens(self.settings.field)
+        found = candidates.tokens(self.settings.field)
+        tokens, owner, lengths = found.tokens, found.owner, found.lengths
         tf = np.zeros((len(terms), len(lengths)), np.float32)
         for row, term in zip(tf, terms.tolist(), strict=True):
             row[:] = np.bincount(owner[tokens == term], minlength=len(lengths))

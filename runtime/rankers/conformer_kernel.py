@@ -234,12 +234,13 @@ class ConformerKernel:
         parts = []
         for term, count, near, exact in zip(terms.tolist(), counts, latent, explicit, strict=True):
             name = query.analysis.name(term, self.settings.field)
-            inner = []
+            token, inner = (self.settings.field, name), []
             if exact:
-                source = (self.settings.field, name)
-                inner.append(Explanation(f"{name}, as it stands", float(count * exact), (), source))
+                value = float(count * exact)
+                inner.append(Explanation(f"{name}, as it stands", value, (), token, token))
             if near:
-                inner.append(Explanation(f"{name}, and what is near", float(count * near)))
+                value = float(count * near)
+                inner.append(Explanation(f"{name}, and what is near", value, asked=token))
             if inner:
                 parts.append(Explanation.total(name, inner))
         return Explanation.total(label, parts)
@@ -259,7 +260,7 @@ class ConformerKernel:
                 neighbours(self._bundle, self._name)
             last = int(model.rows.max(initial=UNKNOWN))  # one past the embeddings cannot run
             rows = np.array([UNKNOWN, last], np.int64)
-            network_scores(model.session, rows, Gathered(rows, np.zeros(2, np.intp), np.array([2])))
+            network_scores(model.session, rows, Gathered(rows, np.array([2])))
 
     def _by_impacts(self, candidates: Candidates) -> bool:
         return candidates.stored is not None and self.settings.scorer == "impacts"

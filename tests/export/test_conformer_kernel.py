@@ -270,7 +270,7 @@ def test_onnx_gives_pytorchs_order(
 class Fake:
     """A session that adds up rows, and notes what it was fed."""
 
-    provider = "fake"
+    provider, workers = "fake", 1
 
     def __init__(self, on_gpu: bool, shape: tuple[int, ...] | None = None) -> None:
         self.on_gpu, self.shape = on_gpu, shape
@@ -285,7 +285,7 @@ class Fake:
 @pytest.mark.parametrize("on_gpu", [False, True])
 def test_documents_are_fed_alone_or_by_length(on_gpu: bool) -> None:
     session = Fake(on_gpu)
-    documents = Gathered(np.array([7, 8, 5, 1]), np.array([0, 0, 1, 3]), np.array([2, 1, 0, 1]))
+    documents = Gathered(np.array([7, 8, 5, 1]), np.array([2, 1, 0, 1]))
     found = network_scores(session, np.array([2, 3]), documents)
     assert found.tolist() == [[17, 7, 2, 3], [18, 8, 3, 4]]
     assert session.fed == ([(4, 2)] if on_gpu else [(1, 2), (1, 1), (1, 1), (1, 1)])

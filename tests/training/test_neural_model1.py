@@ -164,7 +164,7 @@ def test_the_runtimes_scorer_gives_the_same_ranking_score(p_self: float, lambda_
         network_of(net).third.bias.fill_(0.5)  # no T below the threshold
     query = np.array([5, 9, 9], np.int32)
     document = np.array([7, 5, 5, 20], np.int32)
-    gathered = Gathered(document, np.zeros(4, np.intp), np.array([4]))
+    gathered = Gathered(document, np.array([4]))
     likelihoods = translation_likelihoods(query, tables(net)(query, document), p_self, gathered)
     served = log_odds(likelihoods, net.background.numpy()[query], lambda_).sum()
     with torch.no_grad():

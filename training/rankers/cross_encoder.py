@@ -111,34 +111,19 @@ def train(
     if start is not None:
         _load_weights(model.head, start.weights, "head.")
 
-    def scores(given: Sequence[Pair]) -> Tensor:
-        device = model.special.device
-        inputs = pair_inputs([pair.rows for pair in given], padding).values()
-        found: Tensor = model(*(torch.from_numpy(each).to(device) for each in inputs))
-        return found
-
     def batch_loss(batch: CrossBatch) -> Tensor:
-        found = scores(pairs.pairs(batch)).reshape(len(batch.queries), -1)
+        found = _scores(model, pairs.pairs(batch), padding).reshape(len(batch.queries), -1)
         positive, negative = found[:, :1], found[:, 1:]
         if loss == "margin":
             return margin_loss(positive, negative, MARGIN)
         return pointwise_loss(positive, negative)
 
-    def score_all(given: Sequence[Pair]) -> NDArray[np.float32]:
-        lengths = [max(len(row.ids) for row in pair.rows) for pair in given]
-        order = np.argsort(lengths, kind="stable")
-        each = max(1, SCORED // settings.chunks)
-        parts = [order[at : at + each] for at in range(0, len(order), each)]
-        found = [scores([given[at] for at in part]).float().cpu().numpy() for part in parts]
-        by_length: NDArray[np.float32] = np.concatenate(found)
-        return by_length[np.argsort(order)]
-
     if not plan.evaluate_every:
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
     progress = fit(
-        model, pairs.batches, batch_loss, plan, evaluate=lambda: pool.mrr(score_all),
-        folder=folder, resume=resume,
+        model, pairs.batches, batch_loss, plan, folder=folder, resume=resume,
+        evaluate=lambda: pool.mrr(lambda given: score_pairs(model, given, padding)),
     )  # fmt: skip
     model.cpu()
     return Checkpoint(
@@ -185,6 +170,33 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork:
     body = {name: w for name, w in checkpoint.weights.items() if not name.startswith("head.")}
     _load_weights(model.encoder, body, "")
     return model.eval()
+
+
+def score_pairs(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> NDArray[np.float32]:
+    """Return the scores of some pairs, (pairs,) float32; those of like length are run together.
+
+    Args:
+        model: in evaluation mode; the caller says whether gradients and autocast are on.
+        pairs: of any number of chunks.
+        padding: the id of [PAD].
+    """
+    if not pairs:
+        return np.zeros(0, np.float32)
+    lengths = [max(len(row.ids) for row in pair.rows) for pair in pairs]
+    order = np.argsort(lengths, kind="stable")
+    each = max(1, SCORED // max(len(pair.rows) for pair in pairs))
+    parts = [order[at : at + each] for at in range(0, len(order), each)]
+    found = [_scores(model, [pairs[at] for at in part], padding).cpu().numpy() for part in parts]
+    by_length: NDArray[np.float32] = np.concatenate(found)
+    return by_length[np.argsort(order)]
+
+
+def _scores(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> Tensor:
+    """Return the scores of a batch, (pairs,) float32."""
+    device = model.special.device
+    inputs = pair_inputs([pair.rows for pair in pairs], padding).values()
+    found: Tensor = model(*(torch.from_numpy(each).to(device) for each in inputs))
+    return found
 
 
 def _load_weights(module: nn.Module, weights: Arrays, prefix: str) -> None:

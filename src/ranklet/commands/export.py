@@ -42,6 +42,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest relative loss of nDCG@10 against PyTorch (default: %(default)s)",
     )
     parser.add_argument("--max-mb", type=float, help="largest size of a variant's file")
+    parser.add_argument(
+        "--prune",
+        default="1000",
+        help="epic: values kept of a document's vector, or auto: as few as lose next to nothing on "
+        "the probes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--impacts",
+        default="float16",
+        help="epic: what its impact index stores values as: float32, float16 or uint8 (default: "
+        "%(default)s)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
         probes=_probes(options.probes, options.split) if options.probes else None,
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,
+        prune=_prune(options.prune),
+        impacts=options.impacts,
     )
     checkpoints = read_checkpoints(options.checkpoints)
     export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
@@ -84,6 +98,16 @@ def read_checkpoints(given: list[str]) -> "dict[str, Checkpoint]":
             raise InputError(f"two rankers are named {name!r}; name them: NAME=CHECKPOINT")
         found[name] = read_checkpoint(path)
     return found
+
+
+def _prune(given: str) -> int | None:
+    from ranklet.runtime.errors import InputError
+
+    if given == "auto":
+        return None
+    if not given.isdecimal():
+        raise InputError(f"--prune {given!r} is neither a whole number nor auto")
+    return int(given)
 
 
 def _probes(path: str, split: str) -> "Probes":

@@ -22,7 +22,7 @@ from .train_options import (
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
 
-NEURAL = ("neural_model1", "repbert", "cross_encoder", "conformer_kernel")
+NEURAL = ("neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_lexical(parser.add_argument_group("bm25, model1, neural_model1"))
     _add_neural(parser.add_argument_group("neural kinds"))
+    _add_epic(parser.add_argument_group("epic"))
     train_cross_encoder.add_arguments(parser.add_argument_group("cross_encoder"))
     train_conformer_kernel.add_arguments(parser.add_argument_group("conformer_kernel"))
 
@@ -80,11 +81,18 @@ def _add_neural(group: Any) -> None:
     group.add_argument(
         "--batch",
         type=int,
-        help="queries in one (neural_model1, conformer_kernel: 16, repbert: 32, cross_encoder: 4)",
+        help="queries in one (repbert: 32, cross_encoder: 4, others: 16)",
     )
     group.add_argument("--accumulation", type=int, help="batches a step (1; cross_encoder: 4)")
     group.add_argument(
-        "--lr", type=float, help="neural_model1: 3e-3, conformer_kernel: 5e-4, others: 2e-5"
+        "--lr",
+        type=float,
+        help="neural_model1: 3e-3, conformer_kernel: 5e-4, epic: 5e-5, others: 2e-5",
+    )
+    group.add_argument(
+        "--head-rate",
+        type=float,
+        help="epic, cross_encoder: learning rate over --lr of what is not the encoder (10)",
     )
     group.add_argument(
         "--max-query-tokens", type=int, help="neural_model1: 64, conformer_kernel: 20, others: 32"
@@ -92,9 +100,11 @@ def _add_neural(group: Any) -> None:
     group.add_argument(
         "--max-document-tokens",
         type=int,
-        help="neural_model1: 256, repbert: 128, conformer_kernel: 4000",
+        help="neural_model1: 256, conformer_kernel: 4000, others: 128",
     )
-    group.add_argument("--negatives", help="bm25 or random; repbert: also in-batch, its default")
+    group.add_argument(
+        "--negatives", help="bm25 or random; repbert, epic: also in-batch, repbert's default"
+    )
     group.add_argument(
         "--negatives-each",
         type=int,
@@ -131,6 +141,15 @@ def _add_neural(group: Any) -> None:
     )
 
 
+def _add_epic(group: Any) -> None:
+    group.add_argument(
+        "--pairwise",
+        action="store_true",
+        help="learn from a relevant document and a negative, as in the paper, not from all of a "
+        "batch",
+    )
+
+
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.training.checkpoint import check_place
@@ -138,7 +157,7 @@ def run(options: argparse.Namespace) -> None:
     check_place(Path(options.output))  # before hours of training, not after them
     kinds = {
         "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert,
-        "cross_encoder": train_cross_encoder.train,
+        "epic": _epic, "cross_encoder": train_cross_encoder.train,
         "conformer_kernel": train_conformer_kernel.train,
     }  # fmt: skip
     try:
@@ -250,6 +269,29 @@ def _repbert(options: argparse.Namespace) -> "Checkpoint":
         backbone=load_backbone(options.backbone),
         plan=changed_plan(options, repbert.PLAN),
         data=replace(repbert.BATCHES, **batch_options(options)),
+        bm25=bm25_settings(options),
+        titles=not options.no_titles,
+        folder=state_folder(options),
+        resume=options.resume,
+    )
+
+
+def _epic(options: argparse.Namespace) -> "Checkpoint":
+    from ranklet.training.backbone import load_backbone
+    from ranklet.training.rankers import epic
+
+    plan = changed_plan(options, epic.PLAN)
+    if options.head_rate is not None:
+        plan = replace(plan, head_rate=options.head_rate)
+    collection, queries, dev = read_queries(options)
+    return epic.train(
+        collection,
+        queries,
+        dev,
+        backbone=load_backbone(options.backbone),
+        plan=plan,
+        data=replace(epic.BATCHES, **batch_options(options)),
+        objective="pairwise" if options.pairwise else "in-batch",
         bm25=bm25_settings(options),
         titles=not options.no_titles,
         folder=state_folder(options),

@@ -34,7 +34,6 @@ def add_arguments(group: Any) -> None:
         "--loss", choices=("margin", "cross_entropy"), default="margin",
         help="between a relevant and another document, or of each for itself (margin)",
     )  # fmt: skip
-    group.add_argument("--head-rate", type=float, help="learning rate of the head over --lr (10)")
     group.add_argument(
         "--layers", type=int, default=0, help="that a CEDR head reads, from the last one (all)"
     )

@@ -60,7 +60,7 @@ def batch_options(options: argparse.Namespace) -> dict[str, Any]:
     names = ["batch", "negatives"]
     if options.kind != "cross_encoder":  # its lengths belong to its settings
         names += ["max_query_tokens", "max_document_tokens"]
-    if options.kind != "repbert":
+    if options.kind not in ("repbert", "epic"):
         names.append("negatives_each")
     return given_options(options, names)
 

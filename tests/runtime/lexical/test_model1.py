@@ -58,7 +58,7 @@ def packed(table: Table) -> TranslationTable:
 def gathered(documents: list[list[int]]) -> Gathered:
     lengths = np.array([len(each) for each in documents], np.int64)
     tokens = np.array([t for each in documents for t in each], np.int32)
-    return Gathered(tokens, np.repeat(np.arange(len(documents)), lengths), lengths)
+    return Gathered(tokens, lengths)
 
 
 @settings(max_examples=200)

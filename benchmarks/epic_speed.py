@@ -1,0 +1,249 @@
+"""How fast EPIC encodes a query, rescores and retrieves, beside Seismic and bm25s on its vectors.
+
+All figures are of one query at a time on one thread; contenders take turns.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.epic_bundles import epic_bundle
+from benchmarks.epic_quality import further
+from benchmarks.peers import opened
+from benchmarks.place import Place
+from benchmarks.report import goal, table
+from benchmarks.timing import spread, take_turns
+from benchmarks.trained import qa_mix_epic
+from ranklet import runtime
+from ranklet.runtime import ahead
+from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex
+from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.rankers.epic import EPIC
+from ranklet.training.impacts import index_of_rows
+from ranklet.training.splits import read_split
+
+PACKAGES = ("onnxruntime", "tokenizers", "pyseismic-lsr", "bm25s", "numba")
+COLLECTION, QUERIES, ROUNDS = "qa-mix", 300, 3
+KEPT, RESCORED = 1000, 1000  # r of this benchmark; candidates of BM25
+DEPTHS = (10, 1000)
+# Seismic: (lists of a query that it visits, share of the k-th score that a block must promise).
+SEISMIC = ((4, 0.9), (8, 0.8), (8, 1.0), (32, 1.0))
+MOST_ENCODING, MOST_RESCORING = 10.0, 2.0
+EXACT = "ranklet, float32"
+
+
+class Asked(NamedTuple):
+    """A query in the forms that the contenders take."""
+
+    number: int
+    text: str
+    vector: SparseQuery
+    candidates: NDArray[np.uint32]  # BM25's best
+
+
+def run(place: Place) -> str:
+    """Time all of it."""
+    path = epic_bundle(place, COLLECTION)
+    bundle = opened(path)
+    ranker, first = bundle.ranker("epic"), bundle.ranker("bm25")
+    if not isinstance(ranker, EPIC):
+        raise TypeError(f"epic is {ranker!r}")
+    asked = []
+    for at, each in enumerate(read_split(place.collection(COLLECTION), "dev", limit=QUERIES)):
+        query = Query(each.text, bundle.analyzer.begin())
+        vector = ranker.encode_query(query)
+        asked.append(Asked(at, each.text, vector, first.retrieve(query, RESCORED)[0]))
+    store = further(ranker.store, KEPT)
+    encoding = take_turns(_encoders(place, ranker), asked, ROUNDS)
+    rescoring = take_turns({"rescoring": lambda q: rescore(store, q)}, asked, ROUNDS)["rescoring"]
+    beside = _beside(path, asked)
+    lists = [_retrieval(store, ranker.settings.vocabulary, asked, k) for k in DEPTHS]
+    terms = np.mean([len(each.vector.terms) for each in asked])
+    return f"""
+{COLLECTION}: {len(store):,} documents, r = {KEPT}, {len(asked)} dev queries of {terms:.1f} terms \
+on average. A figure of a query is the median of {ROUNDS} rounds.
+
+{_spreads("from text to a query's vector", encoding)}
+
+{goal("a query encoded, int8, p50", float(np.median(encoding["int8"])), MOST_ENCODING)}
+
+{_spreads(f"dot products with {RESCORED:,} candidates", {"numpy": rescoring})}
+
+{goal(f"{RESCORED:,} candidates, p50", float(np.median(rescoring)), MOST_RESCORING)}
+
+BM25's top {RESCORED:,}, then EPIC, from text to ids (`rank_ids`):
+
+{_spreads("", beside)}
+
+Retrieval; recall is the share of the exact top k that is found:
+
+{chr(10).join(lists)}
+- Seismic is built over the same vectors with its defaults; `query_cut` and `heap_factor` trade \
+recall for time. It stores values in 16 bits of its own. Its call takes terms as strings.
+- bm25s has no weights for a query's terms: it adds up the same postings without them, which is as \
+much work; so it has no recall.
+"""
+
+
+def _spreads(what: str, ms: dict[str, NDArray[np.float64]]) -> str:
+    rows = [[name, *spread(times)] for name, times in ms.items()]
+    return table([what, "p50 ms", "mean", "p99"], rows)
+
+
+def rescore(store: SparseStore, query: Asked) -> NDArray[np.float64]:
+    """Return the dot product with each candidate."""
+    terms, weights = query.vector
+    scores: NDArray[np.float64] = weights.astype(np.float64) @ store.impacts(
+        terms, query.candidates
+    )
+    return scores
+
+
+def _encoders(place: Place, ranker: EPIC) -> dict[str, Callable[[Asked], object]]:
+    import torch
+
+    from ranklet.export.graph import TorchSession
+    from ranklet.runtime.encoder import Encoder
+    from ranklet.runtime.rankers.epic import QUERY_OUTPUT, QUERY_SEGMENT
+    from ranklet.training.epic_network import QueryEncoder
+    from ranklet.training.rankers import epic
+
+    torch.set_num_threads(1)
+    checkpoint = qa_mix_epic(place)
+    if checkpoint.tokenizer is None:
+        raise TypeError("the checkpoint has no tokenizer")
+    session = TorchSession(QueryEncoder(epic.load(checkpoint)))
+    eager = Encoder(session, QUERY_OUTPUT, checkpoint.tokenizer, ranker.settings.vocabulary)
+    most = ranker.settings.max_query_tokens
+    return {
+        "int8": lambda q: ranker.encode_queries([q.text]),
+        "PyTorch": lambda q: eager.encode_tokens([q.text], most, QUERY_SEGMENT),
+    }
+
+
+def _beside(path: Path, asked: list[Asked]) -> dict[str, NDArray[np.float64]]:
+    """Time the whole call with the query encoded before, and beside, the first stage."""
+    bundle = runtime.load(path, device="cpu")
+    recipe = [
+        {"stage": "retrieve", "ranker": "bm25", "k": RESCORED},
+        {"stage": "rescore", "ranker": "epic"},
+    ]
+
+    def rank(processors: int) -> Callable[[Asked], object]:
+        def call(query: Asked) -> object:
+            with _processors(processors):
+                return bundle.rank_ids(query.text, k=10, pipeline=recipe)
+
+        return call
+
+    return take_turns(
+        {
+            "the query encoded after BM25": rank(1),
+            "beside BM25, in a thread": rank(2),
+            "BM25 alone": lambda q: bundle.rank_ids(q.text, k=10, pipeline=recipe[:1]),
+        },
+        asked,
+        ROUNDS,
+    )
+
+
+@contextmanager
+def _processors(count: int) -> Iterator[None]:
+    before = ahead._processors
+    ahead._processors = lambda: count  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        ahead._processors = before
+
+
+def _retrieval(store: SparseStore, vocabulary: int, asked: list[Asked], k: int) -> str:
+    values = store.values.astype(np.float32)
+    ours = {
+        f"ranklet, {form}": index_of_rows(store.offsets, store.terms, values, vocabulary, form)
+        for form in FORMS
+    }
+    contenders: dict[str, Callable[[Asked], Any]] = {
+        name: _retriever(index, k) for name, index in ours.items()
+    }
+    contenders |= _seismic(store, asked, k)
+    added_up = _bm25s(ours[EXACT], k)
+    ms = take_turns({**contenders, **added_up}, asked, ROUNDS)
+    exact = [set(contenders[EXACT](each)) for each in asked]
+    rows = []
+    for name, times in ms.items():
+        recall = ""
+        if name in contenders:
+            found = [set(contenders[name](each)) for each in asked]
+            shares = [len(a & b) / max(1, len(a)) for a, b in zip(exact, found, strict=True)]
+            recall = f"{np.mean(shares):.4f}"
+        ratio = np.median(times) / np.median(ms[EXACT])
+        rows.append([name, recall, *spread(times), f"{ratio:.2f}"])
+    head = [f"top {k}", "recall", "p50 ms", "mean", "p99", "p50 ÷ ours"]
+    return table(head, rows) + "\n"
+
+
+def _retriever(index: ImpactIndex, k: int) -> Callable[[Asked], list[int]]:
+    return lambda q: index.retrieve(*q.vector, k)[0].tolist()
+
+
+def _seismic(
+    store: SparseStore, asked: list[Asked], k: int
+) -> dict[str, Callable[[Asked], list[int]]]:
+    import seismic
+
+    kind = seismic.get_seismic_string()
+    dataset = seismic.SeismicDataset()
+    names = np.arange(1 << 16).astype(kind)
+    for at in range(len(store)):
+        span = slice(store.offsets[at], store.offsets[at + 1])
+        values = store.values[span].astype(np.float32)
+        dataset.add_document(str(at), names[store.terms[span]], values)
+    index = seismic.SeismicIndex.build_from_dataset(dataset)
+    terms = [names[each.vector.terms] for each in asked]
+
+    def search(cut: int, factor: float) -> Callable[[Asked], list[int]]:
+        def call(query: Asked) -> list[int]:
+            found = index.search(
+                query_id="0", query_components=terms[query.number],
+                query_values=query.vector.weights, k=k, query_cut=cut, heap_factor=factor,
+            )  # fmt: skip
+            return [int(document) for _, _, document in found]
+
+        return call
+
+    return {
+        f"Seismic, query_cut {cut}, heap_factor {factor}": search(cut, factor)
+        for cut, factor in SEISMIC
+    }
+
+
+def _bm25s(index: ImpactIndex, k: int) -> dict[str, Callable[[Asked], Any]]:
+    """Return bm25s over the same postings; it takes a query's terms without weights."""
+    import bm25s
+
+    made = {}
+    for backend in ("numpy", "numba"):
+        held = bm25s.BM25(backend=backend)
+        held.scores = {
+            "data": np.asarray(index.impacts, np.float32),
+            "indices": index.documents.astype(np.int32),
+            "indptr": index.offsets,
+            "num_docs": index.size,
+        }
+        held.vocab_dict = {str(term): term for term in range(len(index.offsets) - 1)}
+        held.unique_token_ids_set = set(held.vocab_dict.values())
+        held.nonoccurrence_array = None
+        made[f"bm25s, {backend}, without weights"] = _bm25s_search(held, k)
+    return made
+
+
+def _bm25s_search(index: Any, k: int) -> Callable[[Asked], Any]:
+    return lambda q: index.retrieve(
+        [q.vector.terms.tolist()], k=k, show_progress=False, n_threads=0
+    )

@@ -1,0 +1,298 @@
+"""EPIC: a text is a sparse vector over word pieces; importance of its own terms, and expansion.
+
+Source: MacAvaney et al. 2020 (paper 003), §2.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.encoder import TOKENIZER, Encoded, Encoder, open_encoder
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
+from ranklet.runtime.lexical.sparse_store import (
+    MOST_TERMS,
+    SparseQuery,
+    SparseRows,
+    SparseStore,
+    prune,
+)
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.settings import check_integer, check_number, check_one_of, settings_from
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from ranklet.runtime.bundle import Bundle
+
+# Names of the graphs' inputs, (batch, tokens) int64, and outputs, float32: importances of a query's
+# tokens, (batch, tokens), 0 where one is no term; a document's φ_d, (batch, vocabulary), ≥ 0.
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+QUERY_OUTPUT, DOCUMENT_OUTPUT = "term_importances", "term_impacts"
+QUERY_SEGMENT, DOCUMENT_SEGMENT = 0, 1  # token_type_ids
+
+# The files of the kind, in rankers/NAME/: each encoder's variants in a folder, and the documents'
+# vectors as a forward store and as an impact index.
+QUERY_ENCODER, DOCUMENT_ENCODER, INDEX = "query/", "document/", "index/"
+OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64
+TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16
+VALUES = "vectors.values.npy"  # > 0, (n,) float16
+
+AT_A_TIME = 64  # documents whose whole vectors are held before they are pruned; 8 MB
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What EPIC's encoders and index are made of.
+
+    Attributes:
+        max_query_tokens: longer queries are cut, [CLS] and [SEP] counted.
+        max_document_tokens: longer documents are cut, [CLS] and [SEP] counted.
+        vocabulary: word pieces, the dimensions of a vector.
+        kept: r, values kept of a document's vector (paper 003, §3: 2000, 1000).
+        impacts: what the impact index stores values as: float32, float16 or uint8.
+        impact_loss: share of the impacts that storing them so lost, as measured at build.
+        truncated: documents of the collection that were longer than the limit, as counted at build.
+        field: wordpieces: the pieces of the bundle's tokenizer; empty: it has one of its own, and
+            the words that match cannot be highlighted.
+    """
+
+    max_query_tokens: int = 32
+    max_document_tokens: int = 128
+    vocabulary: int = 30_522
+    kept: int = 1000
+    impacts: str = "float16"
+    impact_loss: float = 0.0
+    truncated: int = 0
+    field: str = "wordpieces"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_integer("max_query_tokens", self.max_query_tokens, 3, 8192)
+        check_integer("max_document_tokens", self.max_document_tokens, 3, 8192)
+        if type(self.vocabulary) is int and self.vocabulary > MOST_TERMS:
+            raise InputError(
+                f"the vocabulary has {self.vocabulary:,} word pieces, and a document's terms are "
+                f"stored in 16 bits: {MOST_TERMS:,} at most; take a backbone with a smaller one"
+            )
+        check_integer("vocabulary", self.vocabulary, 1, MOST_TERMS)
+        check_integer("kept", self.kept, 1, MOST_TERMS)
+        check_one_of("impacts", self.impacts, tuple(FORMS))
+        check_number("impact_loss", self.impact_loss, 0, 1)
+        check_integer("truncated", self.truncated, 0, 1 << 32)
+        if self.field not in ("wordpieces", ""):
+            raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+        """Read settings; BundleError names `where`."""
+        return settings_from(cls, raw, where)
+
+
+class EPIC:
+    """Dot product of the query's importances and the document's impacts (paper 003, eq. 5).
+
+    Args:
+        settings: of the encoders and the index.
+        queries: makes importances of a query's tokens.
+        documents: opens what makes vectors of documents: ranking stored ones never needs it.
+        tokenizer: of both.
+        bundle: where the documents' vectors are, None where only texts of the caller are scored.
+        name: of the ranker in the bundle.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        queries: Encoder,
+        documents: Callable[[], Encoder],
+        tokenizer: "Tokenizer",
+        bundle: "Bundle | None" = None,
+        name: str = "",
+    ) -> None:
+        self.settings, self._queries, self._open_documents = settings, queries, documents
+        self._tokenizer, self._bundle, self._name = tokenizer, bundle, name
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> "EPIC":
+        """Open the ranker `name` of a bundle; its vectors are opened when they are first used."""
+        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        folder = f"rankers/{name}/"
+        shared = settings.field == "wordpieces"
+        tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
+
+        def encoder(part: str, output: str) -> Encoder:
+            return open_encoder(bundle, folder + part, output, settings.vocabulary, tokenizer)
+
+        queries = encoder(QUERY_ENCODER, QUERY_OUTPUT)
+        documents = partial(encoder, DOCUMENT_ENCODER, DOCUMENT_OUTPUT)
+        return cls(settings, queries, documents, tokenizer, bundle, name)
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the query encoder runs on."""
+        return self._queries.session.provider
+
+    @cached_property
+    def document_encoder(self) -> Encoder:
+        """The encoder of documents, opened when a text is first encoded."""
+        return self._open_documents()
+
+    @cached_property
+    def store(self) -> SparseStore:
+        """The documents' vectors by document, mapped."""
+        bundle = self._collection()
+        offsets = bundle.offsets(self._folder + OFFSETS, bundle.manifest.documents)
+        shape = (int(offsets[-1]),)
+        return SparseStore(
+            offsets,
+            bundle.array(self._folder + TERMS, np.uint16, shape),
+            bundle.array(self._folder + VALUES, np.float16, shape),
+        )
+
+    @cached_property
+    def index(self) -> ImpactIndex:
+        """The documents' vectors by term, mapped."""
+        folder, form = self._folder + INDEX, self.settings.impacts
+        return ImpactIndex.open(self._collection(), folder, self.settings.vocabulary, (form,))
+
+    def encode_query(self, query: Query) -> SparseQuery:
+        """Return the query's vector; computed once a query."""
+
+        def encode() -> SparseQuery:
+            (found,), truncated = self.encode_queries([query.text])
+            if truncated:
+                query.truncated[self._name] += truncated
+            return found
+
+        return query.once(id(self), encode)
+
+    def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], int]:
+        """Return vectors of queries, and how many of these were cut.
+
+        Raises:
+            BundleError: an importance is below 0, or a token past the vocabulary: damage.
+        """
+        most = self.settings.max_query_tokens
+        ids, values, truncated = self._queries.encode_tokens(texts, most, QUERY_SEGMENT)
+        return [self._vector(*each) for each in zip(ids, values, strict=True)], truncated
+
+    def encode_documents(self, texts: Sequence[str]) -> SparseRows:
+        """Return pruned vectors of documents."""
+        parts, truncated = [np.empty((0, *self.row_shape), np.uint16)], 0
+        for begin in range(0, len(texts), AT_A_TIME):
+            vectors, cut = self.encode_whole(texts[begin : begin + AT_A_TIME])
+            parts.append(prune(vectors, self.settings.kept))
+            truncated += cut
+        return SparseRows(np.concatenate(parts), truncated)
+
+    def encode_whole(self, texts: Sequence[str]) -> Encoded:
+        """Return whole vectors of documents, (texts, vocabulary) float32."""
+        limit = self.settings.max_document_tokens
+        return self.document_encoder.encode(texts, limit, DOCUMENT_SEGMENT)
+
+    @property
+    def row_shape(self) -> tuple[int, int]:
+        """Shape of a row of `SparseRows`."""
+        return 2, min(self.settings.kept, self.settings.vocabulary)
+
+    def retrieve(self, query: Query, k: int) -> Scored:
+        """Return the k documents with the largest dot product; only those that share a term."""
+        terms, weights = self.encode_query(query)
+        return self.index.retrieve(terms, weights, k)
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        """Return the dot product with each candidate, (n,) float32."""
+        terms, weights = self.encode_query(query)
+        # float64: rounding cannot tell a document alone from the same one among others
+        total = weights.astype(np.float64) @ self._impacts(query, terms, candidates)
+        return total.astype(np.float32)
+
+    def scale(self, query: Query) -> float:
+        """Return 1 / Σ importances: a longer query has no larger scores in a fusion."""
+        total = float(self.encode_query(query).weights.sum())
+        return 1 / total if total > 0 else 1.0
+
+    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+        """Explain a score by the query's terms: those that the document has, and its expansion."""
+        terms, weights = self.encode_query(query)
+        impacts = self._impacts(query, terms, candidate)[:, 0]
+        read, _ = self._queries.token_ids(candidate.texts, self.settings.max_document_tokens)
+        held = set(read[0])
+        matched, expansion = [], []
+        for term, weight, impact in zip(terms.tolist(), weights, impacts, strict=True):
+            if impact <= 0:
+                continue
+            name = self._tokenizer.id_to_token(term) or f"#{term}"
+            label = f"{name}: importance {weight:.3f} · impact {impact:.3f}"
+            value = float(weight * impact)
+            if term in held:
+                source = (self.settings.field, name) if self.settings.field else None
+                matched.append(Explanation(label, value, source=source))
+            else:
+                expansion.append(Explanation(label, value))
+        parts = [
+            Explanation.total(label, each)
+            for label, each in (("terms of the document", matched), ("expansion", expansion))
+            if each
+        ]
+        return Explanation.total("EPIC", parts)
+
+    def verify(self) -> None:
+        """Check every number, and that both forms hold the same; BundleError names the fault."""
+        name = f"EPIC {self._name}"
+        self.store.verify(name, self.settings.vocabulary)
+        self.index.verify(name)
+        held = np.bincount(self.store.terms, minlength=self.settings.vocabulary)
+        lost = held - np.diff(self.index.offsets)
+        if (lost < 0).any() or (self.settings.impacts != "uint8" and lost.any()):
+            raise BundleError(f"{name}: the index has other postings than the documents' vectors")
+        self.encode_documents([""])
+
+    @property
+    def digest(self) -> str:
+        """What tells these vectors from any other: the model's digest and the limits."""
+        given = self.settings
+        return f"{self.document_encoder.digest} {given.max_document_tokens} {given.kept}"
+
+    def count_truncated(self, texts: Sequence[str]) -> int:
+        """Return how many documents are longer than the limit."""
+        return self.document_encoder.token_ids(texts, self.settings.max_document_tokens)[1]
+
+    def _vector(self, ids: Sequence[int], importances: NDArray[np.float32]) -> SparseQuery:
+        terms, place = np.unique(np.array(ids, np.int32), return_inverse=True)
+        weights = np.bincount(place, weights=importances).astype(np.float32)
+        if weights.min() < 0 or terms[-1] >= self.settings.vocabulary:
+            raise BundleError("the query encoder gave an impossible term or weight: damaged bundle")
+        counted = weights > 0  # [CLS] and the like are no terms
+        return SparseQuery(terms[counted], weights[counted])
+
+    def _impacts(
+        self, query: Query, terms: NDArray[np.int32], candidates: Candidates
+    ) -> NDArray[np.float32]:
+        """Return the impact of each term on each candidate, (terms, candidates) float32."""
+        if candidates.stored is not None:
+            return self.store.impacts(terms, candidates.stored)
+        found = self.encode_documents(candidates.texts)
+        if found.truncated:
+            query.truncated[self._name] += found.truncated
+        return found.store.impacts(terms, np.arange(len(candidates)))
+
+    def _collection(self) -> "Bundle":
+        if self._bundle is None:
+            raise BundleError("this ranker was opened without a bundle: it has no documents")
+        self._bundle.need_collection()
+        return self._bundle
+
+    @property
+    def _folder(self) -> str:
+        return f"rankers/{self._name}/"
+
+
+RANKER = EPIC

@@ -1,0 +1,139 @@
+"""A query is encoded beside the first stage: once, in a thread, and errors are not lost."""
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranklet.runtime import ahead
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.deadline import Deadline
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.execution import Execution
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.impact_index import Scored
+from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.ranker import Query, Ranker
+from ranklet.training.indexing import AnalysedCollection
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundle import Bundle
+
+RECIPE = Pipeline.from_json(
+    [{"stage": "retrieve", "ranker": "first"}, {"stage": "rescore", "ranker": "second"}]
+)
+
+
+class First:
+    """Retrieves when the other ranker's encoding has begun, or after a while."""
+
+    def __init__(self, begun: threading.Event) -> None:
+        self.begun, self.in_time = begun, False
+
+    @classmethod
+    def open(cls, bundle: "Bundle", name: str) -> "First":
+        raise NotImplementedError
+
+    def retrieve(self, query: Query, k: int) -> Scored:
+        self.in_time = self.begun.wait(2 if ahead._processors() > 1 else 0)
+        return np.array([0, 1], np.uint32), np.array([2.0, 1.0], np.float32)
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        return np.zeros(len(candidates), np.float32)
+
+    def scale(self, query: Query) -> float:
+        return 1.0
+
+    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+        return Explanation("fake", 0.0)
+
+    def verify(self) -> None: ...
+
+
+class Second(First):
+    """Encodes the query, and fails as often as it is told."""
+
+    def __init__(self, begun: threading.Event, failures: int = 0) -> None:
+        super().__init__(begun)
+        self.failures, self.threads = failures, list[str]()
+
+    def encode_query(self, query: Query) -> float:
+        def encode() -> float:
+            self.threads.append(threading.current_thread().name)
+            self.begun.set()
+            if len(self.threads) <= self.failures:
+                raise BundleError("the encoder is damaged")
+            return 7.0
+
+        return query.once(id(self), encode)
+
+    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        return np.full(len(candidates), self.encode_query(query), np.float32)
+
+
+def run(
+    analysed: AnalysedCollection, second: Second, first: First, **options: Any
+) -> NDArray[np.float32]:
+    rankers: dict[str, Ranker] = {"first": first, "second": second}
+    query = Query("a query", analysed.analyzer.begin())
+    execution = Execution(RECIPE, rankers.__getitem__, analysed.documents, query, **options)
+    execution.run()
+    return execution.final()
+
+
+@pytest.fixture
+def pair(monkeypatch: pytest.MonkeyPatch) -> tuple[Second, First]:
+    monkeypatch.setattr(ahead, "_processors", lambda: 2)
+    begun = threading.Event()
+    return Second(begun), First(begun)
+
+
+def test_the_query_is_encoded_while_the_first_stage_runs(
+    analysed: AnalysedCollection, pair: tuple[Second, First]
+) -> None:
+    assert run(analysed, *pair).tolist() == [7, 7]
+    assert pair[1].in_time
+    assert pair[0].threads == ["ahead"]  # once, and not here
+
+
+def test_on_one_processor_it_is_encoded_where_it_is_needed(
+    analysed: AnalysedCollection, pair: tuple[Second, First], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "_processors", lambda: 1)
+    assert run(analysed, *pair).tolist() == [7, 7]
+    assert pair[0].threads == ["MainThread"]
+
+
+def test_with_a_budget_nothing_is_begun_that_may_not_be_needed(
+    analysed: AnalysedCollection, pair: tuple[Second, First], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pair[1].begun, "wait", lambda _: False)
+    assert run(analysed, *pair, deadline=Deadline(60_000)).tolist() == [7, 7]
+    assert pair[0].threads == ["MainThread"]
+
+
+def test_an_error_is_raised_where_the_result_is_asked_for(
+    analysed: AnalysedCollection, pair: tuple[Second, First]
+) -> None:
+    pair[0].failures = 2
+    with pytest.raises(BundleError, match="the encoder is damaged"):
+        run(analysed, *pair)
+    assert pair[0].threads == ["ahead", "MainThread"]
+
+
+def test_a_result_is_made_once_whoever_asks_first(analysed: AnalysedCollection) -> None:
+    query, made = Query("a query", analysed.analyzer.begin()), list[int]()
+    gate = threading.Barrier(8)
+
+    def ask() -> None:
+        gate.wait()
+        assert query.once(1, lambda: made.append(1) or len(made)) == 1  # type: ignore[func-returns-value]
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert made == [1]
