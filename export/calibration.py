@@ -36,6 +36,11 @@ class Recording:
         """True if and only if it runs on CUDA."""
         return self._runs.on_gpu
 
+    @property
+    def workers(self) -> int:
+        """One: the feeds are kept in their order."""
+        return 1
+
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """Run the model, and keep the feeds."""
         self.feeds.append(feeds)

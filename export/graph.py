@@ -109,6 +109,7 @@ class TorchSession:
 
     provider = "PyTorch"
     on_gpu = False
+    workers = 1
 
     def __init__(self, module: "torch.nn.Module") -> None:
         self._module = module.eval()

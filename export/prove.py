@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,11 @@ from ranklet.export.report import REPORT, Report, compare_scores, refusal
 from ranklet.export.variants import convert
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.encoder import VARIANTS
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.probes import Probes
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 # Makes scores of an ONNX file's content: (queries, documents) float32, and the same of a few
 # documents when each is scored alone.
@@ -35,6 +39,22 @@ class Graph(NamedTuple):
     source: Path  # fp32
     folder: str  # in the bundle, where the variants go; ends with a slash
     calibration: Sequence[Feeds] = ()  # feeds of real texts, for int8
+
+
+def proof_of(
+    checkpoint: Checkpoint, name: str, options: ExportOptions
+) -> tuple[Probes, "Tokenizer"]:
+    """Return the texts that a checkpoint's variants are proven on, and what cuts them.
+
+    Raises:
+        ExportError: there are none.
+    """
+    probes = options.probes or checkpoint.probes
+    if probes is None or checkpoint.tokenizer is None:
+        raise ExportError(
+            f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
+        )
+    return probes, checkpoint.tokenizer
 
 
 def write_variants(

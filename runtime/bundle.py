@@ -198,6 +198,12 @@ class Bundle:
                 "statistics of one: run `ranklet index` on it"
             )
 
+    def need_documents(self) -> Documents:
+        """Return the collection, or raise BundleError where there is none."""
+        if self.documents is None:
+            raise BundleError("this needs a bundle with a collection; run `ranklet index`")
+        return self.documents
+
     def ranker(self, name: str) -> Ranker:
         """Return a ranker by name, opened when it is first asked for.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.documents import Documents
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.text.analysis import Analysis
+from ranklet.runtime.text.titled import titled
 
 
 class Candidates(Protocol):
@@ -59,7 +60,7 @@ class StoredCandidates:
     def texts(self) -> Sequence[str]:
         """Their texts, titles included."""
         held = self._documents
-        return [f"{held.titles[n]}\n{held.texts[n]}" for n in self._numbers.tolist()]
+        return [titled(held.titles[n], held.texts[n]) for n in self._numbers.tolist()]
 
     def select(self, positions: NDArray[np.intp]) -> "StoredCandidates":
         """Return some of them, in the order named."""
@@ -109,4 +110,4 @@ def text_candidates(
     documents: Sequence[tuple[str, str, str]], analysis: Analysis
 ) -> TextCandidates:
     """Return the caller's own documents, (id, title, text) each, as they are ranked."""
-    return TextCandidates([f"{title}\n{text}" for _, title, text in documents], analysis)
+    return TextCandidates([titled(title, text) for _, title, text in documents], analysis)

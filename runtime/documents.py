@@ -64,6 +64,21 @@ class Documents:
             f"{first}"
         )
 
+    def record(self, number: int) -> tuple[str, str, str]:
+        """Return a document's id, title and text.
+
+        Raises:
+            BundleError: there is no such number.
+        """
+        if number >= len(self):
+            raise BundleError(f"document {number} is not in the bundle: it is damaged")
+        return self.ids[number], self.titles[number], self.texts[number]
+
+    def samples(self, count: int) -> list[str]:
+        """Return titles, evenly spaced, or beginnings of texts where a document has none."""
+        places = range(0, len(self), max(1, len(self) // max(1, count)))
+        return [self.titles[at] or self.texts[at][:60] for at in places][:count]
+
     @property
     def stored_fields(self) -> tuple[str, ...]:
         """The fields whose tokens are stored: words, wordpieces."""

@@ -44,10 +44,10 @@ def variant_file(bundle: "Bundle", folder: str) -> str:
     return found[0]
 
 
-def open_session(bundle: "Bundle", folder: str) -> Session:
-    """Open an exported model of a bundle; see `variant_file`."""
+def open_session(bundle: "Bundle", folder: str, *, many: bool = False) -> Session:
+    """Open an exported model of a bundle; see `variant_file` and, for `many`, `Session`."""
     name = variant_file(bundle, folder)
-    return Session(bundle.file(name), name, device=bundle.device, strict=bundle.strict)
+    return Session(bundle.file(name), name, device=bundle.device, strict=bundle.strict, many=many)
 
 
 def open_encoder(

@@ -1,8 +1,25 @@
 """Why a document got its score: a tree of amounts in which the parts add up to the whole."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+OWN_PIECES = "rankers/"  # before a ranker's name: the word pieces of its own tokenizer, as a field
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a network read of a document, for what is shown of its text.
+
+    Attributes:
+        field: that the pieces are of, as in `Explanation.source`.
+        spans: of the document's pieces, first and one after the last, one a chunk that was read.
+        stems: of the words that were marked as exact matches; none where nothing is marked.
+    """
+
+    field: str
+    spans: tuple[tuple[int, int], ...]
+    stems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +31,18 @@ class Explanation:
         value: how much, in the unit of the score.
         parts: what the amount is made of, largest first.
         source: the document's token that the amount comes from, as (field, spelling), where there
-            is one.
+            is one. A field is lemmas, words, wordpieces, or rankers/NAME: the word pieces of that
+            ranker's own tokenizer.
+        asked: the query's token that the amount is for, likewise.
+        reading: what was read of the document to get the amount, where that is not all of it.
     """
 
     label: str
     value: float
     parts: tuple["Explanation", ...] = ()
     source: tuple[str, str] | None = None
+    asked: tuple[str, str] | None = None
+    reading: Reading | None = None
 
     @classmethod
     def total(cls, label: str, parts: Iterable["Explanation"]) -> "Explanation":
@@ -35,7 +57,7 @@ class Explanation:
     def scaled(self, factor: float, label: str) -> "Explanation":
         """Return this explanation with every amount multiplied, under another label."""
         parts = tuple(part.scaled(factor, part.label) for part in self.parts)
-        return Explanation(label, self.value * factor, parts, self.source)
+        return replace(self, label=label, value=self.value * factor, parts=parts)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain dictionaries and lists."""

@@ -15,10 +15,9 @@ from ranklet.runtime.candidates import (
     text_candidates,
 )
 from ranklet.runtime.deadline import Deadline
-from ranklet.runtime.documents import Documents
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.execution import Execution
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.explanation import OWN_PIECES, Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.inputs import (
@@ -33,6 +32,8 @@ from ranklet.runtime.manifest import Manifest
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.recipe import Recipe, chosen
+from ranklet.runtime.text.analysis import FIELDS, Analysis, Analyzer
+from ranklet.runtime.text.titled import titled
 
 
 class LoadedBundle:
@@ -74,10 +75,7 @@ class LoadedBundle:
 
     def sample_texts(self, count: int) -> list[str]:
         """Return titles of documents, evenly spaced, or beginnings of texts: queries to try."""
-        documents = self._need_documents()
-        step = max(1, len(documents) // max(1, count))
-        places = range(0, len(documents), step)
-        return [documents.titles[at] or documents.texts[at][:60] for at in places][:count]
+        return self._bundle.need_documents().samples(count)
 
     def rank(
         self,
@@ -126,9 +124,9 @@ class LoadedBundle:
         hits = []
         for at, position in enumerate(positions.tolist()):
             index = position if top.stored is None else int(top.stored[at])
-            identity, title, text = self._stored(index) if own is None else own[index]
+            record = own[index] if own is not None else self._bundle.need_documents().record(index)
             explanation = self._explain(execution, position) if explain else None
-            hits.append(Hit(identity, float(scores[at]), title, text, index, explanation))
+            hits.append(Hit(record[0], float(scores[at]), *record[1:], index, explanation))
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         timings = (*execution.timings, timing)
         return Ranking(
@@ -235,17 +233,31 @@ class LoadedBundle:
             whole = self._execute(asked, recipe.without_cuts(), None)
             others = numbers_of(whole.candidates)
             numbers = np.append(others[others != wanted], wanted)
-            given = StoredCandidates(self._need_documents(), numbers)
+            given = StoredCandidates(self._bundle.need_documents(), numbers)
             execution = self._execute(asked, recipe.without_cuts(), given)
             place = np.array([len(numbers) - 1])
         return self._explain(execution, int(place[0]))
+
+    def explained(self, query: str, document_id: str, *, pipeline: Recipe = None) -> Hit:
+        """Return a document of the collection as a hit with its explanation; see `explain`."""
+        found = self.explain(query, document_id, pipeline=pipeline)
+        documents = self._bundle.need_documents()
+        number = documents.number(document_id)
+        return Hit(document_id, found.value, *documents.record(number)[1:], number, found)
 
     def highlight(self, hit: Hit) -> list[Span]:
         """Return where in ``title + newline + text`` an explained hit's score comes from."""
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
-        whole = f"{hit.title}\n{hit.text}"
-        return spans(hit.explanation, whole, self._bundle.analyzer.begin())
+        return spans(hit.explanation, titled(hit.title, hit.text), self.analysis)
+
+    def analysis(self, field: str) -> Analysis:
+        """Return the analysis of texts in a field that an explanation names."""
+        if field in FIELDS:
+            return self._bundle.analyzer.begin()
+        ranker = self._bundle.ranker(field.removeprefix(OWN_PIECES))
+        analyzer: Analyzer = getattr(ranker, "analyzer", self._bundle.analyzer)
+        return analyzer.begin()
 
     def features(
         self, query: str, *, pipeline: Recipe = None
@@ -277,23 +289,11 @@ class LoadedBundle:
         with self._bundle.damage_told():
             return execution.explain(position)
 
-    def _stored(self, number: int) -> tuple[str, str, str]:
-        documents = self._bundle.documents
-        if documents is None or number >= len(documents):
-            raise BundleError(f"document {number} is not in the bundle: it is damaged")
-        return documents.ids[number], documents.titles[number], documents.texts[number]
-
     def _ids(self, candidates: Candidates) -> list[str]:
-        ids = self._need_documents().ids
+        ids = self._bundle.need_documents().ids
         return [ids[number] for number in numbers_of(candidates).tolist()]
 
     def _by_id(self, ids: Sequence[str]) -> StoredCandidates:
-        documents = self._need_documents()
+        documents = self._bundle.need_documents()
         numbers = [documents.number(each) for each in ids]
         return StoredCandidates(documents, np.array(numbers, np.uint32))
-
-    def _need_documents(self) -> Documents:
-        documents = self._bundle.documents
-        if documents is None:
-            raise BundleError("this needs a bundle with a collection; run `ranklet index`")
-        return documents

@@ -2,6 +2,9 @@
 
 import os
 import warnings
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,6 +61,11 @@ class Runs(Protocol):
         """True if and only if it runs on CUDA."""
         ...
 
+    @property
+    def workers(self) -> int:
+        """How many runs are worth having side by side."""
+        ...
+
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """Run the model on its inputs."""
         ...
@@ -71,6 +79,9 @@ class Session:
         name: of the file, for messages.
         device: ``cpu``, ``cuda``, or ``auto``: CUDA where it is there, else the processor.
         strict: raise where CUDA was asked for and cannot be had, instead of warning.
+        many: it runs many inputs at a time, each alone: on a processor each run then has one thread
+            and as many go side by side, which is 1.36 times as fast for 128 tokens on two
+            processors (docs/LOG.md) as one run after another on all threads.
 
     Raises:
         InputError: an unknown device, or `strict` and no CUDA.
@@ -78,11 +89,17 @@ class Session:
     """
 
     def __init__(
-        self, model: memoryview | bytes, name: str, *, device: str = "auto", strict: bool = False
+        self,
+        model: memoryview | bytes,
+        name: str,
+        *,
+        device: str = "auto",
+        strict: bool = False,
+        many: bool = False,
     ) -> None:
         ort = _onnxruntime()
         options = ort.SessionOptions()
-        options.intra_op_num_threads = threads()
+        options.intra_op_num_threads = 1 if many else threads()
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors only: warnings about nodes help no user
         # An arena keeps the memory of the largest input ever seen; texts differ widely in length.
@@ -100,6 +117,7 @@ class Session:
             _lost(self.provider, strict)
         self.inputs = tuple(each.name for each in self._session.get_inputs())
         self.outputs = tuple(each.name for each in self._session.get_outputs())
+        self.workers = threads() if many and not self.on_gpu else 1
         self._name = name
 
     @property
@@ -121,6 +139,21 @@ class Session:
         except Exception as error:
             raise BundleError(f"{self._name} cannot run: {error}") from error
         return np.asarray(found, np.float32)
+
+
+def run_each(
+    session: Runs, output: str, inputs: Iterable[dict[str, NDArray[Any]]]
+) -> list[NDArray[np.float32]]:
+    """Run a model on each of some inputs, side by side where that pays; the results in order.
+
+    Raises:
+        BundleError: see `Session.run`.
+    """
+    run = partial(session.run, output)
+    if session.workers == 1:
+        return [run(feeds) for feeds in inputs]
+    with ThreadPoolExecutor(session.workers) as pool:
+        return list(pool.map(run, inputs))
 
 
 def will_run_on_gpu(device: str, *, strict: bool) -> bool:

@@ -1,6 +1,7 @@
 """BERT-Model1's score taken apart: which document pieces explain which query piece."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -21,6 +22,7 @@ def explain_translations(
     documents: NDArray[np.int64],
     spell: Callable[[int], str | None],
     label: str,
+    field: str = "wordpieces",
 ) -> Explanation:
     """Return log P(Q|D) by query piece, and each of those by document piece (paper 000, eq. 4).
 
@@ -33,6 +35,7 @@ def explain_translations(
         documents: the token ids, (chunks, tokens).
         spell: gives the spelling of a token id.
         label: of the whole.
+        field: that the pieces are of, as in `Explanation.source`.
 
     Raises:
         BundleError: there are not as many rows as query pieces.
@@ -55,10 +58,12 @@ def explain_translations(
         shares = np.bincount(ids, found) / max(found.sum(), FLOOR)
         order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)].tolist()
         for token in order[:SHOWN]:
-            shown = f"{spell(token) or f'#{token}'} → {name}"
-            inner.append(Explanation(shown, float(shares[token] * gained)))
+            spelling = spell(token) or f"#{token}"
+            amount = float(shares[token] * gained)
+            inner.append(Explanation(f"{spelling} → {name}", amount, source=(field, spelling)))
         if rest := order[SHOWN:]:
             told = f"{len(rest)} more → {name}"
             inner.append(Explanation(told, float(shares[rest].sum() * gained)))
-        parts.append(Explanation.total(f"{name}, P = {likelihood:.3g}", inner))
+        part = Explanation.total(f"{name}, P = {likelihood:.3g}", inner)
+        parts.append(replace(part, asked=(field, name)))
     return Explanation.total(label, parts)

@@ -1,6 +1,7 @@
 """Fixtures: one tiny collection carried through all of ranklet, once a session, in seconds."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from ranklet.training.backbone import Backbone
 
 DATA = Path(__file__).parent / "data"
+
+# One thread, here and in the processes that tests start: on tiny models two mostly wait for each
+# other, and another number of them adds up in another order, so other last bits. This is set before
+# torch is imported, by the tests that need it, and imports nothing for the others.
+os.environ |= {"OMP_NUM_THREADS": "1", "RANKLET_THREADS": "1"}
 FIELDS = ("lemmas", "words", "wordpieces")
 
 

@@ -15,6 +15,7 @@ from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
 from ranklet.runtime.text.analysis import FIELDS, Analyzer
 from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.text.titled import titled
 from ranklet.runtime.text.words import stop_words, words
 
 from .collection import Document
@@ -182,7 +183,7 @@ def analyse(
 
 def ranked_text(title: str, text: str, titles: bool = True) -> str:
     """Return what is ranked of a document: its title, where titles count, and its text."""
-    return f"{title}\n{text}" if titles else text
+    return titled(title, text) if titles else text
 
 
 def _wordpieces(texts: list[str], tokenizer: "Tokenizer") -> Forward:

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.calibration import Recording
-from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, Transformer, export_graph
 from ranklet.export.head_nodes import name_head
 from ranklet.export.options import ExportOptions
-from ranklet.export.prove import write_reports, write_variants
+from ranklet.export.prove import proof_of, write_reports, write_variants
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import TextCandidates
@@ -63,11 +62,7 @@ def export(
     from ranklet.training.rankers import cross_encoder
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
-    probes, tokenizer = options.probes or checkpoint.probes, checkpoint.tokenizer
-    if probes is None or tokenizer is None:
-        raise ExportError(
-            f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
-        )
+    probes, tokenizer = proof_of(checkpoint, name, options)
     probes = probes.nearest(*PROBES)
     settings: Settings = checkpoint.settings
     network = cross_encoder.load(checkpoint, attention="eager")  # what the optimiser can fuse

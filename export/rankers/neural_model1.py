@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, example_inputs, export_graph
 from ranklet.export.options import ExportOptions
-from ranklet.export.prove import write_reports, write_variants
+from ranklet.export.prove import proof_of, write_reports, write_variants
 from ranklet.export.rankers import model1
 from ranklet.export.report import Report, compare_scores
 from ranklet.export.writer import BundleWriter
@@ -64,11 +64,7 @@ def export(
     from ranklet.training.sparsify import sparsify
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
-    probes, tokenizer = options.probes or checkpoint.probes, checkpoint.tokenizer
-    if probes is None or tokenizer is None:
-        raise ExportError(
-            f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
-        )
+    probes, tokenizer = proof_of(checkpoint, name, options)
     probes = probes.first(*PROBES)
     if tokenizer.token_to_id("[PAD]") != PADDING:
         raise ExportError(f"{name!r}: [PAD] of its tokenizer must have the id {PADDING}")

@@ -14,7 +14,7 @@ from ranklet.export.encoding import encode_documents
 from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
 from ranklet.export.options import ExportOptions
-from ranklet.export.prove import write_reports, write_variants
+from ranklet.export.prove import proof_of, write_reports, write_variants
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.dense.exact import ExactIndex
@@ -54,13 +54,8 @@ def export(
     from ranklet.training.rankers import repbert
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
-    probes = options.probes or checkpoint.probes
-    if probes is None or checkpoint.tokenizer is None:
-        raise ExportError(
-            f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
-        )
+    probes, tokenizer = proof_of(checkpoint, name, options)
     settings: Settings = checkpoint.settings
-    tokenizer = checkpoint.tokenizer
     module = repbert.load(checkpoint, attention="eager")  # what the optimiser can fuse
     network = checkpoint.network
     _check_tokenizer(tokenizer, network["vocab_size"], name)

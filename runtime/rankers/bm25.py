@@ -99,7 +99,9 @@ class BM25:
         for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
             if impact > 0:
                 name = query.analysis.name(term, field)
-                parts.append(Explanation(name, float(count * impact), source=(field, name)))
+                token = (field, name)  # of the query, and the same of the document
+                value = float(count * impact)
+                parts.append(Explanation(name, value, source=token, asked=token))
         return Explanation.total(f"BM25 over {field}", parts)
 
     def verify(self) -> None:

@@ -5,7 +5,7 @@ Sources: Boytsov & Kolter 2021 (paper 000), §3; MacAvaney et al. 2019 (CEDR); B
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ranklet.runtime.candidates import Candidates, TextCandidates
 from ranklet.runtime.encoder import TOKEN_BUDGET, TOKENIZER, open_session
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.explanation import OWN_PIECES, Explanation, Reading
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.ranker import Query
+from ranklet.runtime.session import Runs, run_each
 from ranklet.runtime.settings import check_one_of, settings_from
 from ranklet.runtime.text.analysis import Analyzer, Vocabulary
 from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from ranklet.runtime.bundle import Bundle
-    from ranklet.runtime.session import Runs
 
 HEADS = (
     "vanilla", "model1", "cedr_knrm", "cedr_drmm", "cedr_pacrr", "marker_avg", "marker_max",
@@ -100,7 +100,7 @@ class CrossEncoder:
         folder = f"rankers/{name}/"
         shared = settings.field == "wordpieces"
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
-        return cls(settings, open_session(bundle, folder), tokenizer, name)
+        return cls(settings, open_session(bundle, folder, many=True), tokenizer, name)
 
     @property
     def provider(self) -> str:
@@ -120,22 +120,13 @@ class CrossEncoder:
 
     def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
         """Return the score of each candidate, (n,) float32."""
-        return self.score_slice(query, candidates, 0, len(candidates))
-
-    def score_slice(
-        self, query: Query, candidates: Candidates, begin: int, end: int
-    ) -> NDArray[np.float32]:
-        """Return the scores of the candidates from `begin` to before `end`; float32.
-
-        The same numbers that `score` gives them: for callers who stop in between.
-        """
-        pairs = self._pairs(query, candidates.select(np.arange(begin, end)))
+        pairs = self._pairs(query, candidates)
         if candidates.stored is None and (cut := sum(pair.cut for pair in pairs)):
             query.truncated[self._name] += cut
         out = np.empty(len(pairs), np.float32)
-        for places in _batches(pairs, self.session.on_gpu):
-            inputs = pair_inputs([pairs[at].rows for at in places])
-            found = self.session.run(OUTPUT, inputs)
+        batches = list(_batches(pairs, self.session.on_gpu))
+        inputs = (pair_inputs([pairs[at].rows for at in places]) for places in batches)
+        for places, found in zip(batches, run_each(self.session, OUTPUT, inputs), strict=True):
             if found.shape != (len(places),) or not np.isfinite(found).all():
                 raise BundleError(
                     f"the cross-encoder gave {found.shape} {found.dtype} for {len(places)} pairs, "
@@ -153,27 +144,40 @@ class CrossEncoder:
 
         What is marked stands in the labels.
         """
-        (pair,) = self._pairs(query, candidate)
+        (document,), asked = self._documents(candidate), self._asked(query)
+        pair, read = self.pairing.pair(asked, document), self.pairing.read(asked, document)
+        reading = Reading(self._field, tuple(read), tuple(pair.stems))
         label = f"cross-encoder {self.settings.head}"
         if pair.stems:
             label += f", marked: {', '.join(pair.stems)}"
         combine = self.settings.combine
         if combine == "head":
-            return self._explain([pair.rows], [label])[0]
+            return replace(self._explain([pair.rows], [label])[0], reading=reading)
         # All chunks run at once, as when they are scored: a quantised model's scales are the same.
         labels = [f"chunk {at}" for at in range(1, len(pair.rows) + 1)]
-        parts = self._explain([[row] for row in pair.rows], labels)
+        parts = [
+            replace(part, reading=replace(reading, spans=(span,)))
+            for part, span in zip(
+                self._explain([[row] for row in pair.rows], labels), read, strict=True
+            )
+        ]
         if combine == "mean":
             parts = [part.scaled(1 / len(parts), part.label) for part in parts]
-            return Explanation.total(label, parts)
+            return replace(Explanation.total(label, parts), reading=reading)
         best = max(parts, key=lambda part: part.value)
         chosen = best if combine == "max" else parts[0]
-        return Explanation.total(f"{label}, the {combine} chunk", [chosen])
+        found = Explanation.total(f"{label}, the {combine} chunk", [chosen])
+        return replace(found, reading=reading)
 
     def verify(self) -> None:
         """Score a pair without a word; BundleError names the fault."""
         analysis = self.analyzer.begin()
         self.score(Query("", analysis), TextCandidates([""], analysis))
+
+    @property
+    def _field(self) -> str:
+        """What its word pieces are called in an explanation."""
+        return self.settings.field or OWN_PIECES + self._name
 
     def _explain(self, pairs: list[list[Row]], labels: list[str]) -> list[Explanation]:
         """Explain the scores of some pairs, run at once."""
@@ -185,22 +189,24 @@ class CrossEncoder:
         first, special = pairs[0][0], set(self.pairing.special)
         asked = [each for each in first.ids[: first.query] if each not in special]
         spell, belongs = self._tokenizer.id_to_token, inputs["pairs"].astype(bool)
+        ids, field = inputs["input_ids"], self._field
         return [
-            explain_translations(translations[own], asked, inputs["input_ids"][own], spell, label)
+            explain_translations(translations[own], asked, ids[own], spell, label, field)
             for own, label in zip(belongs, labels, strict=True)
         ]
 
     def _pairs(self, query: Query, candidates: Candidates) -> list[Pair]:
         asked = self._asked(query)
+        return [self.pairing.pair(asked, each) for each in self._documents(candidates)]
+
+    def _documents(self, candidates: Candidates) -> list[list[int]]:
+        """Return the word pieces of each candidate."""
         if not self.settings.field:
             candidates = TextCandidates(candidates.texts, self.analyzer.begin())
         documents = candidates.tokens("wordpieces")
         ends = np.cumsum(documents.lengths).tolist()
         tokens = documents.tokens.tolist()
-        return [
-            self.pairing.pair(asked, tokens[begin:end])
-            for begin, end in zip([0, *ends], ends, strict=False)
-        ]
+        return [tokens[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
     def _asked(self, query: Query) -> list[int]:
         """Return what is read of the query, cut into word pieces once."""

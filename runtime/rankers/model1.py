@@ -123,18 +123,19 @@ class Model1:
         parts = []
         for token, value in zip(tokens.tolist(), odds, strict=True):
             if value > 0:
-                shares = self._shares(token, gathered)
+                shares, asked = self._shares(token, gathered), name(token, field)
                 shown = []
                 for source, share in shares[:SHOWN]:
                     spelling = name(source, field)
-                    label = f"{spelling} → {name(token, field)}"
+                    label = f"{spelling} → {asked}"
                     amount = Explanation(label, share * value, source=(field, spelling))
                     shown.append(amount)
                 rest = sum(share for _, share in shares[SHOWN:])
                 if rest:
-                    label = f"{len(shares) - SHOWN} more → {name(token, field)}"
+                    label = f"{len(shares) - SHOWN} more → {asked}"
                     shown.append(Explanation(label, rest * value))
-                parts.append(Explanation(name(token, field), value, tuple(shown)))
+                part = Explanation(asked, value, tuple(shown), asked=(field, asked))
+                parts.append(part)
         return Explanation.total(f"Model 1 over {field}", parts)
 
     def verify(self) -> None:

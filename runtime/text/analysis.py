@@ -19,6 +19,8 @@ from ranklet.runtime.text.words import placed_words, words
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from ranklet.runtime.text.lexicon import Lexicon
+
 FIELDS = ("lemmas", "words", "wordpieces")
 STOPPED = -1  # in `lemma_of`: a stop word, left out of words and of lemmas
 
@@ -144,24 +146,25 @@ class Analysis:
         known = ids < len(lemma_of)
         return np.where(known, lemma_of[np.where(known, ids, 0)], ids) if len(ids) else ids
 
-    def places(self, text: str, field: str) -> dict[str, list[tuple[int, int]]]:
-        """Return where in a text each token of a field stands: spelling → [(begin, end)].
+    @property
+    def lexicon(self) -> "Lexicon":
+        """The words that word pieces make."""
+        from ranklet.runtime.text.lexicon import Lexicon  # a millisecond of a cold start
+
+        return Lexicon(self._analyzer.tokenizer)
+
+    def placed(self, text: str, field: str) -> Iterator[tuple[int, int, str]]:
+        """Yield a text's tokens and the characters each stands at: (begin, end, spelling).
 
         Places are counted in characters; stop words are left out where the field leaves them out.
         """
-        found: dict[str, list[tuple[int, int]]] = {}
         if field == "wordpieces":
-            placed = self._analyzer.placed_wordpieces(text)
-        else:
-            spelled = cache(lambda word: [self.name(t, field) for t in self.tokens(word, field)])
-            placed = (
-                (begin, end, name)
-                for begin, end, word in placed_words(text)
-                for name in spelled(word)
-            )
-        for begin, end, name in placed:
-            found.setdefault(name, []).append((begin, end))
-        return found
+            yield from self._analyzer.placed_wordpieces(text)
+            return
+        spelled = cache(lambda word: [self.name(t, field) for t in self.tokens(word, field)])
+        for begin, end, word in placed_words(text):
+            for name in spelled(word):
+                yield begin, end, name
 
     def name(self, token: int, field: str) -> str:
         """Return the spelling of a token id, for explanations."""

@@ -138,8 +138,7 @@ class Pairing:
             document: word pieces, all of them.
         """
         form = self.format
-        room = form.max_tokens - AROUND - len(query) - len(self._expansion)
-        spans = self._spans(document, room)
+        spans = self._spans(query, document)
         chunks = [list(document[begin:end]) for begin, end in spans]
         if form.mark_level == "document":
             marked = self.marker.mark(query, chunks)
@@ -156,9 +155,25 @@ class Pairing:
             made.append(Row([*first, *chunk[:room], self._sep], len(first)))
         return Pair(made, stems, cut)
 
-    def _spans(self, document: Sequence[int], room: int) -> list[Span]:
+    def read(self, query: Sequence[int], document: Sequence[int]) -> list[Span]:
+        """Return which pieces of a document each row of its pair holds; both as `pair` takes them.
+
+        Marks may push some pieces out of a row.
+        """
+        found = []
+        rows = self.pair(query, document).rows
+        for row, (begin, end) in zip(rows, self._spans(query, document), strict=True):
+            at = begin
+            for piece in row.ids[row.query : -1]:  # what is none of the document's is a mark
+                if at < end and piece == document[at]:
+                    at += 1
+            found.append((begin, at))
+        return found
+
+    def _spans(self, query: Sequence[int], document: Sequence[int]) -> list[Span]:
         form = self.format
         if form.chunking == "pieces":
+            room = form.max_tokens - AROUND - len(query) - len(self._expansion)
             return piece_chunks(len(document), room, form.chunks)
         begins = self._lexicon.word_begins(document)
         return word_windows(begins, len(document), form.window, form.stride, form.chunks)

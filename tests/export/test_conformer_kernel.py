@@ -35,6 +35,7 @@ from ranklet.runtime.pipeline import Rescore, Retrieve
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
 from ranklet.runtime.term_network import INPUTS, PADDING, network_scores
+from ranklet.runtime.text.titled import titled
 from ranklet.runtime.text.words import words
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
@@ -255,7 +256,7 @@ def test_onnx_gives_pytorchs_order(
     bundle = whole if form != "tk" else indexed._bundle
     ranker, documents = opened(bundle, form), bundle.documents
     assert documents is not None
-    texts = [f"{t}\n{x}" for t, x in zip(documents.titles, documents.texts, strict=True)]
+    texts = list(map(titled, documents.titles, documents.texts))
     for text in ASKED[:3]:
         analysis = bundle.analyzer.begin()
         found = ranker.score(Query(text, analysis), TextCandidates(texts, analysis))

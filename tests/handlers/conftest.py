@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tests.conftest import Built
 
 JSON = {"Content-Type": "application/json"}
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 
 
 @dataclass
@@ -148,3 +150,15 @@ def server(tmp_path_factory: pytest.TempPathFactory, built: "Built") -> Iterator
     """Return one server that all tests share which do it no harm."""
     with running(tmp_path_factory.mktemp("server"), built.fused) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium from the system, or a skip."""
+    api = pytest.importorskip("playwright.sync_api")
+    if BROWSER is None:
+        pytest.skip("there is no Chromium")
+    with api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()

@@ -1,7 +1,6 @@
 """The playground in a real browser: what people see, and what a hostile document cannot do."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +11,7 @@ if TYPE_CHECKING:
     from tests.handlers.conftest import Server, Start
 
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 EVIL = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script> dough"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api")
-    if BROWSER is None:
-        pytest.skip("there is no Chromium")
-    with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

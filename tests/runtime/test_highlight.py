@@ -36,7 +36,7 @@ def test_the_spans_stand_at_the_words(bundle: LoadedBundle) -> None:
 
 def test_a_token_shares_its_amount_among_its_places(bundle: LoadedBundle) -> None:
     explanation = Explanation("sum", 1.0, (Explanation("x", 1.0, source=("words", "dough")),))
-    found = spans(explanation, "dough or dough", bundle._bundle.analyzer.begin())
+    found = spans(explanation, "dough or dough", bundle.analysis)
     assert [(span.begin, span.end, span.value) for span in found] == [(0, 5, 0.5), (9, 14, 0.5)]
 
 

@@ -1,17 +1,21 @@
 import os
+import threading
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from ranklet.runtime import session
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.session import Session, threads, will_run_on_gpu
+from ranklet.runtime.session import Session, run_each, threads, will_run_on_gpu
 
 
 @pytest.mark.parametrize(("memory", "expected"), [(128, 1), (1769, 1), (3538, 2), (10240, 6)])
 def test_lambda_grants_threads_by_memory(
     monkeypatch: pytest.MonkeyPatch, memory: int, expected: int
 ) -> None:
+    monkeypatch.delenv("RANKLET_THREADS", raising=False)
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", str(memory))
     assert threads() == expected
 
@@ -66,6 +70,26 @@ def test_a_lost_gpu_is_loud() -> None:
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(BundleError, match=r"m\.onnx cannot be loaded"):
         Session(b"no model", "m.onnx", device="cpu")
+
+
+def test_many_runs_keep_their_order_and_tell_of_the_first_fault() -> None:
+    together = threading.Barrier(3, timeout=20)  # passes only if three runs are under way at once
+
+    class Runs:
+        provider, on_gpu, workers = "here", False, 3
+
+        def run(self, output: str, feeds: dict[str, Any]) -> Any:
+            if output != "alone":
+                together.wait()
+            if feeds["at"] == 4:
+                raise BundleError("the fourth cannot run")
+            return feeds["at"].astype(np.float32)
+
+    inputs = [{"at": np.array(at)} for at in range(6)]
+    assert [each.item() for each in run_each(Runs(), "out", inputs[:3])] == [0, 1, 2]
+    with pytest.raises(BundleError, match="the fourth"):
+        run_each(Runs(), "alone", inputs)
+    assert run_each(Runs(), "out", []) == []
 
 
 def test_telemetry_is_off_before_onnxruntime_is_imported() -> None:

@@ -28,6 +28,10 @@ def test_by_hand() -> None:
     assert by_label["of any document"] == pytest.approx(log(FLOOR))
     assert by_label["t8 → t7"] == pytest.approx(gained * 0.8 / 1.1)
     assert by_label["t9 → t7"] == pytest.approx(gained * 0.3 / 1.1)
+    assert piece.asked == ("wordpieces", "t7")
+    assert {part.source for part in piece.parts} == {
+        None, ("wordpieces", "t8"), ("wordpieces", "t9")
+    }  # fmt: skip
     assert exp(found.value) == pytest.approx(likelihood)
 
 

@@ -50,6 +50,28 @@ def test_the_document_has_what_the_query_leaves(tiny_tokenizer: "Tokenizer") -> 
     ]
 
 
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, [(0, 7)]),
+        ({"chunks": 2}, [(0, 7), (7, 12)]),
+        # Two marks around each red leave room for red, old, red.
+        ({"marking": "pre_doc"}, [(0, 3)]),
+        ({"marking": "pre_doc", "chunks": 2}, [(0, 3), (7, 12)]),
+        ({"chunking": "words", "window": 4, "stride": 4, "chunks": 2}, [(0, 4), (8, 12)]),
+    ],
+)
+def test_what_is_read_of_a_document(
+    tiny_tokenizer: "Tokenizer", changes: dict[str, Any], wanted: list[tuple[int, int]]
+) -> None:
+    pairing = Pairing(replace(SHORT, **changes), tiny_tokenizer)
+    query, document = (
+        tiny_tokenizer.encode(text, add_special_tokens=False).ids
+        for text in ("red fruit", "red old red old red old here old old old old old")
+    )
+    assert pairing.read(query, document) == wanted
+
+
 def test_chunks_each_with_the_query(tiny_tokenizer: "Tokenizer") -> None:
     document = "red " * 5 + "old " * 5 + "here " * 5
     found = pair(tiny_tokenizer, "red red red red", document, chunks=3)
