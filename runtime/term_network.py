@@ -1,16 +1,13 @@
 """Running a network that scores each query term for a document by itself."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.forward import Gathered
-
-if TYPE_CHECKING:
-    from ranklet.runtime.session import Runs
+from ranklet.runtime.session import Runs, run_each
 
 # Names of the network's inputs, rows of its embeddings, (batch, terms) int64 padded with `PADDING`,
 # and of its output, (batch, query terms) float32; of the form tk (batch, 1).
@@ -22,7 +19,7 @@ PAIR_BUDGET = 1 << 20  # query × document terms in one batch, and in one run: 4
 
 
 def network_scores(
-    session: "Runs", query: NDArray[np.int64], documents: Gathered
+    session: Runs, query: NDArray[np.int64], documents: Gathered
 ) -> NDArray[np.float32]:
     """Run the network on one query, or any other list of terms, and some documents.
 
@@ -43,14 +40,18 @@ def network_scores(
     found: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(documents.lengths)
     asked = np.full((1, 1), PADDING, np.int64) if not len(query) else query[None, :]
     begins = np.cumsum(documents.lengths) - documents.lengths
-    for places in _batches(documents.lengths, asked.shape[1], session.on_gpu):
+
+    def feeds(places: NDArray[np.intp]) -> dict[str, NDArray[np.int64]]:
         width = max(1, int(documents.lengths[places].max(initial=0)))
         rows = np.full((len(places), width), PADDING, np.int64)
         for row, at in zip(rows, places.tolist(), strict=True):
             length = documents.lengths[at]
             row[:length] = documents.tokens[begins[at] : begins[at] + length]
-        feeds = {INPUTS[0]: np.repeat(asked, len(places), axis=0), INPUTS[1]: rows}
-        scores = session.run(OUTPUT, feeds)
+        return {INPUTS[0]: np.repeat(asked, len(places), axis=0), INPUTS[1]: rows}
+
+    batches = list(_batches(documents.lengths, asked.shape[1], session.on_gpu))
+    results = run_each(session, OUTPUT, map(feeds, batches))
+    for places, scores in zip(batches, results, strict=True):
         shaped = scores.ndim == 2 and scores.shape[0] == len(places)
         if not shaped or scores.shape[1] not in (1, asked.shape[1]):
             raise BundleError(

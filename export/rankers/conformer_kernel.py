@@ -215,7 +215,7 @@ def _name_pooling(graph: Path) -> None:
     import onnx
 
     model = onnx.load(str(graph))
-    name_head(model, "LayerNormalization")
+    name_head(model, last="LayerNormalization")
     for node in model.graph.node:
         if node.op_type == "Gather" and _EMBEDDING.removeprefix("latent.") in node.input:
             node.name = f"embedding_{node.name}"

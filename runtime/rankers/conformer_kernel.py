@@ -170,7 +170,7 @@ class ConformerKernel:
             bundle.array(folder + ROWS, np.int32, (terms,)),
             bundle.array(folder + IDF, np.float32, (terms,)),
             bundle.array(folder + FLOORS, np.float32, (terms,)),
-            lambda: open_session(bundle, folder),
+            lambda: open_session(bundle, folder, many=True),
             bundle.manifest.documents,
             name,
         )

@@ -16,6 +16,7 @@ import torch
 from ranklet.export import term_impacts
 from ranklet.export.errors import ExportError
 from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.head_nodes import HEAD
 from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import conformer_kernel as exporting
@@ -25,6 +26,7 @@ from ranklet.export.writer import sha256
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
@@ -215,6 +217,33 @@ def test_every_variant_is_proven(exported: Path) -> None:
         assert proofs[0].overlap == 1
         assert not proofs[0].refused
         assert not proofs[1].refused
+
+
+def test_variants_change_the_encoder_and_leave_the_pooling_in_32_bits(exported: Path) -> None:
+    import onnx
+
+    models = {
+        name: onnx.load(str(exported / "rankers/ndrm3" / VARIANTS[name])) for name in VARIANTS
+    }
+    operators = {name: [n.op_type for n in each.graph.node] for name, each in models.items()}
+    assert "MatMulInteger" in operators["int8"]
+    assert "MatMulInteger" not in operators["fp32"]
+    heads = {
+        name: [node.op_type for node in each.graph.node if node.name.startswith(HEAD)]
+        for name, each in models.items()
+    }
+    for name in VARIANTS:  # the kernels' sums, and what is made of them
+        assert "Exp" in heads[name]
+        assert "MatMul" in heads[name]
+        assert "Conv" not in heads[name]
+        assert "LayerNormalization" not in heads[name]
+    # One table of embeddings for both sides, also where it is stored in 16 bits.
+    rows = 2 + len(exporting.known_words(Bundle(exported), "ndrm3"))
+    tables = {
+        name: [each for each in model.graph.initializer if [*each.dims] == [rows, SIZES["hidden"]]]
+        for name, model in models.items()
+    }
+    assert [len(each) for each in tables.values()] == [1, 1, 1]
 
 
 def test_the_proof_of_the_impacts_is_beside_it(indexed: LoadedBundle) -> None:
