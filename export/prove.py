@@ -33,14 +33,6 @@ JointScore = Callable[[Sequence[bytes], Probes], NDArray[np.float32]]
 ALONE = 8  # documents scored alone, to compare with the same among others
 
 
-class Graph(NamedTuple):
-    """A graph that variants are made of."""
-
-    source: Path  # fp32
-    folder: str  # in the bundle, where the variants go; ends with a slash
-    calibration: Sequence[Feeds] = ()  # feeds of real texts, for int8
-
-
 def proof_of(
     checkpoint: Checkpoint, name: str, options: ExportOptions
 ) -> tuple[Probes, "Tokenizer"]:
@@ -55,6 +47,14 @@ def proof_of(
             f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
         )
     return probes, checkpoint.tokenizer
+
+
+class Graph(NamedTuple):
+    """A graph that variants are made of."""
+
+    source: Path  # fp32
+    folder: str  # in the bundle, where the variants go; ends with a slash
+    calibration: Sequence[Feeds] = ()  # feeds of real texts, for int8
 
 
 def write_variants(

@@ -5,7 +5,7 @@ from typing import Any
 
 from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
 from ranklet.runtime.manifest import Manifest
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.pipeline import Pipeline, Retrieve
 
 # A pipeline's name, a pipeline, its list of stages; None is the bundle's default.
 Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None
@@ -14,11 +14,16 @@ Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None
 def chosen(recipe: Recipe, manifest: Manifest) -> Pipeline:
     """Return the pipeline that a caller means.
 
+    A bundle whose only ranker cannot retrieve, such as a cross-encoder, has no pipeline. It ranks
+    the texts that a caller gives; asked for documents of a collection, it says that it cannot.
+
     Raises:
         UnknownRankerError: the bundle has no pipeline of that name.
         InputError: it is no pipeline.
     """
     if recipe is None:
+        if not manifest.pipelines and len(manifest.rankers) == 1:
+            return Pipeline((Retrieve(next(iter(manifest.rankers)), 1),))
         recipe = manifest.default_pipeline
     if isinstance(recipe, str):
         if recipe not in manifest.pipelines:

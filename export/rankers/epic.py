@@ -18,7 +18,7 @@ from ranklet.export.graph import TorchSession, Transformer, example_inputs, expo
 from ranklet.export.head_nodes import name_head
 from ranklet.export.impacts import FILES, write_index
 from ranklet.export.options import ExportOptions
-from ranklet.export.prove import Graph, write_joint_variants, write_reports
+from ranklet.export.prove import Graph, proof_of, write_joint_variants, write_reports
 from ranklet.export.pruning import fewest, pruning_reports, sparse_scores
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
@@ -67,11 +67,7 @@ def export(
     from ranklet.training.rankers import epic
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
-    probes, tokenizer = options.probes or checkpoint.probes, checkpoint.tokenizer
-    if probes is None or tokenizer is None:
-        raise ExportError(
-            f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
-        )
+    probes, tokenizer = proof_of(checkpoint, name, options)
     network = epic.load(checkpoint, attention="eager")  # what the optimiser can fuse
     _check_tokenizer(tokenizer, checkpoint.settings.vocabulary, name)
     folder = f"rankers/{name}/"

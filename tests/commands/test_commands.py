@@ -361,7 +361,7 @@ def test_a_bundle_without_a_pipeline_says_so(
     succeeds(capsys, "export", built.checkpoints["model1"], "-o", tmp_path / "m")
     succeeds(capsys, "index", tmp_path / "m", built.collection.path, "-o", tmp_path / "i")
     assert "has no pipeline" in fails(capsys, "eval", tmp_path / "i", built.collection.path)
-    assert "the bundle has none" in fails(capsys, "rank", tmp_path / "i", "dough")
+    assert "cannot retrieve" in fails(capsys, "rank", tmp_path / "i", "dough")
 
 
 # ------------------------------------------------------------------------------ as a process

@@ -403,3 +403,12 @@ def test_indexing_tells_of_documents_that_are_too_long(
     checkpoint = maker.checkpoint(max_tokens=20)
     maker.bundle(tmp_path, checkpoint)
     assert "it reads the first 9 of a document" in caplog.text
+
+
+def test_alone_in_a_bundle_it_ranks_the_callers_texts(maker: Maker, tmp_path: Path) -> None:
+    loaded = load(export_bundle({"cross": maker.checkpoint()}, tmp_path / "x", ONE), device="cpu")
+    texts = ["river " * 10, "red apple"]
+    ranking = loaded.rank("the red fruit of the apple", documents=texts)
+    scores = loaded.score("the red fruit of the apple", texts)
+    assert sorted(scores.tolist(), reverse=True) == [hit.score for hit in ranking]
+    assert len(loaded.rank("red", documents=["apple"] * 150, k=200)) == 150
