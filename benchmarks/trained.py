@@ -6,14 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.place import Place
 from ranklet.runtime.rankers import cross_encoder as cross
 from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.text.words import words
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.indexing import AnalysedCollection, analyse
-from ranklet.training.rankers import bm25, cross_encoder, epic, neural_model1, repbert
+from ranklet.training.rankers import (
+    bm25,
+    conformer_kernel,
+    cross_encoder,
+    epic,
+    neural_model1,
+    repbert,
+)
 from ranklet.training.splits import read_split
 from ranklet.training.text_pairs import BatchOptions
 
@@ -24,6 +33,9 @@ EPIC_MINUTES = 16.0
 CROSS_STEP = 16  # queries, as in paper 000
 CROSS_EVALUATIONS = 4
 CROSS_RATE = 1e-4  # paper 000 has 2e-5 for BERT-base; MiniLM's small layers want more
+CONFORMER_MINUTES = 12.0  # for each form, on each collection
+EVALUATE_EVERY = 200  # steps of theirs
+CONFORMER_SIZES = {"hidden": 128, "heads": 16, "groups": 16}  # half of the paper's: 3 × the steps
 
 # What a trained network depends on. The rest of training/ may change without a training anew.
 _LOOP = tuple(
@@ -51,6 +63,16 @@ CROSS = (
     "training/cross_pairs.py",
     "training/heads",
 )
+_CONFORMER = (
+    *_LOOP,
+    *(
+        f"training/{name}.py"
+        for name in (
+            "rankers/conformer_kernel", "conformer_network", "conformer_layers", "kernel_pooling",
+            "batch_statistics", "ranknet_pairs", "term_rows", "word2vec",
+        )
+    ),
+)  # fmt: skip
 
 
 def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> Settings:
@@ -169,6 +191,54 @@ def cross_checkpoint(
             ).save(path)
 
     return place.keep(f"{collection}.cross.{name}", build, CROSS)
+
+
+def conformer(
+    place: Place,
+    collection: str,
+    form: str,
+    *,
+    titles: bool,
+    minutes: float = CONFORMER_MINUTES,
+    **changes: Any,
+) -> Checkpoint:
+    """Return a Conformer-Kernel of a form, or TK, learned in `minutes`.
+
+    Args:
+        place: where it is kept.
+        collection: what it learns from.
+        form: ndrm1, ndrm2, ndrm3 or tk.
+        titles: whether titles are part of the text.
+        minutes: of training, the same for every form.
+        changes: further arguments of its training.
+    """
+    documents = place.collection(collection)
+    base = tuned_bm25(place, collection, titles=titles)
+    learn = read_split(documents, LEARN)
+
+    def build(path: Path) -> None:
+        analysed = analyse(
+            documents.documents(),
+            ["words", base.field],
+            titles=titles,
+            known_words={word for query in learn for word in words(query.text)},
+        )
+        settings = replace(conformer_kernel.SETTINGS, form=form, scorer="onnx")
+        plan = replace(
+            conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=EVALUATE_EVERY
+        )
+        given = {"plan": plan, "vectors": "word2vec", "network": CONFORMER_SIZES, **changes}
+        with all_cores():
+            conformer_kernel.train(
+                analysed,
+                learn,
+                read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
+                settings=settings,
+                bm25=base,
+                **given,
+            ).save(path)
+
+    return read_checkpoint(place.keep(f"{collection}.{form}", build, _CONFORMER))
 
 
 @contextmanager

@@ -15,15 +15,16 @@ HEAD = "head:"  # begins the names of its nodes
 _LAST = "SkipLayerNormalization"  # of a fused encoder, the operator that each layer ends with
 
 
-def name_head(model: "ModelProto", keep: Sequence[str] = ()) -> None:
+def name_head(model: "ModelProto", keep: Sequence[str] = (), last: str = _LAST) -> None:
     """Name the nodes that the encoder's last layer does not need, in place.
 
     Args:
-        model: fused.
+        model: fused, unless `last` is an operator that is there without.
         keep: tensors behind the last layer that are the encoder's, too.
+        last: the operator that each layer of the encoder ends with.
     """
     makers = {name: node for node in model.graph.node for name in node.output}
-    todo = [name for node in model.graph.node if node.op_type == _LAST for name in node.output]
+    todo = [name for node in model.graph.node if node.op_type == last for name in node.output]
     todo += keep
     encoder: set[str] = set()
     while todo:

@@ -6,7 +6,7 @@ from ranklet.export.errors import ExportError
 from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.rankers import RERANKERS, RETRIEVERS
+from ranklet.runtime.rankers import IMPACTS, reranks, retrieves
 
 DEPTH = 1000  # of a lexical list; the paper found no gain beyond (000, §4.1)
 # Of a dense list: HNSW's cost grows with k, an impact index' hardly does, and what a dense ranker
@@ -36,13 +36,13 @@ def stages(
             raise UnknownRankerError(
                 f"unknown ranker {name!r}; the bundle has {', '.join(rankers)}"
             )
-    able = [name for name in names if rankers[name].kind in RETRIEVERS]
+    able = [name for name in names if _retrieves(rankers[name])]
     if not able:
         raise ExportError(f"a pipeline of {', '.join(names)}: none of them retrieves")
-    if any(rankers[name].kind in RERANKERS for name in names):
+    if any(_reranks(rankers[name]) for name in names):
         depth = min(depth, RERANKED)
     lists = [
-        Retrieve(name, depth if rankers[name].kind == "bm25" else min(depth, DENSE_DEPTH))
+        Retrieve(name, depth if rankers[name].kind in IMPACTS else min(depth, DENSE_DEPTH))
         for name in able
     ]
     return (*lists, *(Rescore(name) for name in names if name not in able))
@@ -62,12 +62,12 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     alone = {
         name: Pipeline(stages([name], rankers))
         for name, entry in rankers.items()
-        if entry.kind in RETRIEVERS
+        if _retrieves(entry)
     }
     if not alone:
         return {}, ""
     first = default = next(iter(alone))
-    rerankers = [name for name, entry in rankers.items() if entry.kind in RERANKERS]
+    rerankers = [name for name, entry in rankers.items() if _reranks(entry)]
     names = (first, *(name for name in rankers if name != first and name not in rerankers))
     found = dict(alone)
     if len(names) > 1:
@@ -76,3 +76,11 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     for name in rerankers:
         found[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))
     return found, rerankers[0] if rerankers else default
+
+
+def _retrieves(entry: RankerEntry) -> bool:
+    return retrieves(entry.kind, entry.settings)
+
+
+def _reranks(entry: RankerEntry) -> bool:
+    return reranks(entry.kind, entry.settings)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline import Pipeline, Retrieve
-from ranklet.runtime.rankers import KINDS, RETRIEVERS
+from ranklet.runtime.rankers import KINDS, RETRIEVERS, retrieves
 from ranklet.runtime.text.analysis import FIELDS
 
 FORMAT_VERSION = 1
@@ -137,10 +137,11 @@ class Manifest:
             for stage in pipeline.stages:
                 if isinstance(stage, Retrieve):
                     kind = self.rankers[stage.ranker].kind
-                    if kind not in RETRIEVERS:
+                    if not retrieves(kind, self.rankers[stage.ranker].settings):
                         raise BundleError(
                             f"{MANIFEST}: pipeline {name!r} retrieves by {stage.ranker!r}, a "
-                            f"{kind}; kinds that retrieve are {', '.join(RETRIEVERS)}"
+                            f"{kind} that has no index; kinds that retrieve are "
+                            f"{', '.join(RETRIEVERS)}"
                         )
 
 

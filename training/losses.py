@@ -55,3 +55,13 @@ def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
     """
     each = torch.cat([softplus(-positive).flatten(), softplus(negative).flatten()])
     return each.mean()
+
+
+def ranknet_loss(better: Tensor, worse: Tensor) -> Tensor:
+    """Return the mean of −log σ(s_better − s_worse) (Burges et al. 2005, as in paper 002, §4).
+
+    Args:
+        better: scores, float32.
+        worse: scores that should be lower, of a shape that fits.
+    """
+    return softplus(worse - better).mean()

@@ -54,6 +54,20 @@ def padded(
     return matrix
 
 
+def first_tokens(
+    offsets: NDArray[np.int64], tokens: NDArray[Any], most: int
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the rows cut at `most` tokens each, as offsets and tokens.
+
+    >>> first_tokens(np.array([0, 3, 3, 4]), np.array([7, 8, 9, 5]), 2)
+    (array([0, 2, 2, 3]), array([7, 8, 5]))
+    """
+    lengths = np.diff(offsets)
+    within = np.arange(len(tokens)) - np.repeat(offsets[:-1], lengths)
+    ends = np.cumsum(np.minimum(lengths, most))
+    return np.concatenate([[0], ends]).astype(np.int64), tokens[within < most]
+
+
 def unique_tokens(
     offsets: NDArray[np.int64], tokens: NDArray[np.integer], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:

@@ -1,13 +1,29 @@
 """The kinds of ranker: one file of that name here, in training/rankers and export/rankers."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from ranklet.runtime.errors import UnknownRankerError
 
-KINDS = ("bm25", "model1", "neural_model1", "repbert", "epic", "cross_encoder")
+KINDS = ("bm25", "model1", "neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel")
 RERANKERS = ("cross_encoder",)  # kinds that run a network over each pair: for few candidates
-RETRIEVERS = ("bm25", "repbert", "epic")  # kinds with an index of their own; the others rescore
+# Kinds that have an index of their own; the others rescore.
+RETRIEVERS = ("bm25", "repbert", "epic", "conformer_kernel")
+# Of these, whose index is one of impacts: deep lists are cheap.
+IMPACTS = ("bm25", "conformer_kernel")
+RERANKING_FORM = "tk"  # of the kind conformer_kernel: reads query and document together
+
+
+def retrieves(kind: str, settings: Mapping[str, Any]) -> bool:
+    """Tell whether a ranker has an index of its own."""
+    return kind in RETRIEVERS and settings.get("form") != RERANKING_FORM
+
+
+def reranks(kind: str, settings: Mapping[str, Any]) -> bool:
+    """Tell whether a ranker runs a network over each pair, and so is for few candidates."""
+    return kind in RERANKERS or settings.get("form") == RERANKING_FORM
 
 
 def ranker_module(kind: str) -> ModuleType:

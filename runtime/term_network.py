@@ -1,0 +1,93 @@
+"""Running a network that scores each query term for a document by itself."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.session import Runs, run_each
+
+# Names of the network's inputs, rows of its embeddings, (batch, terms) int64 padded with `PADDING`,
+# and of its output, (batch, query terms) float32; of the form tk (batch, 1).
+INPUTS = ("query_rows", "document_rows")
+OUTPUT = "term_scores"
+PADDING, UNKNOWN, FIRST = 0, 1, 2  # rows: nothing; a word that it does not know; its first term
+
+PAIR_BUDGET = 1 << 20  # query × document terms in one batch, and in one run: 40 MB a kernel
+
+
+def network_scores(
+    session: Runs, query: NDArray[np.int64], documents: Gathered
+) -> NDArray[np.float32]:
+    """Run the network on one query, or any other list of terms, and some documents.
+
+    On a processor each document runs alone and unpadded, so that its scores hang on nothing else;
+    on a GPU documents of like length run together.
+
+    Args:
+        session: of the network.
+        query: rows, (query terms,) int64.
+        documents: rows of the documents' terms.
+
+    Returns:
+        (query terms, documents) float32; (1, documents) for the form tk.
+
+    Raises:
+        BundleError: the network gives another number of scores, or one that is not finite.
+    """
+    found: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(documents.lengths)
+    asked = np.full((1, 1), PADDING, np.int64) if not len(query) else query[None, :]
+    begins = np.cumsum(documents.lengths) - documents.lengths
+
+    def feeds(places: NDArray[np.intp]) -> dict[str, NDArray[np.int64]]:
+        width = max(1, int(documents.lengths[places].max(initial=0)))
+        rows = np.full((len(places), width), PADDING, np.int64)
+        for row, at in zip(rows, places.tolist(), strict=True):
+            length = documents.lengths[at]
+            row[:length] = documents.tokens[begins[at] : begins[at] + length]
+        return {INPUTS[0]: np.repeat(asked, len(places), axis=0), INPUTS[1]: rows}
+
+    batches = list(_batches(documents.lengths, asked.shape[1], session.on_gpu))
+    results = run_each(session, OUTPUT, map(feeds, batches))
+    for places, scores in zip(batches, results, strict=True):
+        shaped = scores.ndim == 2 and scores.shape[0] == len(places)
+        if not shaped or scores.shape[1] not in (1, asked.shape[1]):
+            raise BundleError(
+                f"the network gave scores of shape {scores.shape} for {len(places)} documents and "
+                f"{asked.shape[1]} terms: the bundle is damaged"
+            )
+        if not np.isfinite(scores).all():
+            raise BundleError("the network gave a score that is not finite: the bundle is damaged")
+        for at, each in zip(places.tolist(), scores, strict=True):
+            found[at] = each
+    return np.stack(found, axis=1) if found else np.empty((len(query), 0), np.float32)
+
+
+def truncated_at(documents: Gathered, most: int) -> Gathered:
+    """Return the first tokens of each document, at most `most` of each.
+
+    >>> gathered = Gathered(np.array([7, 8, 9, 5]), np.array([3, 1]))
+    >>> [each.tolist() for each in truncated_at(gathered, 2)]
+    [[7, 8, 5], [2, 1]]
+    """
+    if not (documents.lengths > most).any():
+        return documents
+    begins = np.cumsum(documents.lengths) - documents.lengths
+    kept = np.arange(len(documents.tokens)) - begins[documents.owner] < most
+    lengths = np.minimum(documents.lengths, most)
+    return Gathered(documents.tokens[kept], lengths)
+
+
+def _batches(lengths: NDArray[np.int64], terms: int, together: bool) -> Iterator[NDArray[np.intp]]:
+    """Yield places of documents that run together: one by one, or by length within a budget."""
+    if not together:
+        yield from np.arange(len(lengths))[:, None]
+        return
+    order = np.argsort(-lengths, kind="stable")
+    at = 0
+    while at < len(order):
+        each = PAIR_BUDGET // (max(1, int(lengths[order[at]])) * terms)
+        yield order[at : at + max(1, each)]
+        at += max(1, each)

@@ -1,0 +1,101 @@
+"""`ranklet train conformer_kernel`: its own options, and its training."""
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .train_options import (
+    bm25_settings,
+    changed_plan,
+    given_options,
+    read_queries,
+    state_folder,
+)
+
+if TYPE_CHECKING:
+    from ranklet.training.checkpoint import Checkpoint
+
+# Options that are sizes of the network under the same name; their defaults are the paper's.
+SIZES = ("hidden", "heads", "width", "groups", "kernels", "dropout", "attention")
+
+
+def add_arguments(group: Any) -> None:
+    """Declare the options."""
+    group.add_argument(
+        "--form", default="ndrm3",
+        help="ndrm1, latent matching; ndrm2, explicit; ndrm3, both; or tk, a transformer (ndrm3)",
+    )  # fmt: skip
+    group.add_argument(
+        "--vectors", choices=("word2vec", "random"), default="random",
+        help="what the embeddings begin with; word2vec needs the extra [word2vec] (random)",
+    )  # fmt: skip
+    group.add_argument("--hidden", type=int, help="size of every layer (256)")
+    group.add_argument("--blocks", type=int, help="of the document's encoder (2)")
+    group.add_argument("--heads", type=int, help="of its attention (32)")
+    group.add_argument("--attention", help="separable or full (separable; tk: full)")
+    group.add_argument("--width", type=int, help="terms that a convolution sees, odd (31)")
+    group.add_argument("--groups", type=int, help="of the convolutions (32)")
+    group.add_argument("--kernels", type=int, help="of the pooling (10)")
+    group.add_argument("--pool-window", type=int, help="terms pooled together (300)")
+    group.add_argument("--pool-stride", type=int, help="terms from one window to the next (100)")
+    group.add_argument("--dropout", type=float, help="rate (0.2)")
+    group.add_argument("--least", type=int, default=2, help="occurrences of a term to know it (2)")
+    group.add_argument("--impacts", help="stored as uint8, float16 or float32 (uint8)")
+    group.add_argument(
+        "--scorer", help="of stored documents: impacts, or onnx, which reranks by the network"
+    )
+    group.add_argument("--terms", type=int, help="impacts kept a document (300)")
+    group.add_argument("--candidates", type=int, help="terms a document that are tried (600)")
+    group.add_argument(
+        "--query-log", metavar="SPLIT",
+        help="a log: its queries are added to the documents that they led to; not one learned from",
+    )  # fmt: skip
+
+
+def train(options: argparse.Namespace) -> "Checkpoint":
+    """Train one."""
+    from ranklet.runtime.text.words import words
+    from ranklet.training.indexing import analyse
+    from ranklet.training.query_log import with_query_log
+    from ranklet.training.rankers import conformer_kernel
+
+    collection, queries, dev = read_queries(options)
+    bm25 = bm25_settings(options)
+    limits = {
+        "form": options.form,
+        "field": options.field,
+        "max_query_terms": options.max_query_tokens,
+        "max_document_terms": options.max_document_tokens,
+        "scorer": options.scorer or ("onnx" if options.form == "tk" else None),
+        **given_options(options, ("impacts", "terms", "candidates")),
+    }
+    chosen = {name: value for name, value in limits.items() if value is not None}
+    settings = replace(conformer_kernel.SETTINGS, **chosen)
+    sizes = given_options(options, SIZES)
+    renamed = {"blocks": "layers", "pool_window": "window", "pool_stride": "stride"}
+    sizes |= {renamed[name]: value for name, value in given_options(options, renamed).items()}
+    if options.query_log:
+        documents = with_query_log(collection, options.query_log)
+    else:
+        documents = collection.documents()
+    analysed = analyse(
+        documents,
+        [settings.field, bm25.field],
+        titles=not options.no_titles,
+        known_words={word for query in queries for word in words(query.text)},
+    )
+    data = replace(conformer_kernel.DATA, **given_options(options, ("batch",)))
+    return conformer_kernel.train(
+        analysed,
+        queries,
+        dev,
+        settings=settings,
+        network=sizes,
+        plan=changed_plan(options, conformer_kernel.PLAN),
+        data=data,
+        vectors=options.vectors,
+        least=options.least,
+        bm25=bm25,
+        folder=state_folder(options),
+        resume=options.resume,
+    )

@@ -1,0 +1,560 @@
+"""A Conformer-Kernel the whole way: checkpoint → proven network → impacts → rank."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ranklet.export import term_impacts
+from ranklet.export.errors import ExportError
+from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.head_nodes import HEAD
+from ranklet.export.nearest_terms import nearest_terms
+from ranklet.export.options import ExportOptions
+from ranklet.export.rankers import conformer_kernel as exporting
+from ranklet.export.recipes import DEPTH, RERANKED, stages, standard_pipelines
+from ranklet.export.report import read_reports
+from ranklet.export.writer import sha256
+from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.encoder import VARIANTS
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.manifest import Manifest, RankerEntry
+from ranklet.runtime.pipeline import Rescore, Retrieve
+from ranklet.runtime.ranker import Query
+from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
+from ranklet.runtime.term_network import INPUTS, PADDING, network_scores
+from ranklet.runtime.text.titled import titled
+from ranklet.runtime.text.words import words
+from ranklet.runtime.verification import verify
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.collection import Collection
+from ranklet.training.indexing import AnalysedCollection, analyse
+from ranklet.training.rankers import bm25, conformer_kernel
+from ranklet.training.ranknet_pairs import PairOptions, TermReader
+from ranklet.training.splits import read_split
+from ranklet.training.term_rows import term_rows
+
+FORMS = ("ndrm1", "ndrm2", "ndrm3")
+LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=0.5)
+SIZES: dict[str, Any] = {
+    "hidden": 16, "heads": 4, "groups": 4, "width": 3, "layers": 1, "kernels": 6, "window": 6,
+    "stride": 3, "dropout": 0.0,
+}  # fmt: skip
+ASKED = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
+EVERYTHING: dict[str, Any] = {"floor": 0.0, "terms": 10_000, "candidates": 10_000}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_probes() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exporting, "PROBES", (5, 16))
+        yield
+
+
+@pytest.fixture(scope="module")
+def worded(tiny_collection: Collection) -> AnalysedCollection:
+    asked = {
+        word
+        for split in ("train", "dev")
+        for query in tiny_collection.queries(split)
+        for word in words(query.text)
+    }
+    return analyse(tiny_collection.documents(), ["words", "lemmas"], known_words=asked)
+
+
+@pytest.fixture(scope="module")
+def checkpoints(worded: AnalysedCollection, tiny_collection: Collection) -> dict[str, Checkpoint]:
+    queries, dev = read_split(tiny_collection, "train"), read_split(tiny_collection, "dev")
+    found = {"bm25": bm25.train(worded, queries)}
+    plan = replace(conformer_kernel.PLAN, learning_rate=0.01, epochs=4, device="cpu")
+    for form in (*FORMS, "tk"):
+        scorer = "onnx" if form == "tk" else "impacts"
+        found[form] = conformer_kernel.train(
+            worded, queries, dev, network=SIZES, plan=plan, least=1,
+            settings=replace(conformer_kernel.SETTINGS, form=form, scorer=scorer),
+            data=PairOptions(batch=8, depth=20, pool=10),
+        )  # fmt: skip
+    return found
+
+
+@pytest.fixture(scope="module")
+def exported(checkpoints: dict[str, Checkpoint], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export_bundle(checkpoints, tmp_path_factory.mktemp("ck") / "rankers", LOOSE)
+
+
+@pytest.fixture(scope="module")
+def indexed(exported: Path, tiny_collection: Collection) -> LoadedBundle:
+    target = index_bundle(exported, tiny_collection, exported.with_name("indexed.ranklet"))
+    return load(target, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def whole(
+    checkpoints: dict[str, Checkpoint], tiny_collection: Collection,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Bundle:  # fmt: skip
+    """Every term's impact on every document, none of them below its floor, not quantised.
+
+    Beside each, under "uint8_" and its name, the same in eight bits.
+    """
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exporting, "NEAREST", 10_000)
+        chosen = {
+            prefix + form: replace(
+                checkpoints[form],
+                settings=replace(checkpoints[form].settings, **EVERYTHING, impacts=stored),
+            )
+            for form in FORMS
+            for prefix, stored in (("", "float32"), ("uint8_", "uint8"))
+        }
+        export_bundle(chosen, folder / "rankers", ExportOptions(variants=("fp32",)))
+    return Bundle(index_bundle(folder / "rankers", tiny_collection, folder / "b"), device="cpu")
+
+
+def opened(bundle: Bundle | LoadedBundle, name: str) -> ConformerKernel:
+    found = (bundle if isinstance(bundle, Bundle) else bundle._bundle).ranker(name)
+    assert isinstance(found, ConformerKernel)
+    return found
+
+
+def by_pytorch(checkpoint: Checkpoint, bundle: Bundle, text: str) -> Any:
+    """The model's score of every document, on the statistics of the collection; (documents,)."""
+    model = conformer_kernel.load(checkpoint)
+    found = analyse_again(bundle)
+    rows = term_rows(checkpoint.tokens, found.analyzer.vocabulary)
+    reader = TermReader(found, checkpoint.settings, rows)
+    documents = np.arange(len(found.documents))[None]
+    with torch.no_grad():
+        return model(reader.pairs([reader.asked(text)], documents)).numpy()
+
+
+def analyse_again(bundle: Bundle) -> AnalysedCollection:
+    documents = bundle.documents
+    assert documents is not None
+    forwards = {"words": documents._forward("words")}
+    return AnalysedCollection(documents, bundle.analyzer, forwards, ("words",))
+
+
+# ---------------------------------------------------------------------- query term independence
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_sum_of_impacts_is_the_models_score(
+    form: str, whole: Bundle, checkpoints: dict[str, Checkpoint]
+) -> None:
+    """Up to what no document changes: floors, and the constants of BatchNorm."""
+    ranker = opened(whole, form)
+    for text in ASKED:
+        query = Query(text, whole.analyzer.begin())
+        model = by_pytorch(checkpoints[form], whole, text)
+        numbers, found = ranker.retrieve(query, len(model))
+        scores = np.zeros(len(model))  # the document at every floor is in no list
+        scores[numbers] = found
+        constant = model - scores
+        np.testing.assert_allclose(constant, constant.mean(), atol=2e-4 * max(1, model.std()))
+        every: Any = np.arange(len(model), dtype=np.uint32)
+        assert whole.documents is not None
+        given = StoredCandidates(whole.documents, every)
+        np.testing.assert_allclose(ranker.score(query, given), scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_quantised_impacts_stray_by_half_a_step_a_term(form: str, whole: Bundle) -> None:
+    exact, stored = opened(whole, form).index, opened(whole, f"uint8_{form}").index
+    assert exact is not None
+    assert stored is not None
+    assert stored.impacts.dtype == np.uint8
+    every = np.arange(whole.manifest.documents, dtype=np.uint32)
+    terms = np.arange(len(stored.offsets) - 1, dtype=np.int32)
+    apart = np.abs(stored.matrix(terms, every) - exact.matrix(terms, every))
+    assert apart.max() <= stored.scale / 2 * 1.001
+
+
+def test_what_is_kept_is_the_models_own_number(
+    indexed: LoadedBundle, whole: Bundle, checkpoints: dict[str, Checkpoint]
+) -> None:
+    """Pruned and quantised: every stored impact is the model's, above a floor of its term."""
+    ranker, exact = opened(indexed, "ndrm3"), opened(whole, "ndrm3")
+    assert ranker.index is not None
+    assert exact.index is not None
+    every = np.arange(len(indexed), dtype=np.uint32)
+    for term in np.unique(Query(" ".join(ASKED), whole.analyzer.begin()).tokens("words")).tolist():
+        if term >= len(ranker.matching.rows):
+            continue
+        terms = np.array([term], np.int32)
+        stored = ranker.index.matrix(terms, every)[0]
+        shift = exact.matching.floors[term] - ranker.matching.floors[term]
+        model = exact.index.matrix(terms, every)[0] + shift
+        held = stored > 0
+        np.testing.assert_allclose(stored[held], model[held], atol=ranker.index.scale)
+        assert (model[~held] < ranker.index.scale).all()  # here few terms: only the floor cuts
+
+
+# --------------------------------------------------------------------------------- the network
+
+
+def test_every_variant_is_proven(exported: Path) -> None:
+    reports = read_reports(exported)
+    assert set(reports) == {"ndrm1", "ndrm3", "tk"}  # NDRM2 has no network
+    for proofs in reports.values():
+        assert [each.variant for each in proofs] == ["fp32", "fp16", "int8"]
+        assert proofs[0].max_error < 1e-3
+        assert proofs[0].overlap == 1
+        assert not proofs[0].refused
+        assert not proofs[1].refused
+
+
+def test_variants_change_the_encoder_and_leave_the_pooling_in_32_bits(exported: Path) -> None:
+    import onnx
+
+    models = {
+        name: onnx.load(str(exported / "rankers/ndrm3" / VARIANTS[name])) for name in VARIANTS
+    }
+    operators = {name: [n.op_type for n in each.graph.node] for name, each in models.items()}
+    assert "MatMulInteger" in operators["int8"]
+    assert "MatMulInteger" not in operators["fp32"]
+    heads = {
+        name: [node.op_type for node in each.graph.node if node.name.startswith(HEAD)]
+        for name, each in models.items()
+    }
+    for name in VARIANTS:  # the kernels' sums, and what is made of them
+        assert "Exp" in heads[name]
+        assert "MatMul" in heads[name]
+        assert "Conv" not in heads[name]
+        assert "LayerNormalization" not in heads[name]
+    # One table of embeddings for both sides, also where it is stored in 16 bits.
+    rows = 2 + len(exporting.known_words(Bundle(exported), "ndrm3"))
+    tables = {
+        name: [each for each in model.graph.initializer if [*each.dims] == [rows, SIZES["hidden"]]]
+        for name, model in models.items()
+    }
+    assert [len(each) for each in tables.values()] == [1, 1, 1]
+
+
+def test_the_proof_of_the_impacts_is_beside_it(indexed: LoadedBundle) -> None:
+    reports = read_reports(indexed._bundle.path)
+    assert [each.variant for each in reports["ndrm3"]] == [
+        "fp32",
+        "fp16",
+        "int8",
+        "impacts",
+        "uint8",
+    ]
+    assert [each.variant for each in reports["ndrm2"]] == ["impacts", "uint8"]
+    assert [each.variant for each in reports["tk"]] == ["fp32", "fp16", "int8"]
+    exact, stored = reports["ndrm2"]
+    assert exact.max_error < 1e-5  # NDRM2's impacts are all of it
+    assert stored.max_error < 0.05
+    settings = indexed.manifest.rankers["ndrm3"].settings
+    assert settings["overlap"] == reports["ndrm3"][-1].overlap > 0.5
+
+
+@pytest.mark.parametrize("form", [*FORMS, "tk"])
+def test_a_text_scores_the_same_alone_and_among_others(form: str, indexed: LoadedBundle) -> None:
+    ranker = opened(indexed, form)
+    texts = ["the red apple is red", "an old river " * 9, "", "gnorp", "winter is here here"]
+    for text in ASKED:
+        analysis = indexed._bundle.analyzer.begin()
+        query = Query(text, analysis)
+        together = ranker.score(query, TextCandidates(texts, analysis))
+        alone = [ranker.score(query, TextCandidates([each], analysis))[0] for each in texts]
+        assert together.tolist() == alone
+        assert together.dtype == np.float32
+
+
+@pytest.mark.parametrize("form", [*FORMS, "tk"])
+def test_onnx_gives_pytorchs_order(
+    form: str, whole: Bundle, indexed: LoadedBundle, checkpoints: dict[str, Checkpoint]
+) -> None:
+    """The caller's own texts are scored as stored ones are, by the model itself."""
+    bundle = whole if form != "tk" else indexed._bundle
+    ranker, documents = opened(bundle, form), bundle.documents
+    assert documents is not None
+    texts = list(map(titled, documents.titles, documents.texts))
+    for text in ASKED[:3]:
+        analysis = bundle.analyzer.begin()
+        found = ranker.score(Query(text, analysis), TextCandidates(texts, analysis))
+        model = by_pytorch(checkpoints[form], bundle, text)
+        constant = model - found
+        tolerance = 2e-4 if form != "tk" else 0.1  # of int8, which a processor runs
+        np.testing.assert_allclose(
+            constant, constant.mean(), atol=tolerance * max(1.0, float(model.std()))
+        )
+
+
+class Fake:
+    """A session that adds up rows, and notes what it was fed."""
+
+    provider, workers = "fake", 1
+
+    def __init__(self, on_gpu: bool, shape: tuple[int, ...] | None = None) -> None:
+        self.on_gpu, self.shape = on_gpu, shape
+        self.fed: list[tuple[int, ...]] = []
+
+    def run(self, output: str, feeds: dict[str, Any]) -> Any:
+        query, held = feeds[INPUTS[0]], feeds[INPUTS[1]]
+        self.fed.append(held.shape)
+        return np.ones(self.shape) if self.shape else query + held.sum(1, keepdims=True) * 1.0
+
+
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_documents_are_fed_alone_or_by_length(on_gpu: bool) -> None:
+    session = Fake(on_gpu)
+    documents = Gathered(np.array([7, 8, 5, 1]), np.array([2, 1, 0, 1]))
+    found = network_scores(session, np.array([2, 3]), documents)
+    assert found.tolist() == [[17, 7, 2, 3], [18, 8, 3, 4]]
+    assert session.fed == ([(4, 2)] if on_gpu else [(1, 2), (1, 1), (1, 1), (1, 1)])
+    assert PADDING == 0
+    for shape in ((4, 3), (4,), (3, 2)):
+        with pytest.raises(BundleError, match="shape"):
+            network_scores(Fake(on_gpu, shape), np.array([2, 3]), documents)
+
+
+# ------------------------------------------------------------------------------------- serving
+
+
+def test_retrieving_opens_no_network(indexed: LoadedBundle) -> None:
+    code = (
+        "import sys; from ranklet import runtime\n"
+        "bundle = runtime.load(sys.argv[1])\n"
+        "for form in sys.argv[2:]:\n"
+        "    found = bundle.rank('quiet stream', pipeline=form, explain=True)\n"
+        "    assert len(found) and found.providers == {form: 'numpy'}\n"
+        "assert 'onnxruntime' not in sys.modules"
+    )
+    command = [sys.executable, "-c", code, str(indexed._bundle.path), *FORMS]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("form", [*FORMS, "tk"])
+@pytest.mark.parametrize("own", [False, True])
+def test_explanations_add_up_and_name_their_words(
+    form: str, own: bool, indexed: LoadedBundle
+) -> None:
+    recipe: list[dict[str, Any]] = [{"stage": "retrieve", "ranker": form, "k": 20}]
+    if form == "tk":
+        recipe = [
+            {"stage": "retrieve", "ranker": "bm25", "k": 20},
+            {"stage": "rescore", "ranker": form},
+        ]
+    texts = ["the old old river is quiet", "a red apple", "gnorp"] if own else None
+    for text in ASKED:
+        for hit in indexed.rank(text, texts, k=20, pipeline=recipe, explain=True):
+            assert hit.explanation is not None
+            assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
+            check_parts(hit.explanation)
+
+
+def check_parts(explanation: Explanation) -> None:
+    if explanation.parts:
+        total = sum(part.value for part in explanation.parts)
+        assert total == pytest.approx(explanation.value, abs=1e-5)
+    for part in explanation.parts:
+        check_parts(part)
+
+
+def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: LoadedBundle) -> None:
+    recipe = [{"stage": "retrieve", "ranker": "ndrm3", "k": 5}]
+    hit = indexed.rank("red apple", pipeline=recipe, explain=True)[0]
+    assert hit.explanation is not None
+    assert {part.label for part in hit.explanation.parts} <= {"red", "apple"}
+    leaves = [leaf for part in hit.explanation.parts for leaf in part.parts]
+    exact = {leaf.source: leaf.value for leaf in leaves if leaf.source}
+    assert ("words", "apple") in exact
+    ranker = opened(indexed, "ndrm3")
+    query = Query("red apple", indexed._bundle.analyzer.begin())
+    terms = np.unique(query.tokens("words"))
+    given = StoredCandidates(indexed._bundle.documents, np.array([hit.index], np.uint32))  # type: ignore[arg-type]
+    by_formula = dict(
+        zip(terms.tolist(), ranker.matching.explicit(terms, given)[:, 0], strict=True)
+    )
+    find = indexed._bundle.analyzer.vocabulary.forms.find
+    assert exact["words", "apple"] == pytest.approx(by_formula[find("apple")], rel=1e-4)
+
+
+def test_rescoring_by_the_network_is_a_setting(
+    checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
+    indexed: LoadedBundle,
+) -> None:  # fmt: skip
+    chosen = {
+        name: replace(
+            checkpoints[name], settings=replace(checkpoints[name].settings, scorer="onnx")
+        )
+        for name in ("ndrm3", "ndrm2")
+    }
+    export_bundle(
+        {"bm25": checkpoints["bm25"], **chosen}, tmp_path / "r", ExportOptions(variants=("fp32",))
+    )
+    bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b"), device="cpu")
+    for name, provider in (("ndrm3", "CPUExecutionProvider"), ("ndrm2", "numpy")):
+        recipe: list[dict[str, Any]] = [
+            {"stage": "retrieve", "ranker": "bm25", "k": 9},
+            {"stage": "rescore", "ranker": name},
+        ]
+        ranking = bundle.rank("old river", k=9, pipeline=recipe, explain=True)
+        assert ranking.providers == {name: provider}
+        own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in ranking]
+        scores = bundle.score("old river", own, pipeline=recipe)
+        np.testing.assert_allclose(scores, [hit.score for hit in ranking], rtol=1e-4, atol=1e-4)
+        for hit in ranking:
+            assert hit.explanation is not None
+            check_parts(hit.explanation)
+
+
+def test_tk_reranks_and_does_not_retrieve(indexed: LoadedBundle) -> None:
+    pipelines = indexed.manifest.pipelines
+    assert "rescore by tk" in str(pipelines["tk"].stages[-1])
+    assert set(FORMS) < set(pipelines)
+    with pytest.raises(InputError, match="cannot retrieve"):
+        opened(indexed, "tk").retrieve(Query("x", indexed._bundle.analyzer.begin()), 3)
+    with pytest.raises(InputError, match="cannot retrieve"):
+        indexed.rank("old river", pipeline=[{"stage": "retrieve", "ranker": "tk", "k": 3}])
+    raw = json.loads(indexed.manifest.to_json())
+    raw["pipelines"]["bad"] = [{"stage": "retrieve", "ranker": "tk", "k": 3}]
+    with pytest.raises(BundleError, match="has no index"):
+        Manifest.from_json(json.dumps(raw))
+
+
+def test_impacts_are_cheap_to_list_deep_and_tk_to_rerank_few() -> None:
+    tk = RankerEntry("conformer_kernel", {"form": "tk", "scorer": "onnx"})
+    full = RankerEntry("conformer_kernel", {"form": "ndrm3"})
+    assert stages(["full"], {"full": full}) == (Retrieve("full", DEPTH),)
+    both = stages(["full", "tk"], {"full": full, "tk": tk})
+    assert both == (Retrieve("full", RERANKED), Rescore("tk"))
+    assert standard_pipelines({"tk": tk}) == ({}, "")
+
+
+def test_what_the_model_cuts_is_told(
+    checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    settings = replace(checkpoints["ndrm3"].settings, max_document_terms=5, max_query_terms=1)
+    short = {"ndrm3": replace(checkpoints["ndrm3"], settings=settings)}
+    export_bundle(short, tmp_path / "r", LOOSE)
+    bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b"), device="cpu")
+    assert bundle.manifest.rankers["ndrm3"].settings["truncated"] == 0  # no document is so long
+    ranking = bundle.rank("old river", ["an old river " * 9, "short"])
+    assert ranking.truncated == {"ndrm3": 1}
+    own = ["old", "river"]
+    assert bundle.score("old", own).tolist() == bundle.score("old river", own).tolist()
+
+
+def test_a_bundle_is_indexed_again_and_verified(
+    indexed: LoadedBundle, tiny_collection: Collection, tmp_path: Path
+) -> None:
+    again = load(index_bundle(indexed._bundle.path, tiny_collection, tmp_path / "b"), device="cpu")
+    for form in FORMS:
+        recipe = [{"stage": "retrieve", "ranker": form, "k": 9}]
+        for text in ASKED:
+            assert again.rank_ids(text, pipeline=recipe) == indexed.rank_ids(text, pipeline=recipe)
+    assert read_reports(tmp_path / "b").keys() == read_reports(indexed._bundle.path).keys()
+    assert "ranker ndrm3" in list(verify(tmp_path / "b"))
+
+
+DAMAGE: dict[str, tuple[str, Any]] = {
+    "a row past the network's": ("rows.npy", lambda held: held + 10_000),
+    "a row below": ("rows.npy", lambda held: held * 0 - 1),
+    "an idf that is no number": ("idf.npy", lambda held: held * np.nan),
+    "an idf below zero": ("idf.npy", lambda held: held * 0 - 1),
+    "a floor that is no number": ("floors.npy", lambda held: held * np.inf),
+    "a neighbour past the network's rows": ("neighbours.npy", lambda held: held + 10_000),
+    "neighbours of other rows": ("neighbours.npy", lambda held: held[1:]),
+    "no impact": ("impacts.npy", lambda held: held * 0),
+    "a posting past the collection": ("documents.npy", lambda held: held + 48),
+    "a scale of nothing": ("scale.npy", lambda held: held * 0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", DAMAGE)
+def test_verify_finds_damage_and_ranking_tells_or_survives(
+    name: str, indexed: LoadedBundle, tmp_path: Path
+) -> None:
+    victim = Path(shutil.copytree(indexed._bundle.path, tmp_path / "victim"))
+    part, change = DAMAGE[name]
+    path = victim / "rankers/ndrm3" / part
+    held = np.load(path)
+    np.save(path, change(held).astype(held.dtype))
+    manifest = json.loads((victim / "manifest.json").read_text("utf-8"))
+    told = {"bytes": path.stat().st_size, "sha256": sha256(path)}
+    manifest["files"][f"rankers/ndrm3/{part}"] = told
+    (victim / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(BundleError):
+        list(verify(victim))
+    bundle = LoadedBundle(victim, device="cpu")
+    for documents in (None, ["an old river"]):
+        try:
+            found = bundle.rank("old river", documents, pipeline="ndrm3", explain=True)
+        except BundleError:
+            continue
+        assert all(np.isfinite(hit.score) for hit in found)
+
+
+# -------------------------------------------------------------------------------------- export
+
+
+def test_without_probes_there_is_no_proof(
+    checkpoints: dict[str, Checkpoint], tmp_path: Path
+) -> None:
+    bare = {"ndrm1": replace(checkpoints["ndrm1"], probes=None)}
+    with pytest.raises(ExportError, match="--probes"):
+        export_bundle(bare, tmp_path / "b")
+    bare = {"ndrm2": replace(checkpoints["ndrm2"], probes=None)}
+    assert export_bundle(bare, tmp_path / "b").exists()  # no network, nothing to prove
+
+
+def test_nearest_terms_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(12, 5)).astype(np.float32)
+    found = nearest_terms(table, 3)
+    for row in range(2, 12):
+        cosine = {
+            at: table[row] @ table[at] / np.linalg.norm(table[row]) / np.linalg.norm(table[at])
+            for at in range(2, 12)
+            if at != row
+        }
+        assert found[row].tolist() == sorted(cosine, key=lambda at: -cosine[at])[:3]
+    assert not found[:2].any()
+    assert nearest_terms(table, 99).shape == (12, 9)
+    assert nearest_terms(table[:2], 3).shape == (2, 0)
+
+
+def test_candidates_are_a_documents_own_terms_then_the_nearest(
+    indexed: LoadedBundle, worded: AnalysedCollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With room for few, the first neighbours come before all second ones."""
+    matching = opened(indexed, "ndrm1").matching
+    asked: list[list[int]] = []
+
+    def noted(_: Any, rows: Any, held: Any) -> Any:
+        asked.append(rows.tolist())
+        return np.full(len(rows), 5.0, np.float32)
+
+    monkeypatch.setattr(term_impacts, "_latent", noted)
+    analysed = analyse_again(indexed._bundle)
+    settings = replace(matching.settings, candidates=4, terms=3)
+    monkeypatch.setattr(matching, "settings", settings)
+    count = 2 + len(exporting.known_words(indexed._bundle, "ndrm1"))
+    near = np.array([[(row + 1) % count, (row + 7) % count] for row in range(count)], np.int32)
+    impacts = term_impacts.document_impacts(matching, near, analysed)
+    own = np.unique(analysed.tokens("words")[: analysed.offsets("words")[1]])
+    rows = matching.rows[own].tolist()
+    assert len(rows) == 2
+    assert asked[0] == [*rows, *(row + 1 for row in rows)]
+    assert np.diff(impacts.offsets).max() == 3
+    assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)

@@ -1,0 +1,65 @@
+"""A few dev queries with candidates out of BM25: a quick measure while training."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.ranker import Query, Ranker
+
+from .indexing import AnalysedCollection
+from .samplers import Numbers, relevant_numbers
+from .splits import JudgedQuery
+
+# Scores of some documents for a query, (documents,) float32.
+Score = Callable[[JudgedQuery, Numbers], NDArray[np.float32]]
+
+
+class CandidateLists:
+    """Queries and what is reranked for each.
+
+    Relevant documents that BM25 did not find stand among the candidates, so that there is something
+    to find; the measure is for comparing weights, not for reporting.
+
+    Args:
+        analysed: the collection.
+        queries: judged ones; some are drawn.
+        retriever: BM25.
+        most: queries.
+        depth: candidates of BM25 a query.
+        seed: of the draw.
+
+    Raises:
+        InputError: no query has a relevant document in the collection.
+    """
+
+    def __init__(
+        self,
+        analysed: AnalysedCollection,
+        queries: Sequence[JudgedQuery],
+        retriever: Ranker,
+        *,
+        most: int,
+        depth: int,
+        seed: int,
+    ) -> None:
+        kept, relevant = relevant_numbers(list(analysed.documents.ids), queries)
+        if not kept:
+            raise InputError("no dev query has a relevant document in the collection")
+        self.lists: list[tuple[JudgedQuery, Numbers, NDArray[np.bool_]]] = []
+        for at in np.sort(np.random.default_rng(seed).permutation(len(kept))[:most]).tolist():
+            asked = Query(kept[at].text, analysed.analyzer.begin())
+            found, _ = retriever.retrieve(asked, depth)
+            others = np.setdiff1d(found.astype(np.int64), relevant[at])
+            numbers = np.concatenate([others, relevant[at]])
+            self.lists.append((kept[at], numbers, np.isin(numbers, relevant[at])))
+
+    def mrr(self, score: Score) -> float:
+        """Return MRR@10 of reranking; a tie counts against the relevant document."""
+        found = []
+        for query, numbers, relevant in self.lists:
+            scores = score(query, numbers)
+            rank = 1 + int((~relevant & (scores >= scores[relevant].max())).sum())
+            found.append(1 / rank if rank <= 10 else 0.0)
+        return float(np.mean(found))

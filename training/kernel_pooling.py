@@ -1,0 +1,62 @@
+"""Windowed kernel pooling: soft counts of similarities, window by window of a document.
+
+Sources: Xiong et al. 2017 (kernels); Hofstätter et al. 2020 (windows), as paper 002, §3, has them.
+"""
+
+import torch
+from torch import Tensor
+
+
+def kernel_means(kernels: int) -> Tensor:
+    """Return μ, the middles of `kernels` equal parts of [−1, 1]; the widths σ are half a part.
+
+    >>> kernel_means(4).tolist()
+    [-0.75, -0.25, 0.25, 0.75]
+    """
+    return (2 * torch.arange(kernels) + 1) / kernels - 1
+
+
+def cosines(queries: Tensor, documents: Tensor) -> Tensor:
+    """Return the cosine of each query term with each document term, (batch, terms, n) float32.
+
+    Args:
+        queries: (batch, terms, hidden) float32.
+        documents: (batch, n, hidden) float32.
+    """
+    return _unit(queries) @ _unit(documents).transpose(1, 2)
+
+
+def window_counts(
+    found: Tensor, held: Tensor, means: Tensor, *, size: int, stride: int
+) -> tuple[Tensor, Tensor]:
+    """Return Σ_j exp(−(S_ij − μ_k)² / 2σ²), j over the terms of each window.
+
+    Windows of `size` terms begin every `stride` terms. A document has those up to the first that
+    reaches its end, and at least one: so padding adds none.
+
+    Args:
+        found: S, (batch, terms, n) float32.
+        held: False at padding, (batch, n) bool.
+        means: μ, (kernels,) float32; σ is 1 / kernels.
+        size: of a window.
+        stride: from the begin of one to that of the next.
+
+    Returns:
+        Counts, (batch, terms, windows, kernels) float32; and which windows a document has, (batch,
+        windows) bool.
+    """
+    width = 1 / means.shape[0]
+    apart = found.unsqueeze(2) - means.unsqueeze(1)  # (batch, terms, kernels, n)
+    near = torch.exp(-(apart**2) / (2 * width**2)) * held[:, None, None, :]
+    places = torch.arange(found.shape[2], device=found.device).unsqueeze(1)
+    begins = torch.arange(0, found.shape[2], stride, device=found.device)
+    inside = (places >= begins) & (places < begins + size)  # (n, windows)
+    counts = (near @ inside.to(near.dtype)).transpose(2, 3)
+    lengths = held.sum(1, keepdim=True)
+    there = (begins == 0) | (begins - stride + size < lengths)
+    return counts, there
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=2, keepdim=True)
+    return vectors / lengths.clamp(min=1e-6)

@@ -1,0 +1,29 @@
+"""A query log as one more field of the documents: what people asked who then read them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from .collection import Collection, Document
+
+
+def with_query_log(collection: Collection, split: str) -> Iterator[Document]:
+    """Yield the documents, the queries of a log that led to each behind their texts.
+
+    So paper 002 (§4) adds ORCAS: fields are simply concatenated. A log whose queries are also
+    learned from or measured on gives the answer away.
+
+    Args:
+        collection: the documents.
+        split: of the collection, whose judgements above 0 are the clicks.
+
+    Raises:
+        CollectionError: there is no such split.
+    """
+    texts = {query.id: query.text for query in collection.queries(split)}
+    asked: dict[str, list[str]] = defaultdict(list)
+    for query, grades in collection.qrels(split).items():
+        for document, grade in grades.items():
+            if grade > 0 and query in texts:
+                asked[document].append(texts[query])
+    for each in collection.documents():
+        yield each._replace(text="\n".join([each.text, *asked.get(each.id, ())]))

@@ -1,0 +1,194 @@
+"""Training a Conformer-Kernel, NDRM1 to NDRM3, or TK: RankNet over four documents a query.
+
+Source: Mitra et al. 2020 (paper 002).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.conformer_kernel import Settings
+from ranklet.runtime.term_network import FIRST
+from ranklet.training.candidate_lists import CandidateLists
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.conformer_network import ConformerKernel, Network, Pairs
+from ranklet.training.device import seeded
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.loop import fit
+from ranklet.training.plan import Plan
+from ranklet.training.probes import draw_probes
+from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.ranknet_pairs import (
+    DEV_CANDIDATES,
+    DEV_QUERIES,
+    SCORED,
+    Batch,
+    PairOptions,
+    TermPairs,
+    TermReader,
+    weak_ranknet_loss,
+)
+from ranklet.training.samplers import Numbers
+from ranklet.training.splits import JudgedQuery
+from ranklet.training.term_rows import LEAST, MOST, choose_terms, term_rows
+from ranklet.training.word2vec import word_vectors
+
+PLAN = Plan(learning_rate=5e-4, epochs=5, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1)
+DATA = PairOptions()
+SETTINGS = Settings()
+EVALUATIONS = 10  # of a training, unless the plan says how often
+VECTORS = ("word2vec", "random")
+WARMING = 10  # batches that the first statistics are of
+
+
+def train(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    dev: Sequence[JudgedQuery],
+    *,
+    settings: Settings = SETTINGS,
+    network: dict[str, Any] | None = None,
+    plan: Plan = PLAN,
+    data: PairOptions = DATA,
+    vectors: str = "random",
+    least: int = LEAST,
+    most: int = MOST,
+    bm25: BM25Settings | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+) -> Checkpoint:
+    """Learn what a query term gives to a document.
+
+    Args:
+        analysed: the collection, with the settings' field and BM25's; words of the queries that no
+            document has are known to the network where it was analysed with them.
+        queries: what it learns from.
+        dev: other queries; how well some of them are reranked tells which weights are best.
+        settings: form, field and limits.
+        network: sizes, by the names of `Network`; None for the paper's.
+        plan: how long and how fast.
+        data: batches and negatives.
+        vectors: what the embeddings begin with: word2vec of the documents and queries, or random.
+        least: occurrences of a term that the network knows.
+        most: terms that it knows.
+        bm25: the ranker that gives negatives and candidates; None for the default over lemmas.
+        folder: where the state is kept meanwhile.
+        resume: whether to go on from the state in `folder`.
+
+    Raises:
+        InputError: an option is not allowed, or no query has a relevant document here.
+        TrainingError: see `fit`.
+    """
+    if vectors not in VECTORS:
+        raise InputError(f"vectors is {vectors!r}; allowed are {', '.join(VECTORS)}")
+    terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
+    sizes = Network(len(terms) + FIRST, settings.form, **(network or {}))
+    rows = term_rows(terms, analysed.analyzer.vocabulary)
+    reader = TermReader(analysed, settings, rows)
+    chosen = bm25 or BM25Settings()
+    retriever = open_bm25(chosen, analysed.postings(chosen.field))
+    pairs = TermPairs(analysed, queries, retriever, reader, data, plan.seed)
+    lists = CandidateLists(
+        analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=plan.seed
+    )
+    with seeded(plan.seed):
+        model = ConformerKernel(sizes)
+        if vectors == "word2vec" and model.latent is not None and not resume:
+            texts = [*_rows_of(analysed, settings.field, rows)]
+            texts += [_known(reader.asked(query.text), rows) for query in queries]
+            learned = word_vectors(texts, sizes.vocabulary, sizes.hidden, seed=plan.seed)
+            with torch.no_grad():  # row 0 stays the padding's
+                model.latent.encoder.embedding.weight[1:] = torch.from_numpy(learned[1:])
+        _gather_statistics(model, [pairs.pairs(each) for each in pairs.batches(0)[:WARMING]])
+
+    def loss(batch: Batch) -> torch.Tensor:
+        scores = model(_moved(pairs.pairs(batch), model))
+        return weak_ranknet_loss(scores.float().reshape(batch.documents.shape))
+
+    def score(query: JudgedQuery, numbers: Numbers) -> NDArray[np.float32]:
+        asked = [reader.asked(query.text)]
+        order = np.argsort(reader.lengths[numbers], kind="stable")  # little padding
+        parts = [order[at : at + SCORED] for at in range(0, len(order), SCORED)]
+        inputs = [_moved(reader.pairs(asked, numbers[part][None]), model) for part in parts]
+        scores = torch.cat([model(each) for each in inputs]).float().cpu().numpy()
+        return np.asarray(scores[np.argsort(order)])
+
+    if not plan.evaluate_every:
+        steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
+        plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
+    progress = fit(
+        model, pairs.batches, loss, plan, evaluate=lambda: lists.mrr(score),
+        folder=folder, resume=resume,
+    )  # fmt: skip
+    model.cpu()
+    served: dict[str, Any] = dict(model.served())
+    return Checkpoint(
+        "conformer_kernel",
+        replace(settings, **served),
+        tokens=terms,
+        training={
+            "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",
+            "best": progress.best[1] if progress.best else None,
+            **progress.report(),
+            "plan": asdict(plan),
+            "data": asdict(data),
+            "vectors": vectors,
+        },
+        network={"architectures": ["ConformerKernel"], **asdict(sizes)},
+        weights={name: each.numpy() for name, each in model.state_dict().items()},
+        probes=draw_probes(analysed.listed(), dev, titles=analysed.titles),
+    )
+
+
+def load(checkpoint: Checkpoint) -> ConformerKernel:
+    """Return the network of a checkpoint, in evaluation mode.
+
+    Raises:
+        InputError: it is of another kind, or its weights do not fit its config.json.
+    """
+    if checkpoint.kind != "conformer_kernel" or not checkpoint.weights:
+        raise InputError(f"a {checkpoint.kind} checkpoint holds no conformer kernel")
+    network = Network.from_json(checkpoint.network)
+    if network.form != checkpoint.settings.form:
+        raise InputError(
+            f"the network is a {network.form} and the settings are of a {checkpoint.settings.form}"
+        )
+    model = ConformerKernel(network)
+    try:
+        model.load_state_dict({n: torch.from_numpy(w) for n, w in checkpoint.weights.items()})
+    except RuntimeError as error:
+        raise InputError(f"the weights do not fit config.json: {error}") from error
+    return model.eval()
+
+
+def _gather_statistics(model: ConformerKernel, some: Sequence[Pairs]) -> None:
+    """Let BatchNorm and BatchScale see some pairs, so that the untrained model can be measured."""
+    model.train()
+    with torch.no_grad():
+        for each in some:
+            model(each)
+
+
+def _moved(pairs: Pairs, model: ConformerKernel) -> Pairs:
+    device = next(model.parameters()).device
+    return Pairs(*(each.to(device) for each in pairs))
+
+
+def _rows_of(
+    analysed: AnalysedCollection, field: str, rows: NDArray[np.int32]
+) -> list[NDArray[np.int64]]:
+    """Return the documents as rows, in text order."""
+    held = rows[analysed.tokens(field)].astype(np.int64)
+    return np.split(held, analysed.offsets(field)[1:-1])
+
+
+def _known(tokens: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    return rows[tokens[tokens < len(rows)]].astype(np.int64)
