@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +34,14 @@ DATA = Path(__file__).parent / "data"
 # torch is imported, by the tests that need it, and imports nothing for the others.
 os.environ |= {"OMP_NUM_THREADS": "1", "RANKLET_THREADS": "1"}
 FIELDS = ("lemmas", "words", "wordpieces")
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C be Python's to handle: shells have what they start in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True)

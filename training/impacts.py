@@ -36,9 +36,9 @@ def store_impacts(impacts: NDArray[np.floating], form: str) -> StoredImpacts:
     Raises:
         InputError: an impact is negative or no number, or too large for the form.
 
-    >>> stored = store_impacts(np.array([0.001, 0.5, 1.0]), "uint8")
+    >>> stored = store_impacts(np.array([0.001, 0.25, 1.0]), "uint8")
     >>> stored.values.tolist(), [f"{value:.3f}" for value in stored.restored()]
-    ([0, 128, 255], ['0.000', '0.502', '1.000'])
+    ([0, 64, 255], ['0.000', '0.251', '1.000'])
     """
     check_one_of("form", form, tuple(FORMS))
     exact = np.asarray(impacts, np.float32)

@@ -81,6 +81,7 @@ def test_interrupted_and_resumed_is_the_same_to_the_bit(tmp_path: Path, stop_at:
     assert (found.steps, found.best) == (expected.steps, expected.best)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_finishes_the_step_saves_it_and_can_be_gone_on_from(tmp_path: Path) -> None:
     whole = Task()
     whole.fit()
@@ -104,6 +105,7 @@ def test_ctrl_c_finishes_the_step_saves_it_and_can_be_gone_on_from(tmp_path: Pat
     assert weights(second) == weights(whole)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
     task = Task()
 

@@ -227,6 +227,7 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     assert main([*arguments, "--negatives", "none"]) == 1
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
     tiny_collection: Collection,
     tiny_bert: Path,
