@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.session import Runs, Session, will_run_on_gpu
+from ranklet.runtime.session import Runs, Session, run_each, will_run_on_gpu
 from ranklet.runtime.text.limit import cut
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def open_encoder(
     output: str,
     dimension: int,
     tokenizer: "Tokenizer | None" = None,
+    *,
+    many: bool = False,
 ) -> "Encoder":
     """Open an exported encoder of a bundle with its tokenizer; see `variant_file`.
 
@@ -65,10 +67,11 @@ def open_encoder(
         output: name of the graph's output.
         dimension: of the vectors.
         tokenizer: that it shares with others.
+        many: it encodes many texts at a time, see `Session`.
     """
     digest = bundle.manifest.files[variant_file(bundle, folder)].sha256
     own = bundle.tokenizer(folder + TOKENIZER) if tokenizer is None else tokenizer
-    return Encoder(open_session(bundle, folder), output, own, dimension, digest)
+    return Encoder(open_session(bundle, folder, many=many), output, own, dimension, digest)
 
 
 class TokenValues(NamedTuple):
@@ -118,8 +121,10 @@ class Encoder:
         """
         ids, truncated = self.token_ids(texts, max_tokens)
         vectors = np.empty((len(texts), self._dimension), np.float32)
-        for places in _batches([len(each) for each in ids], self.session.on_gpu):
-            found = self.session.run(self._output, feeds([ids[at] for at in places], segment))
+        batches = list(_batches([len(each) for each in ids], self.session.on_gpu))
+        inputs = (feeds([ids[at] for at in places], segment) for places in batches)
+        results = run_each(self.session, self._output, inputs)
+        for places, found in zip(batches, results, strict=True):
             if found.shape != (len(places), self._dimension) or not np.isfinite(found).all():
                 raise BundleError(
                     f"the encoder gave {found.shape} {found.dtype}, finite wanted, of shape "

@@ -99,7 +99,7 @@ def index(
     Recall against exact search is measured and stored beside the index.
     """
     entry = source.manifest.rankers[name]
-    ranker = RepBERT.open(source, name)
+    ranker = RepBERT.open(source, name, many=True)
     folder = f"rankers/{name}/"
     writer.copy(source, folder, leave_out=(VECTORS, GRAPH))
     vectors, truncated = encode_documents(

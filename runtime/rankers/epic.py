@@ -127,11 +127,12 @@ class EPIC:
         shared = settings.field == "wordpieces"
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
 
-        def encoder(part: str, output: str) -> Encoder:
-            return open_encoder(bundle, folder + part, output, settings.vocabulary, tokenizer)
+        def encoder(part: str, output: str, many: bool) -> Encoder:
+            size = settings.vocabulary
+            return open_encoder(bundle, folder + part, output, size, tokenizer, many=many)
 
-        queries = encoder(QUERY_ENCODER, QUERY_OUTPUT)
-        documents = partial(encoder, DOCUMENT_ENCODER, DOCUMENT_OUTPUT)
+        queries = encoder(QUERY_ENCODER, QUERY_OUTPUT, False)
+        documents = partial(encoder, DOCUMENT_ENCODER, DOCUMENT_OUTPUT, True)
         return cls(settings, queries, documents, tokenizer, bundle, name)
 
     @property

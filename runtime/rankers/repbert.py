@@ -97,10 +97,16 @@ class RepBERT:
         self._bundle, self._name = bundle, name
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "RepBERT":
-        """Open the ranker `name` of a bundle; its index is opened when it is first searched."""
+    def open(cls, bundle: "Bundle", name: str, *, many: bool = False) -> "RepBERT":
+        """Open the ranker `name` of a bundle; its index is opened when it is first searched.
+
+        Args:
+            bundle: with the ranker.
+            name: of it.
+            many: it is to encode many texts at a time, and not a query now and then.
+        """
         settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
-        encoder = open_encoder(bundle, f"rankers/{name}/", OUTPUT, settings.dimension)
+        encoder = open_encoder(bundle, f"rankers/{name}/", OUTPUT, settings.dimension, many=many)
         return cls(settings, encoder, bundle, name)
 
     @property

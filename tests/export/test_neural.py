@@ -17,6 +17,7 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.rankers.repbert import RepBERT
 from ranklet.runtime.verification import verify
 from ranklet.training.backbone import Backbone
 from ranklet.training.checkpoint import Checkpoint
@@ -101,6 +102,18 @@ def test_onnx_gives_pytorchs_vectors(exported: Path, checkpoints: dict[str, Chec
     found = ranker.encode_documents([text]).vectors[0]  # type: ignore[attr-defined]
     cosine = found @ wanted / np.linalg.norm(found) / np.linalg.norm(wanted)
     assert cosine > 0.98  # int8 is what a processor runs
+
+
+def test_documents_encoded_side_by_side_have_the_same_vectors(
+    exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = Bundle(exported, device="cpu")
+    texts = ["the old river", "", "a quiet stream " * 9, "here"] * 4
+    wanted = RepBERT.open(bundle, "dense").encode_documents(texts).vectors
+    monkeypatch.setenv("RANKLET_THREADS", "3")
+    ranker = RepBERT.open(bundle, "dense", many=True)
+    assert ranker.encoder.session.workers == 3
+    np.testing.assert_array_equal(ranker.encode_documents(texts).vectors, wanted)
 
 
 def test_the_sparse_table_scores_as_the_network_does(exported: Path) -> None:
