@@ -138,7 +138,9 @@ def _row(
     bundle: Bundle,
     size: int,
 ) -> list[str]:
-    ids = bundle.documents.ids if bundle.documents is not None else []
+    if bundle.documents is None:
+        raise TypeError("the bundle has no documents")
+    ids = bundle.documents.ids
     gains, recalls, shared = [], [], []
     for top, wanted, query in zip(found, reference, queries, strict=True):
         hit = np.array([ids[at] in query.relevant for at in top.tolist()], np.float64)

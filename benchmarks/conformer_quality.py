@@ -3,8 +3,8 @@
 Every network learns for the same time, from random pairs and BM25's, with word2vec's vectors.
 """
 
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from benchmarks.place import Place
 from benchmarks.repbert_quality import parity
@@ -41,7 +41,7 @@ def run(place: Place) -> str:
 
 
 def section(
-    place: Place, collection: str, titles: bool, *, queries: int = QUERIES, **changes: object
+    place: Place, collection: str, titles: bool, *, queries: int = QUERIES, **changes: Any
 ) -> str:
     """Return the table of a collection.
 
@@ -103,7 +103,7 @@ def quality(found: list[Evaluation]) -> str:
     return table(["system", *MEASURES.values()], rows)
 
 
-def bundle_of(place: Place, collection: str, titles: bool, **changes: object) -> Path:
+def bundle_of(place: Place, collection: str, titles: bool, **changes: Any) -> Path:
     """Return the bundle of BM25 and all forms, indexed."""
 
     def build(path: Path) -> None:
@@ -118,10 +118,9 @@ def bundle_of(place: Place, collection: str, titles: bool, **changes: object) ->
     return place.keep(f"{collection}.conformer.ranklet", build)
 
 
-def _courses(place: Place, collection: str, titles: bool, **changes: object) -> str:
+def _courses(place: Place, collection: str, titles: bool, **changes: Any) -> str:
     told = []
-    take = partial(conformer, place, collection, titles=titles, **changes)
     for form in FORMS:
-        training = take(form).training
+        training = conformer(place, collection, form, titles=titles, **changes).training
         told.append(f"{form} {training['steps']:,} steps, dev {training['best']:.3f}")
     return "; ".join(told)

@@ -129,7 +129,7 @@ def _encoders(place: Place, ranker: EPIC) -> dict[str, Callable[[Asked], object]
 def _beside(path: Path, asked: list[Asked]) -> dict[str, NDArray[np.float64]]:
     """Time the whole call with the query encoded before, and beside, the first stage."""
     bundle = runtime.load(path, device="cpu")
-    recipe = [
+    recipe: list[dict[str, Any]] = [
         {"stage": "retrieve", "ranker": "bm25", "k": RESCORED},
         {"stage": "rescore", "ranker": "epic"},
     ]
