@@ -17,13 +17,13 @@ from ranklet.handlers.bundle_source import open_bundle
 from ranklet.handlers.failures import RequestError
 from ranklet.handlers.fields import parse
 from ranklet.handlers.limits import Limits
+from ranklet.handlers.trial import try_out
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.loaded import LoadedBundle
 
 MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
 MARGIN_MS = 200  # of the time that is left, to write the answer and the log
 RETRY_SECONDS = 5  # between tries to load a bundle that could not be
-TRIAL = "a first query, so that all is open before anybody waits"
 ALIVE, READY = HEALTH = ("/healthz", "/readyz")
 
 
@@ -83,7 +83,7 @@ class Function:
         try:
             bundle = open_bundle()
             loaded = time.perf_counter()
-            bundle.rank(TRIAL, None if len(bundle) else [TRIAL], k=1)
+            try_out(bundle)
         except Exception as error:
             told = traceback.format_exc()
             logs.write("CRITICAL", "no bundle", error=str(error), exception=told, pid=os.getpid())

@@ -5,6 +5,7 @@ from pathlib import Path
 from time import monotonic
 
 from ranklet.handlers.failures import RequestError
+from ranklet.handlers.trial import try_out
 from ranklet.runtime.bundle import Check
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.loaded import LoadedBundle
@@ -12,7 +13,6 @@ from ranklet.runtime.ranking import load
 
 Log = Callable[[str, str], None]  # severity, message
 AGAIN_SECONDS = 30.0  # between two trials of a bundle that did not answer
-TRIAL = "a first query, so that all is open before anybody waits"
 
 
 class Served:
@@ -59,7 +59,7 @@ class Served:
             self._refused, self._again_at = found, monotonic() + AGAIN_SECONDS
             if self._full_check:
                 found = self._load("full")
-            _try(found)
+            try_out(found)
         except (RankletError, OSError) as error:
             self._fail(error)
         except Exception as error:  # damage that no rule foresaw must not end the watch
@@ -86,11 +86,3 @@ class Served:
         if told != self._told:
             self._told = told
             self._log("ERROR", f"{outcome}; the bundle {self._path!r} cannot be served: {told}")
-
-
-def _try(bundle: LoadedBundle) -> None:
-    """Rank once, so that everything that is opened late is open, and damage shows."""
-    if len(bundle):
-        bundle.rank((bundle.sample_texts(1)[0].strip() or TRIAL)[:1000], k=1)
-    elif bundle.manifest.default_pipeline:
-        bundle.rank(TRIAL, [TRIAL], k=1)

@@ -1,7 +1,7 @@
 """Pipelines: the named recipes of a bundle, as plain data: retrieve → rescore → fuse → keep."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 from ranklet.runtime.errors import BundleError
@@ -91,6 +91,19 @@ class Pipeline:
     def without_cuts(self) -> "Pipeline":
         """Return the recipe without its keep stages, for documents that are all to be scored."""
         return Pipeline(tuple(each for each in self.stages if not isinstance(each, Keep)))
+
+    def shallow(self, depth: int) -> "Pipeline":
+        """Return the recipe with lists of at most `depth`: to try it, not to rank by it.
+
+        >>> print(Pipeline((Retrieve("bm25", 100), Rescore("model1"))).shallow(2))
+        retrieve 2 by bm25 → rescore by model1
+        """
+        return Pipeline(
+            tuple(
+                replace(each, k=min(each.k, depth)) if isinstance(each, Retrieve | Keep) else each
+                for each in self.stages
+            )
+        )
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the stages as plain dictionaries."""

@@ -16,6 +16,7 @@ from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.report import read_reports
 from ranklet.handlers.explanation import page
+from ranklet.handlers.trial import try_out
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates
@@ -412,3 +413,4 @@ def test_alone_in_a_bundle_it_ranks_the_callers_texts(maker: Maker, tmp_path: Pa
     scores = loaded.score("the red fruit of the apple", texts)
     assert sorted(scores.tolist(), reverse=True) == [hit.score for hit in ranking]
     assert len(loaded.rank("red", documents=["apple"] * 150, k=200)) == 150
+    try_out(loaded)  # as a handler does before it serves

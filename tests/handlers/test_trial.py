@@ -1,0 +1,41 @@
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ranklet.handlers.trial import DEPTH, try_out
+from ranklet.runtime import load
+from ranklet.runtime.errors import BundleError, RankletError
+from ranklet.runtime.rankers.model1 import Model1
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+
+def test_every_ranker_is_tried_on_few_documents(
+    built: "Built", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored: list[int] = []
+    real = Model1.score
+
+    def counted(self: Model1, query: Any, candidates: Any) -> Any:
+        scored.append(len(candidates))
+        return real(self, query, candidates)
+
+    monkeypatch.setattr(Model1, "score", counted)
+    try_out(load(built.fused))
+    assert scored
+    assert 0 < max(scored) <= DEPTH
+
+
+def test_rankers_that_want_a_collection_say_so(built: "Built") -> None:
+    with pytest.raises(BundleError, match="has no collection"):
+        try_out(load(built.exported))
+
+
+def test_what_cannot_answer_is_told(built: "Built", monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise RankletError("damaged")
+
+    monkeypatch.setattr(Model1, "score", broken)
+    with pytest.raises(RankletError, match="damaged"):
+        try_out(load(built.fused))
