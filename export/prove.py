@@ -49,6 +49,16 @@ def proof_of(
     return probes, checkpoint.tokenizer
 
 
+def check_tokenizer(tokenizer: "Tokenizer", rows: int, name: str) -> None:
+    """Raise ExportError where a tokenizer gives ids that the embeddings, `rows`, do not have."""
+    size = tokenizer.get_vocab_size()
+    if size > rows:
+        raise ExportError(
+            f"the tokenizer of {name!r} has {size:,} tokens and the network's embeddings {rows:,} "
+            "rows: it is not the model's own"
+        )
+
+
 class Graph(NamedTuple):
     """A graph that variants are made of."""
 

@@ -1,6 +1,7 @@
 """Pretrained BERT-like encoders that neural rankers start from."""
 
 import importlib.util
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -46,6 +47,20 @@ class Backbone:
     def config(self) -> Any:
         """What the model is made of, as transformers has it."""
         return self.model.config
+
+    def config_json(self) -> dict[str, Any]:
+        """Return what config.json says, without the place that the model was read from."""
+        config: dict[str, Any] = json.loads(self.config.to_json_string(use_diff=False))
+        config.pop("_name_or_path", None)
+        return config
+
+    def check_length(self, longest: int) -> None:
+        """Raise InputError unless it reads texts of so many tokens."""
+        most = self.config.max_position_embeddings
+        if longest > most:
+            raise InputError(
+                f"texts of {longest} tokens are too long for {self.source!r}, which reads {most}"
+            )
 
     def word_vectors(self) -> "NDArray[Any]":
         """Return the word pieces' embeddings, (vocabulary, dimension) float32."""

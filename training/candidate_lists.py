@@ -57,9 +57,19 @@ class CandidateLists:
 
     def mrr(self, score: Score) -> float:
         """Return MRR@10 of reranking; a tie counts against the relevant document."""
-        found = []
-        for query, numbers, relevant in self.lists:
-            scores = score(query, numbers)
-            rank = 1 + int((~relevant & (scores >= scores[relevant].max())).sum())
-            found.append(1 / rank if rank <= 10 else 0.0)
-        return float(np.mean(found))
+        ranks = [reciprocal_rank(score(query, ns), relevant) for query, ns, relevant in self.lists]
+        return float(np.mean(ranks))
+
+
+def reciprocal_rank(scores: NDArray[np.float32], relevant: NDArray[np.bool_]) -> float:
+    """Return 1 / the rank of the best relevant document, 0 past 10; a tie counts against it.
+
+    >>> reciprocal_rank(np.array([3.0, 1.0, 1.0], np.float32), np.array([False, False, True]))
+    0.3333333333333333
+
+    Args:
+        scores: (documents,) float32.
+        relevant: (documents,), at least one.
+    """
+    rank = 1 + int((~relevant & (scores >= scores[relevant].max())).sum())
+    return 1 / rank if rank <= 10 else 0.0

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.ranker import Query, Ranker
+from ranklet.runtime.ranker import Ranker
 from ranklet.runtime.text.pairing import Pair, Pairing
 
+from .candidate_lists import CandidateLists, reciprocal_rank
 from .indexing import AnalysedCollection
 from .samplers import (
     DEPTH,
@@ -122,10 +123,7 @@ class CrossPairs:
 
 
 class DevPool:
-    """A few dev queries and their candidates out of BM25: a quick measure while training.
-
-    Relevant documents that BM25 did not find stand among the candidates, so that there is something
-    to find; the measure is for comparing weights, not for reporting.
+    """The pairs of `CandidateLists`, made once: a quick measure while training.
 
     Args:
         analysed: the collection.
@@ -147,31 +145,21 @@ class DevPool:
         *,
         seed: int,
     ) -> None:
-        kept, relevant = relevant_numbers(list(analysed.documents.ids), queries)
-        if not kept:
-            raise InputError("no dev query has a relevant document in the collection")
-        chosen = np.sort(np.random.default_rng(seed).permutation(len(kept))[:DEV_QUERIES])
+        drawn = CandidateLists(
+            analysed, queries, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=seed
+        ).lists
+        self._relevant = [relevant for _, _, relevant in drawn]
         self._pairs: list[list[Pair]] = []
-        self._relevant: list[NDArray[np.bool_]] = []
-        for at in chosen.tolist():
-            found, _ = retriever.retrieve(
-                Query(kept[at].text, analysed.analyzer.begin()), DEV_CANDIDATES
-            )
-            others = np.setdiff1d(found.astype(np.int64), relevant[at])
-            numbers = np.concatenate([others, relevant[at]])  # a tie counts against the relevant
-            query = asked(analysed, pairing, kept[at].text)
+        for judged, numbers, _ in drawn:
+            query = asked(analysed, pairing, judged.text)
             self._pairs.append([pairing.pair(query, pieces_of(analysed, n)) for n in numbers])
-            self._relevant.append(np.isin(numbers, relevant[at]))
 
     def mrr(self, score: Score) -> float:
         """Return MRR@10 of ranking each query's candidates."""
         scores = score([pair for pairs in self._pairs for pair in pairs])
         ends = np.cumsum([len(pairs) for pairs in self._pairs])
-        found = []
-        for each, relevant in zip(np.split(scores, ends[:-1]), self._relevant, strict=True):
-            rank = 1 + int((~relevant & (each >= each[relevant].max())).sum())
-            found.append(1 / rank if rank <= 10 else 0.0)
-        return float(np.mean(found))
+        each_query = np.split(scores, ends[:-1])
+        return float(np.mean(list(map(reciprocal_rank, each_query, self._relevant))))
 
 
 def asked(analysed: AnalysedCollection, pairing: Pairing, text: str) -> list[int]:

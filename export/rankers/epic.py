@@ -18,7 +18,13 @@ from ranklet.export.graph import TorchSession, Transformer, example_inputs, expo
 from ranklet.export.head_nodes import name_head
 from ranklet.export.impacts import FILES, write_index
 from ranklet.export.options import ExportOptions
-from ranklet.export.prove import Graph, proof_of, write_joint_variants, write_reports
+from ranklet.export.prove import (
+    Graph,
+    check_tokenizer,
+    proof_of,
+    write_joint_variants,
+    write_reports,
+)
 from ranklet.export.pruning import fewest, pruning_reports, sparse_scores
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
@@ -69,7 +75,7 @@ def export(
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     probes, tokenizer = proof_of(checkpoint, name, options)
     network = epic.load(checkpoint, attention="eager")  # what the optimiser can fuse
-    _check_tokenizer(tokenizer, checkpoint.settings.vocabulary, name)
+    check_tokenizer(tokenizer, checkpoint.settings.vocabulary, name)
     folder = f"rankers/{name}/"
     queries, documents = QueryEncoder(network), DocumentEncoder(network)
     of_queries, of_documents = Recording(TorchSession(queries)), Recording(TorchSession(documents))
@@ -180,12 +186,3 @@ def _expanded(model: "ModelProto", vocabulary: int) -> list[str]:
         for node in model.graph.node
         if node.op_type == "MatMul" and node.input[1] in wide
     ]
-
-
-def _check_tokenizer(tokenizer: "Tokenizer", rows: int, name: str) -> None:
-    size = tokenizer.get_vocab_size()
-    if size > rows:
-        raise ExportError(
-            f"the tokenizer of {name!r} has {size:,} tokens and the network's embeddings {rows:,} "
-            "rows: it is not the model's own"
-        )

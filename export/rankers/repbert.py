@@ -4,17 +4,15 @@ import logging
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.calibration import Recording
 from ranklet.export.encoding import encode_documents
-from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
 from ranklet.export.options import ExportOptions
-from ranklet.export.prove import proof_of, write_reports, write_variants
+from ranklet.export.prove import check_tokenizer, proof_of, write_reports, write_variants
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.dense.exact import ExactIndex
@@ -33,9 +31,6 @@ from ranklet.runtime.session import Session
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.probes import Probes
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +53,7 @@ def export(
     settings: Settings = checkpoint.settings
     module = repbert.load(checkpoint, attention="eager")  # what the optimiser can fuse
     network = checkpoint.network
-    _check_tokenizer(tokenizer, network["vocab_size"], name)
+    check_tokenizer(tokenizer, network["vocab_size"], name)
     transformer = Transformer(
         network["num_attention_heads"], network["hidden_size"], network["num_hidden_layers"]
     )
@@ -118,15 +113,6 @@ def index(
         recall = _write_hnsw(vectors, settings, folder, writer)
         settings = replace(settings, recall=recall)
     return RankerEntry(entry.kind, asdict(settings))
-
-
-def _check_tokenizer(tokenizer: "Tokenizer", rows: int, name: str) -> None:
-    size = tokenizer.get_vocab_size()
-    if size > rows:
-        raise ExportError(
-            f"the tokenizer of {name!r} has {size:,} tokens and the network's embeddings {rows:,} "
-            "rows: it is not the model's own"
-        )
 
 
 def _write_hnsw(

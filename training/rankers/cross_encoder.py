@@ -4,7 +4,6 @@ Sources: Boytsov & Kolter 2021 (paper 000), §3 and §4.1; MacAvaney et al. 2019
 (paper 001), chapter 7.
 """
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -139,7 +138,7 @@ def train(
             "data": asdict(data),
             "loss": loss,
         },
-        network={**_config(backbone), HEAD_LAYERS: read},
+        network={**backbone.config_json(), HEAD_LAYERS: read},
         weights={
             name.removeprefix("encoder."): each.numpy() for name, each in model.state_dict().items()
         },
@@ -246,10 +245,3 @@ def _check(backbone: Backbone, settings: Settings, loss: str, layers: int) -> No
             f"sequences of {settings.max_tokens} tokens are too long for {backbone.source!r}, "
             f"which reads {config.max_position_embeddings}"
         )
-
-
-def _config(backbone: Backbone) -> dict[str, Any]:
-    """Return config.json, without the place that the model was read from."""
-    config: dict[str, Any] = json.loads(backbone.config.to_json_string(use_diff=False))
-    config.pop("_name_or_path", None)
-    return config

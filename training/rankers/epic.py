@@ -3,7 +3,6 @@
 Source: MacAvaney et al. 2020 (paper 003).
 """
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -154,7 +153,7 @@ def train(
             "objective": objective,
             "expansion": started_from,
         },
-        network=_config(backbone),
+        network=backbone.config_json(),
         weights={
             name.removeprefix("encoder."): each.numpy() for name, each in model.state_dict().items()
         },
@@ -194,24 +193,11 @@ def _head(config: Any, special: Sequence[int]) -> EPICHead:
 
 
 def _settings(backbone: Backbone, data: BatchOptions, objective: str) -> Settings:
-    config = backbone.config
     if objective not in get_args(Objective):
         raise InputError(
             f"objective is {objective!r}; allowed are {', '.join(get_args(Objective))}"
         )
     if objective == "pairwise" and data.negatives == "in-batch":
         raise InputError("triples need a negative for each query: negatives bm25 or random")
-    longest = max(data.max_query_tokens, data.max_document_tokens)
-    if longest > config.max_position_embeddings:
-        raise InputError(
-            f"texts of {longest} tokens are too long for {backbone.source!r}, which reads "
-            f"{config.max_position_embeddings}"
-        )
-    return Settings(data.max_query_tokens, data.max_document_tokens, config.vocab_size)
-
-
-def _config(backbone: Backbone) -> dict[str, Any]:
-    """Return config.json, without the place that the model was read from."""
-    config: dict[str, Any] = json.loads(backbone.config.to_json_string(use_diff=False))
-    config.pop("_name_or_path", None)
-    return config
+    backbone.check_length(max(data.max_query_tokens, data.max_document_tokens))
+    return Settings(data.max_query_tokens, data.max_document_tokens, backbone.config.vocab_size)

@@ -3,12 +3,11 @@
 Source: Zhan et al. 2020 (paper 004).
 """
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -202,7 +201,7 @@ def train(
             "plan": asdict(plan),
             "data": asdict(data),
         },
-        network=_config(backbone),
+        network=backbone.config_json(),
         weights={name: each.numpy() for name, each in model.encoder.state_dict().items()},
         probes=draw_probes(documents, dev, titles=titles),
     )
@@ -230,21 +229,8 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> RepBERT:
 
 
 def _settings(backbone: Backbone, data: BatchOptions) -> Settings:
-    config = backbone.config
-    longest = max(data.max_query_tokens, data.max_document_tokens)
-    if longest > config.max_position_embeddings:
-        raise InputError(
-            f"texts of {longest} tokens are too long for {backbone.source!r}, which reads "
-            f"{config.max_position_embeddings}"
-        )
-    return Settings(data.max_query_tokens, data.max_document_tokens, config.hidden_size)
-
-
-def _config(backbone: Backbone) -> dict[str, Any]:
-    """Return config.json, without the place that the model was read from."""
-    config: dict[str, Any] = json.loads(backbone.config.to_json_string(use_diff=False))
-    config.pop("_name_or_path", None)
-    return config
+    backbone.check_length(max(data.max_query_tokens, data.max_document_tokens))
+    return Settings(data.max_query_tokens, data.max_document_tokens, backbone.config.hidden_size)
 
 
 def _encode_all(
