@@ -1,8 +1,8 @@
 """Cross-encoders: every head and every marking strategy, reranking BM25's first 100.
 
-In the shape of paper 000's Table 2 and of the tables of paper 001, chapter 7: MiniLM-L6, each
-system fine-tuned on the same sample of queries for one epoch, scored by PyTorch. What was trained
-and what was scored is kept, so that the table can grow from run to run.
+In the shape of paper 000's Table 2 and of the tables of paper 001, chapter 7: MiniLM-L6, all
+systems from the same body, each fine-tuned on the same sample of queries for one epoch, scored by
+PyTorch. What was trained and what was scored is kept, so that the table can grow from run to run.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from benchmarks.place import Place
 from benchmarks.report import table
-from benchmarks.trained import CROSS, cross_checkpoint, tuned_bm25
+from benchmarks.trained import CROSS, CROSS_BODY_MINUTES, cross_checkpoint, tuned_bm25
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.cross_encoder import Settings
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.cross_pairs import asked, pieces_of
+from ranklet.training.cross_pairs import DEV_CANDIDATES, DEV_QUERIES, asked, pieces_of
 from ranklet.training.evaluation import mark
 from ranklet.training.indexing import AnalysedCollection, analyse
 from ranklet.training.interpolation import interpolate
@@ -52,8 +52,8 @@ class Study(NamedTuple):
 STUDIES = {
     "qa-mix": Study(
         True,
-        4000,
-        300,
+        2400,
+        400,
         {
             VANILLA: SHORT,
             "BERT-Model1, short": {**SHORT, "head": "model1"},
@@ -149,30 +149,36 @@ def _study(place: Place, collection: str, study: Study) -> str:
             for m in MEASURES
         }
     signs = {m: _signs({name: each[m] for name, each in values.items()}) for m in MEASURES}
-    for label, (checkpoint, judged) in found.items():
-        mixed = interpolate(judged)
+    mixtures = {label: interpolate(judged, MEASURES[0]) for label, (_, judged) in found.items()}
+    fused = {label: each.values for label, each in mixtures.items()}
+    signs["with BM25"] = _signs({BASE: values[BASE][MEASURES[0]], **fused})
+    for label, (checkpoint, _) in found.items():
+        mixed = mixtures[label]
         rows.append(
             [
                 label,
                 f"{checkpoint.training['seconds'] / 60:.1f}",
                 f"{checkpoint.training['best']:.3f}",
                 *(f"{values[label][m].mean():.4f}{signs[m][label]}" for m in MEASURES),
-                f"{mixed.value:.4f}",
+                f"{mixed.value:.4f}{signs['with BM25'][label]}",
                 f"{mixed.alpha:g} ({min(mixed.alphas):g} to {max(mixed.alphas):g})",
             ]
         )
     head = ["system", "minutes", "dev pool", *MEASURES, f"{MEASURES[0]} with BM25", "α"]
     return f"""
 {collection}{"" if study.titles else " without titles"}: {len(analysed.documents):,} documents, \
-{len(candidates.queries)} dev queries, BM25's first {DEPTH} reranked. Each system learned from the \
-same {study.learn:,} queries of train, one epoch, one negative of BM25's a query, margin loss.
+{len(candidates.queries)} dev queries, BM25's first {DEPTH} reranked. All systems begin with one \
+body, a vanilla cross-encoder that learned from qa-mix for {CROSS_BODY_MINUTES:g} minutes; each \
+then learned from the same {study.learn:,} queries of train: one epoch, one negative of BM25's a \
+query, margin loss, one seed. *Dev pool*: MRR@10 of {DEV_QUERIES} queries of train with \
+{DEV_CANDIDATES} candidates each, which chose between the weights before and after.
 
 {table(head, rows)}
 
-† p < .05, ‡ p < .01 against BM25; * p < .05 against *{VANILLA}* (two-sided paired t-tests, Holm's \
-correction in each family). *With BM25*: α · BM25 + (1 − α) · the system's score, both scaled to \
-unit variance over a query's candidates, α by 5-fold cross-validation, its range over the folds in \
-brackets.
+† p < .05, ‡ p < .01 against BM25; * p < .05 against *{VANILLA}*, fused against fused (two-sided \
+paired t-tests, Holm's correction in each family). *With BM25*: α · BM25 + (1 − α) · the system's \
+score, both scaled to unit variance over a query's candidates, α by 5-fold cross-validation, its \
+range over the folds in brackets.
 """
 
 

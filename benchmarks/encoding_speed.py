@@ -92,12 +92,14 @@ def _export(folder: Path, calibration: list[str]) -> None:
     transformer = Transformer(
         config.num_attention_heads, config.hidden_size, config.num_hidden_layers
     )
-    plain = folder / VARIANTS["fp32"]
-    export_graph(module, example_inputs(INPUTS), OUTPUT, plain, transformer)
+    graph = folder / "graph.onnx"
+    export_graph(module, example_inputs(INPUTS), OUTPUT, graph, transformer)
     recorded = Recording(TorchSession(module))
     encoder = Encoder(recorded, OUTPUT, backbone.tokenizer, config.hidden_size)
     encoder.encode(calibration, MAX_TOKENS, 0)
-    convert("int8", plain, folder / VARIANTS["int8"], recorded.feeds)
+    for variant in ("fp32", "int8"):
+        convert(variant, graph, folder / VARIANTS[variant], recorded.feeds)
+    graph.unlink()
     backbone.tokenizer.save(str(folder / "tokenizer.json"))
 
 

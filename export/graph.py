@@ -15,6 +15,7 @@ from ranklet.runtime.session import quiet_telemetry
 
 if TYPE_CHECKING:
     import torch
+    from onnx import ModelProto
 
 # The TorchScript exporter at opset 17 gives a graph in which onnxruntime's optimiser fuses every
 # attention; from the dynamo exporter it fuses none at opset 18, and opset 23's own Attention node
@@ -38,7 +39,7 @@ def export_graph(
     target: Path,
     transformer: Transformer | None = None,
     axes: Mapping[str, Mapping[int, str]] | None = None,
-) -> dict[str, int]:
+) -> None:
     """Write a module as an fp32 ONNX file with dynamic batch and sequence axes.
 
     Args:
@@ -50,9 +51,6 @@ def export_graph(
         transformer: fuse attention, layer norms and GELU of this network; None leaves the graph.
         axes: dynamic axes by input and output, where they are others than batch and tokens; outputs
             beside the first are named by it.
-
-    Returns:
-        How many of each fused operator the graph has.
 
     Raises:
         ExportError: the transformer's attention was not fused in every layer.
@@ -79,7 +77,8 @@ def export_graph(
             )
     finally:
         module.train(was_training)
-    return {} if transformer is None else _fuse(target, transformer)
+    if transformer is not None:
+        _fuse(target, transformer)
 
 
 def _batch_and_tokens(
@@ -124,7 +123,7 @@ class TorchSession:
         return first
 
 
-def _fuse(target: Path, transformer: Transformer) -> dict[str, int]:
+def _fuse(target: Path, transformer: Transformer) -> None:
     quiet_telemetry()
     from onnxruntime.transformers import optimizer
     from onnxruntime.transformers.fusion_options import FusionOptions
@@ -138,21 +137,18 @@ def _fuse(target: Path, transformer: Transformer) -> dict[str, int]:
         opt_level=1,  # the basic rewrites, which hang on no machine; fusion needs them
     )
     model.save_model_to_file(str(target))
-    fused = fused_operators([node.op_type for node in model.model.graph.node])
-    if fused.get("Attention", 0) != transformer.layers:
+    fused = fused_operators(model.model).get("Attention", 0)
+    if fused != transformer.layers:
         raise ExportError(
-            f"attention was fused in {fused.get('Attention', 0)} of {transformer.layers} layers; "
+            f"attention was fused in {fused} of {transformer.layers} layers; "
             "the backbone must be BERT-like and loaded with attn_implementation='eager'"
         )
-    return fused
 
 
-def fused_operators(operators: Sequence[str]) -> dict[str, int]:
-    """Count the operators that fusion makes.
-
-    >>> fused_operators(["MatMul", "Attention", "Attention"])
-    {'Attention': 2}
-    """
-    made = ("Attention", "BiasGelu", "EmbedLayerNormalization", "SkipLayerNormalization")
-    counts = Counter(operators)
+def fused_operators(model: "ModelProto") -> dict[str, int]:
+    """Count the operators that fusion makes in a graph; QAttention is Attention in 8 bits."""
+    made = (
+        "Attention", "QAttention", "BiasGelu", "EmbedLayerNormalization", "SkipLayerNormalization"
+    )  # fmt: skip
+    counts = Counter(node.op_type for node in model.graph.node)
     return {name: counts[name] for name in made if counts[name]}

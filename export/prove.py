@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.calibration import Feeds
 from ranklet.export.errors import ExportError
+from ranklet.export.graph import fused_operators
 from ranklet.export.options import ExportOptions
 from ranklet.export.report import REPORT, Report, compare_scores, refusal
 from ranklet.export.variants import convert
@@ -71,7 +73,6 @@ class Graph(NamedTuple):
 
 def write_variants(
     source: Path,
-    fused: dict[str, int],
     reference: NDArray[np.float32],
     score: Score,
     probes: Probes,
@@ -86,7 +87,6 @@ def write_variants(
 
     Args:
         source: the fp32 graph.
-        fused: its fused operators.
         reference: PyTorch's scores of the probes, (queries, documents) float32.
         score: the runtime's scores of the probes, by a variant's content.
         probes: real texts.
@@ -101,14 +101,13 @@ def write_variants(
     """
     graph = Graph(source, folder, calibration)
     return write_joint_variants(
-        [graph], fused, reference, lambda contents, texts: score(contents[0], texts), probes,
+        [graph], reference, lambda contents, texts: score(contents[0], texts), probes,
         options, writer, pairwise=pairwise,
     )  # fmt: skip
 
 
 def write_joint_variants(
     graphs: Sequence[Graph],
-    fused: dict[str, int],
     reference: NDArray[np.float32],
     score: JointScore,
     probes: Probes,
@@ -121,7 +120,6 @@ def write_joint_variants(
 
     Args:
         graphs: to convert.
-        fused: their fused operators.
         reference: PyTorch's scores of the probes, (queries, documents) float32.
         score: the runtime's scores of the probes, by the variant's contents, in the graphs' order.
         probes: real texts.
@@ -140,7 +138,7 @@ def write_joint_variants(
             for graph in graphs:
                 convert(variant, graph.source, target, graph.calibration)
                 contents.append(target.read_bytes())
-            report = _prove(variant, contents, fused, reference, score, probes)
+            report = _prove(variant, contents, reference, score, probes)
             if pairwise:
                 texts = len(probes.queries) + len(probes.documents)
                 report = replace(report, ms=report.ms * texts / report.pairs)
@@ -164,7 +162,6 @@ def write_reports(reports: Sequence[Report], folder: str, writer: BundleWriter) 
 def _prove(
     variant: str,
     contents: Sequence[bytes],
-    fused: dict[str, int],
     reference: NDArray[np.float32],
     score: JointScore,
     probes: Probes,
@@ -185,9 +182,19 @@ def _prove(
         batch_error=float(np.max(apart)) / spread,
         bytes=sum(map(len, contents)),
         ms=seconds * 1e3 / texts,
-        fused=fused,
+        fused=_fused(contents),
         **asdict(compare_scores(reference, scores, probes.relevant)),
     )
+
+
+def _fused(contents: Sequence[bytes]) -> dict[str, int]:
+    """Return how many of each fused operator some graphs have together."""
+    from onnx import ModelProto
+
+    counts: Counter[str] = Counter()
+    for content in contents:
+        counts.update(fused_operators(ModelProto.FromString(content)))
+    return dict(counts)
 
 
 def _refused(report: Report, options: ExportOptions) -> str:

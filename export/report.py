@@ -157,9 +157,14 @@ def report_table(reports: Sequence[Report]) -> str:
         + (f"  REFUSED: {each.refused}" if each.refused else "")
         for each in reports
     ]
-    pairs, fused = reports[0].pairs, reports[0].fused
-    told = ", ".join(f"{count} {name}" for name, count in fused.items()) or "none"
-    return "\n".join([*lines, f"{pairs:,} pairs; fused operators: {told}"])
+    lines.append(f"{reports[0].pairs:,} pairs")
+    lines += [
+        f"fused operators of {each.variant}: "
+        + ", ".join(f"{count} {name}" for name, count in each.fused.items())
+        for each in reports
+        if each.fused
+    ]
+    return "\n".join(lines)
 
 
 def _ndcg(ranked: NDArray[np.intp], relevant: Sequence[Sequence[int]]) -> float:

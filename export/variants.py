@@ -7,6 +7,7 @@ from ranklet.export.calibration import Feeds
 from ranklet.export.embedding_rows import store_words_by_row
 from ranklet.export.head_nodes import head_aside
 from ranklet.export.int8_weights import store_weights_by_channel
+from ranklet.export.skip_norms import split_skip_norms
 from ranklet.export.smoothing import scale_tokens, smooth_channels
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
@@ -32,7 +33,11 @@ def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feed
 
 
 def _fp32(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # noqa: ARG001
-    target.write_bytes(source.read_bytes())
+    import onnx
+
+    model = onnx.load(str(source))
+    split_skip_norms(model)
+    onnx.save(model, str(target))
 
 
 def _fp16(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # noqa: ARG001
@@ -64,6 +69,7 @@ def _int8(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:
         scale_tokens(model)
         store_words_by_row(model)
         store_weights_by_channel(model)
+    split_skip_norms(model)
     onnx.save(model, str(target))
 
 

@@ -28,7 +28,7 @@ Negatives = Literal["bm25", "random"]
 # Scores of pairs, (pairs,) float32.
 Score = Callable[[Sequence[Pair]], NDArray[np.float32]]
 
-DEV_QUERIES, DEV_CANDIDATES = 50, 20  # 1,000 pairs: 10 s of MiniLM-L6 at 128 tokens on two cores
+DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 10 s of MiniLM-L6 at 128 tokens on two cores
 
 
 @dataclass(frozen=True)

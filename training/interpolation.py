@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 
@@ -12,19 +13,24 @@ from .measures import Judged, parse_measure, per_query
 GRID = tuple(at / 20 for at in range(21))  # the author's code tries 0.1 to 0.9 by tenths
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Interpolation:
     """What `interpolate` found.
 
     Attributes:
         alpha: weight of the first feature, best on all queries; the second has 1 − α.
-        value: the measure on each query with the α of the other folds, mean: what to report.
+        values: the measure on each query with the α of the other folds, (queries,): what to report.
         alphas: of each fold, best on the others.
     """
 
     alpha: float
-    value: float
+    values: NDArray[np.float64]
     alphas: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        """The mean of `values`."""
+        return float(self.values.mean())
 
 
 def interpolate(
@@ -64,4 +70,4 @@ def interpolate(
         best = int(values[:, ~inside].mean(1).argmax())
         held_out[inside] = values[best, inside]
         alphas.append(grid[best])
-    return Interpolation(grid[int(values.mean(1).argmax())], float(held_out.mean()), tuple(alphas))
+    return Interpolation(grid[int(values.mean(1).argmax())], held_out, tuple(alphas))

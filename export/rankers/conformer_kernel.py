@@ -107,13 +107,13 @@ def export(
     folder = f"rankers/{name}/"
     with tempfile.TemporaryDirectory() as scratch:
         graph = Path(scratch) / "graph.onnx"
-        fused = export_graph(module, example_inputs(INPUTS), OUTPUT, graph, axes=AXES)
+        export_graph(module, example_inputs(INPUTS), OUTPUT, graph, axes=AXES)
         _name_pooling(graph)
         torch = Recording(TorchSession(module))
         reference = score(torch, probes)
         calibration = torch.feeds[:: max(1, len(torch.feeds) // CALIBRATION)]
         reports = write_variants(
-            graph, fused, reference, score_content, probes, options, folder, writer, calibration,
+            graph, reference, score_content, probes, options, folder, writer, calibration,
             pairwise=True,
         )  # fmt: skip
     write_reports(reports, folder, writer)

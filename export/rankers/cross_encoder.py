@@ -83,15 +83,13 @@ def export(
     with tempfile.TemporaryDirectory() as scratch:
         graph = Path(scratch) / "graph.onnx"
         axes = EXPLAINED_AXES if explained else AXES
-        fused = export_graph(
-            module, example_pairs(network), OUTPUT, graph, _transformer(checkpoint), axes
-        )
+        export_graph(module, example_pairs(network), OUTPUT, graph, _transformer(checkpoint), axes)
         _name_head(graph)
         torch = Recording(TorchSession(module))
         reference = score(CrossEncoder(settings, torch, tokenizer), probes)
         calibration = torch.feeds[:: max(1, len(torch.feeds) // CALIBRATION)]
         reports = write_variants(
-            graph, fused, reference, score_content, probes, options, folder, writer, calibration,
+            graph, reference, score_content, probes, options, folder, writer, calibration,
             pairwise=True,
         )  # fmt: skip
     write_reports(reports, folder, writer)

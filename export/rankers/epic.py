@@ -95,7 +95,7 @@ def export(
         transformer = _transformer(checkpoint)
         example = example_inputs(INPUTS)
         export_graph(queries, example, QUERY_OUTPUT, files[0], transformer, QUERY_AXES)
-        fused = export_graph(documents, example, DOCUMENT_OUTPUT, files[1], transformer)
+        export_graph(documents, example, DOCUMENT_OUTPUT, files[1], transformer)
         for path in files:
             _name_head(path, network.head)
         graphs = [
@@ -103,9 +103,7 @@ def export(
             Graph(files[1], folder + DOCUMENT_ENCODER, of_documents.feeds),
         ]
         reference = sparse_scores(store_of_rows(prune(whole, kept)), asked)
-        reports = write_joint_variants(
-            graphs, fused, reference, score_contents, probes, options, writer
-        )
+        reports = write_joint_variants(graphs, reference, score_contents, probes, options, writer)
     write_reports([*reports, *pruned], folder, writer)
     if not settings.field:
         writer.data(folder + TOKENIZER, tokenizer.to_str().encode())

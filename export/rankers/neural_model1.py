@@ -104,11 +104,9 @@ def export(
     if variants := tuple(each for each in options.variants if each != "int8"):
         with tempfile.TemporaryDirectory() as scratch:
             graph = Path(scratch) / "graph.onnx"
-            fused = export_graph(LikelihoodGraph(module), example_inputs(INPUTS), OUTPUT, graph)
+            export_graph(LikelihoodGraph(module), example_inputs(INPUTS), OUTPUT, graph)
             chosen = replace(options, variants=variants)
-            reports += write_variants(
-                graph, fused, reference, by_content, probes, chosen, folder, writer
-            )
+            reports += write_variants(graph, reference, by_content, probes, chosen, folder, writer)
     write_reports(reports, folder, writer)
     return RankerEntry(checkpoint.kind, asdict(settings))
 

@@ -70,11 +70,11 @@ def export(
     folder = f"rankers/{name}/"
     with tempfile.TemporaryDirectory() as scratch:
         graph = Path(scratch) / "graph.onnx"
-        fused = export_graph(module, example_inputs(INPUTS), OUTPUT, graph, transformer)
+        export_graph(module, example_inputs(INPUTS), OUTPUT, graph, transformer)
         torch = Recording(TorchSession(module))
         reference = score(Encoder(torch, OUTPUT, tokenizer, settings.dimension), probes)
         reports = write_variants(
-            graph, fused, reference, score_content, probes, options, folder, writer, torch.feeds
+            graph, reference, score_content, probes, options, folder, writer, torch.feeds
         )
     write_reports(reports, folder, writer)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())

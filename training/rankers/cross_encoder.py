@@ -47,7 +47,7 @@ PLAN = Plan(learning_rate=2e-5, head_rate=10.0, epochs=1, warmup=0.1, weight_dec
 DATA = CrossOptions()
 SETTINGS = Settings()
 MARGIN = 1.0
-EVALUATIONS = 10  # of a training, unless the plan says how often
+EVALUATIONS = 5  # of a training, unless the plan says how often
 SCORED = 32  # chunks at a time, outside of training
 HEAD_LAYERS = "ranklet_head_layers"  # in config.json: how many layers the head reads
 
