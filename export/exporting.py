@@ -1,5 +1,6 @@
 """Checkpoints become a bundle of rankers; with a collection, that becomes a bundle that ranks."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -14,7 +15,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import TOKENIZER, Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.manifest import RankerEntry, check_name
-from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.rankers import KINDS, ranker_module, retrieves
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.collection import Collection
 from ranklet.training.indexing import AnalysedCollection, analyse
@@ -22,6 +23,8 @@ from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+_log = logging.getLogger(__name__)
 
 OWN_PIECES = ("cross_encoder", "epic")  # kinds that can have a tokenizer of their own
 
@@ -74,6 +77,7 @@ def export_bundle(
         if tokenizer is not None:
             writer.data(TOKENIZER, tokenizer.to_str().encode())
         pipelines, default = standard_pipelines(rankers)
+        _tell_where_none_retrieves(rankers)
         return writer.finish(
             documents=0,
             fields=(),
@@ -112,6 +116,7 @@ def index_bundle(
     rankers = bundle.manifest.rankers
     if not rankers:
         raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
+    _tell_where_none_retrieves(rankers)
     known = [w for name, e in rankers.items() for w in exporter(e.kind).known_words(bundle, name)]
     with BundleWriter(target, overwrite=overwrite) as writer:
         analysed = analyse(
@@ -137,6 +142,15 @@ def index_bundle(
                 **bundle.manifest.provenance,
                 "collection": {"name": collection.path.name, "titles": titles},
             },
+        )
+
+
+def _tell_where_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
+    if not any(retrieves(entry.kind, entry.settings) for entry in rankers.values()):
+        _log.warning(
+            "%s cannot retrieve: such a bundle ranks texts that it is given, and no collection; "
+            "export a ranker with an index beside, such as BM25",
+            ", ".join(rankers),
         )
 
 

@@ -21,11 +21,14 @@ def stages(
 ) -> tuple[Stage, ...]:
     """Return stages in which every ranker that can retrieves, side by side, and the others rescore.
 
+    One that retrieves by an index and scores by a network rescores, so that all its scores are the
+    network's; it retrieves only where no other does.
+
     Args:
         names: of the rankers; the first retriever's list comes first.
         rankers: of the bundle.
         depth: documents of a lexical list; dense ones have at most `DENSE_DEPTH`, and all at most
-            `RERANKED` where a cross-encoder is among the rankers.
+            `RERANKED` where one of the rankers runs a network over each pair.
 
     Raises:
         UnknownRankerError: the bundle has no ranker of a name.
@@ -37,15 +40,16 @@ def stages(
                 f"unknown ranker {name!r}; the bundle has {', '.join(rankers)}"
             )
     able = [name for name in names if _retrieves(rankers[name])]
+    wholly = [name for name in able if not _reranks(rankers[name])]
     if not able:
         raise ExportError(f"a pipeline of {', '.join(names)}: none of them retrieves")
     if any(_reranks(rankers[name]) for name in names):
         depth = min(depth, RERANKED)
     lists = [
         Retrieve(name, depth if rankers[name].kind in IMPACTS else min(depth, DENSE_DEPTH))
-        for name in able
+        for name in wholly or able
     ]
-    return (*lists, *(Rescore(name) for name in names if name not in able))
+    return (*lists, *(Rescore(name) for name in names if name not in wholly))
 
 
 def by_ranks(names: Sequence[str], rankers: Mapping[str, RankerEntry]) -> Pipeline:
@@ -56,8 +60,9 @@ def by_ranks(names: Sequence[str], rankers: Mapping[str, RankerEntry]) -> Pipeli
 def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pipeline], str]:
     """Return each retriever alone, all rankers fused where there are several; and the default.
 
-    Reciprocal ranks fuse until `ranklet fuse` has learned weights. A cross-encoder is no part of
-    that: it reranks the best of what the others find, in a pipeline of its name.
+    Reciprocal ranks fuse until `ranklet fuse` has learned weights. A ranker that runs a network
+    over each pair is no part of that: it reranks the best of what the others find, in a pipeline of
+    its name.
     """
     alone = {
         name: Pipeline(stages([name], rankers))
@@ -66,8 +71,9 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     }
     if not alone:
         return {}, ""
-    first = default = next(iter(alone))
-    rerankers = [name for name, entry in rankers.items() if _reranks(entry)]
+    networks = [name for name, entry in rankers.items() if _reranks(entry)]
+    first = default = next((name for name in alone if name not in networks), next(iter(alone)))
+    rerankers = [name for name in networks if name != first]
     names = (first, *(name for name in rankers if name != first and name not in rerankers))
     found = dict(alone)
     if len(names) > 1:

@@ -8,28 +8,30 @@ is left out, and of the rest a document keeps its largest: both are losses, whic
 measures.
 """
 
-from collections.abc import Iterator
-from itertools import filterfalse, islice
+from collections.abc import Iterator, Sequence
+from itertools import filterfalse, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.kept_blocks import Arrays, KeptBlocks
 from ranklet.export.report import Report, compare_scores
 from ranklet.runtime.candidates import StoredCandidates
-from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import FIRST, network_scores
+from ranklet.runtime.term_network import FIRST, scores_of_each
 from ranklet.training.impacts import index_of_rows
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.padding import first_tokens
 from ranklet.training.progress import progress
 
-RUN = 1 << 18  # pairs of a term and a document's term in one run of the network
+BLOCK = 256  # documents; what an interruption can cost
+TOGETHER = 8  # documents whose scores for all terms are computed side by side
 FLOOR_DOCUMENTS = 64  # that floors are taken from
 REPORT_DOCUMENTS, REPORT_QUERIES, REPORT_WORDS = 200, 50, 8
+_TYPES = {"lengths": np.int64, "terms": np.int32, "values": np.float32}
 
 
 class Impacts(NamedTuple):
@@ -44,28 +46,94 @@ class Impacts(NamedTuple):
         return index_of_rows(self.offsets, self.terms, self.values, vocabulary, form)
 
 
-def latent_floors(matching: TermMatching, analysed: AnalysedCollection) -> NDArray[np.float32]:
+class CandidateScores(NamedTuple):
+    """What the model gives the terms that may matter to some documents, as rows of a CSR matrix."""
+
+    offsets: NDArray[np.int64]  # (documents + 1,)
+    own: NDArray[np.int64]  # of each document, how many are its own terms, which come first
+    terms: NDArray[np.int32]  # (candidates,)
+    latent: NDArray[np.float32]  # weighted, NaN where there is none, (candidates,)
+    explicit: NDArray[np.float32]  # weighted, (candidates,)
+
+    def largest(self, floors: NDArray[np.float32], count: int) -> Impacts:
+        """Return the largest impacts of each document, at most `count` and all above 0.
+
+        Args:
+            floors: what latent scores are counted from, of all word forms, (terms,) float32.
+            count: impacts a document.
+        """
+        above = np.nan_to_num(self.latent - floors[self.terms])
+        impacts = above + self.explicit
+        lengths = np.diff(self.offsets)
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        order = np.lexsort((-impacts, owner))  # stable
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order)) - self.offsets[owner[order]]
+        kept = (place < count) & (impacts > 0)
+        ends = np.cumsum(np.bincount(owner[kept], minlength=len(lengths)))
+        offsets = np.append(0, ends).astype(np.int64)
+        return Impacts(offsets, self.terms[kept], impacts[kept])
+
+
+def latent_floors(
+    matching: TermMatching, analysed: AnalysedCollection, kept: KeptBlocks | None = None
+) -> NDArray[np.float32]:
     """Return the quantile `floor` of each term's weighted latent scores, (terms,) float32.
 
     Over documents drawn at random; 0 for words that the network does not know.
+
+    Args:
+        matching: the model.
+        analysed: the collection.
+        kept: where they are kept, if they are.
     """
-    settings, rows = matching.settings, matching.rows
-    found = np.zeros(len(rows), np.float32)
-    known = np.flatnonzero(rows >= FIRST)
-    if not settings.latent or not len(known):
-        return found
+    known = np.flatnonzero(matching.rows >= FIRST)
+    if not matching.settings.latent or not len(known):
+        return np.zeros(len(matching.rows), np.float32)
+    drawn = floor_documents(matching, analysed)
+
+    def make() -> Arrays:
+        return {"floors": quantiles(matching, floor_scores(matching, drawn))}
+
+    blocks = KeptBlocks() if kept is None else kept
+    lengths = np.array([len(each) for each in drawn])
+    depends = (lengths, np.concatenate(drawn))
+    return blocks.block("floors", depends, {"floors": np.float32}, make)["floors"]
+
+
+def floor_documents(
+    matching: TermMatching, analysed: AnalysedCollection
+) -> list[NDArray[np.int32]]:
+    """Return the tokens of the documents that floors are taken from."""
     offsets, tokens = _read(matching, analysed)
     drawn = np.random.default_rng(0).permutation(len(offsets) - 1)[:FLOOR_DOCUMENTS]
-    scores = [
-        _latent(matching, rows[known].astype(np.int64), tokens[offsets[at] : offsets[at + 1]])
-        for at in progress(drawn.tolist(), "floors of terms")
-    ]
-    found[known] = np.quantile(scores, settings.floor, axis=0).astype(np.float32)
+    return [tokens[offsets[at] : offsets[at + 1]] for at in drawn.tolist()]
+
+
+def floor_scores(
+    matching: TermMatching, documents: Sequence[NDArray[np.int32]]
+) -> NDArray[np.float32]:
+    """Return the weighted latent scores of all terms that the network knows, (documents, known)."""
+    known = matching.rows[matching.rows >= FIRST].astype(np.int64)
+    found = []
+    for begin in progress(range(0, len(documents), TOGETHER), "floors of terms"):
+        some = documents[begin : begin + TOGETHER]
+        found += _latent(matching, [known] * len(some), some)
+    return np.stack(found)
+
+
+def quantiles(matching: TermMatching, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the floors that follow from `floor_scores`, of all word forms; (terms,) float32."""
+    found = np.zeros(len(matching.rows), np.float32)
+    found[matching.rows >= FIRST] = np.quantile(scores, matching.settings.floor, axis=0)
     return found
 
 
 def document_impacts(
-    matching: TermMatching, neighbours: NDArray[np.int32], analysed: AnalysedCollection
+    matching: TermMatching,
+    neighbours: NDArray[np.int32],
+    analysed: AnalysedCollection,
+    kept: KeptBlocks | None = None,
 ) -> Impacts:
     """Return the largest impacts of every document.
 
@@ -73,37 +141,75 @@ def document_impacts(
         matching: the model; its network gives a score for each term.
         neighbours: rows nearest to each row, nearest first, (rows, n) int32.
         analysed: the collection.
+        kept: where finished blocks are kept, if they are.
+    """
+    offsets, tokens = _read(matching, analysed)
+    blocks = KeptBlocks() if kept is None else kept
+    found: list[Arrays] = []
+    places = range(0, len(offsets) - 1, BLOCK)
+    for begin in progress(places, f"impacts of blocks of {BLOCK} documents"):
+        ends = offsets[begin : begin + BLOCK + 1]
+        some = [tokens[first:last] for first, last in pairwise(ends.tolist())]
+
+        def make(some: list[NDArray[np.int32]] = some) -> Arrays:
+            scores = candidate_scores(matching, neighbours, some)
+            impacts = scores.largest(matching.floors, matching.settings.terms)
+            lengths = np.diff(impacts.offsets)
+            return {"lengths": lengths, "terms": impacts.terms, "values": impacts.values}
+
+        depends = (matching.floors, np.diff(ends), tokens[ends[0] : ends[-1]])
+        found.append(blocks.block("impacts", depends, _TYPES, make))
+    lengths = np.concatenate([each["lengths"] for each in found])
+    return Impacts(
+        np.append(0, np.cumsum(lengths)).astype(np.int64),
+        np.concatenate([each["terms"] for each in found]),
+        np.concatenate([each["values"] for each in found]),
+    )
+
+
+def candidate_scores(
+    matching: TermMatching,
+    neighbours: NDArray[np.int32],
+    documents: Sequence[NDArray[np.int32]],
+) -> CandidateScores:
+    """Return what the model gives each document's candidates: its own terms, then those near.
+
+    Args:
+        matching: the model.
+        neighbours: as in `document_impacts`.
+        documents: tokens of each, as far as the model reads them.
     """
     settings = matching.settings
-    offsets, tokens = _read(matching, analysed)
     form_of = np.full(len(neighbours), -1, np.int32)
     known = np.flatnonzero(matching.rows >= FIRST)
-    form_of[matching.rows[known]] = known
-    lengths, parts, values = [0], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
-    for at in progress(range(len(offsets) - 1), "impacts of documents"):
-        held = tokens[offsets[at] : offsets[at + 1]]
-        own, tf = np.unique(held, return_counts=True)
-        terms = own.astype(np.int32)
+    if settings.latent:
+        form_of[matching.rows[known]] = known
+    own = [np.unique(held, return_counts=True) for held in documents]
+    terms = []
+    for each, _ in own:
+        near: list[int] = []
         if settings.latent:
-            room = max(0, settings.candidates - len(own))
-            near = _nearest(matching.rows[own], neighbours, form_of)
-            more = list(islice(filterfalse({*own.tolist()}.__contains__, near), room))
-            terms = np.append(terms, np.array(more, np.int32))
-        impacts = np.zeros(len(terms), np.float32)
-        network_knows = matching.rows[terms] >= FIRST
-        if settings.latent and network_knows.any():
-            asked = terms[network_knows]
-            latent = _latent(matching, matching.rows[asked].astype(np.int64), held)
-            impacts[network_knows] = latent - matching.floors[asked]
-        if settings.explicit:
-            exact = settings.matches(tf, np.array([len(held)]), matching.idf_of[own])
-            impacts[: len(own)] += exact
-        kept = np.argsort(-impacts, kind="stable")[: settings.terms]
-        kept = np.sort(kept[impacts[kept] > 0])
-        lengths.append(lengths[-1] + len(kept))
-        parts.append(terms[kept].astype(np.int32))
-        values.append(impacts[kept])
-    return Impacts(np.array(lengths, np.int64), np.concatenate(parts), np.concatenate(values))
+            room = max(0, settings.candidates - len(each))
+            others = _nearest(matching.rows[each], neighbours, form_of)
+            near = list(islice(filterfalse({*each.tolist()}.__contains__, others), room))
+        terms.append(np.append(each, np.array(near, np.int32)).astype(np.int32))
+    lengths = np.array([len(each) for each in terms], np.int64)
+    offsets = np.append(0, np.cumsum(lengths))
+    every = np.concatenate(terms)
+    latent = np.full(len(every), np.nan, np.float32)
+    explicit = np.zeros(len(every), np.float32)
+    if settings.latent:
+        rows = [matching.rows[each].astype(np.int64) for each in terms]
+        latent[matching.rows[every] >= FIRST] = np.concatenate(
+            _latent(matching, [each[each >= FIRST] for each in rows], documents)
+        )
+    if settings.explicit:
+        for begin, (each, tf), held in zip(offsets.tolist(), own, documents, strict=False):
+            exact = settings.matches(tf, np.array([len(held)]), matching.idf_of[each])
+            explicit[begin : begin + len(each)] = exact
+    return CandidateScores(
+        offsets, np.array([len(each) for each, _ in own], np.int64), every, latent, explicit
+    )
 
 
 def impact_reports(
@@ -125,23 +231,21 @@ def impact_reports(
     rng = np.random.default_rng(1)
     numbers = rng.permutation(len(analysed.documents))[:REPORT_DOCUMENTS].astype(np.uint32)
     analysis = analysed.analyzer.begin()
-    asked = [
-        analysis.tokens(text, matching.settings.field)[: matching.settings.max_query_terms]
-        for text in _asked(analysed, numbers[:REPORT_QUERIES])
-    ]
-    worded = [at for at, tokens in enumerate(asked) if len(tokens)]
+    texts = _asked(analysed, numbers[:REPORT_QUERIES])
+    field, most = matching.settings.field, matching.settings.max_query_terms
+    asked = {at: Query(text, analysis) for at, text in enumerate(texts)}
+    worded = {at: query for at, query in asked.items() if len(query.tokens(field))}
     if not worded or len(numbers) < 2:
         return []
-    terms = np.unique(np.concatenate([asked[at] for at in worded]))
-    counts = np.array([[(asked[at] == term).sum() for term in terms] for at in worded], np.float32)
-    candidates = StoredCandidates(analysed.documents, numbers)
-    latent, explicit = matching.parts(Query("", analysis), terms, candidates)
-    reference = counts @ (latent + explicit)
+    queries = list(worded.values())
+    reference = matching.scores(queries, StoredCandidates(analysed.documents, numbers))
+    terms = [np.unique(each.tokens(field)[:most], return_counts=True) for each in queries]
     relevant = [[at] for at in worded]
     vocabulary = len(stored.offsets) - 1
     found = []
     for index in (impacts.indexed(vocabulary, "float32"), stored):
-        agreement = compare_scores(reference, counts @ index.matrix(terms, numbers), relevant)
+        scores = np.stack([counts @ index.matrix(each, numbers) for each, counts in terms])
+        agreement = compare_scores(reference, scores.astype(np.float32), relevant)
         alike = agreement.kendall if np.isfinite(agreement.kendall) else 0.0
         found.append(
             Report(
@@ -177,17 +281,14 @@ def _read(
 
 
 def _latent(
-    matching: TermMatching, rows: NDArray[np.int64], held: NDArray[np.int32]
-) -> NDArray[np.float32]:
-    """Return the weighted latent scores of some rows for one document, (rows,) float32."""
-    document = matching.rows[held].astype(np.int64)
-    whole = Gathered(document, np.array([len(held)], np.int64))
-    each = max(1, RUN // max(1, len(held)))
-    parts = [
-        network_scores(matching.session, rows[at : at + each], whole)[:, 0]
-        for at in range(0, len(rows), each)
-    ]
-    return np.concatenate(parts) * np.float32(matching.settings.latent_weight)
+    matching: TermMatching,
+    rows: Sequence[NDArray[np.int64]],
+    documents: Sequence[NDArray[np.int32]],
+) -> list[NDArray[np.float32]]:
+    """Return the weighted latent scores of some rows for each document, (rows,) float32 each."""
+    held = [matching.rows[each].astype(np.int64) for each in documents]
+    weight = np.float32(matching.settings.latent_weight)
+    return [each * weight for each in scores_of_each(matching.session, rows, held)]
 
 
 def _nearest(

@@ -181,7 +181,10 @@ class Execution:
 
         With it the positions of all candidates, best first, where that mattered.
         """
-        first = getattr(self._ranker(name), "slice_size", FIRST_SLICE)
+        ranker = self._ranker(name)
+        first = getattr(ranker, "slice_size", FIRST_SLICE)
+        if self.candidates.stored is None:
+            first = getattr(ranker, "text_slice_size", first)
         known = deadline.limited and self._columns
         order = self._best(len(column)) if known else np.arange(len(column))
         missing = order[np.isnan(column[order])]

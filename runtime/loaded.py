@@ -92,7 +92,7 @@ class LoadedBundle:
         Args:
             query: what the user asks; not empty.
             documents: the caller's own texts, ranked instead of the collection; all of them come
-                back (up to k), those that match nothing last, with a score of 0.
+                back (up to k); by lexical rankers those that match nothing last, with a score of 0.
             k: how many hits at most; 0 gives an empty answer, more than there are gives all.
             pipeline: a pipeline's name, a `Pipeline` or its list of stages; None is the default.
             explain: explain the score of each hit.

@@ -62,11 +62,12 @@ class Query:
 class Ranker(Protocol):
     """One exported ranker of a bundle; immutable, shared by all threads.
 
-    Three things may be told beside: `provider`, what its model runs on; `slice_size`, how many
+    Some things may be told beside: `provider`, what its model runs on; `slice_size`, how many
     candidates it scores at once at first where time is limited: 8 if it does not say, `AT_ONCE`
-    where a whole list costs no more than a look at the clock is worth; and `encode_query`, which
-    runs its model on the query alone and keeps the result with the query (`Query.once`), so that it
-    can be called beside the first stage.
+    where a whole list costs no more than a look at the clock is worth; `text_slice_size`, the same
+    of the caller's texts where that differs; and `encode_query`, which runs its model on the query
+    alone and keeps the result with the query (`Query.once`), so that it can be called beside the
+    first stage.
     """
 
     @classmethod

@@ -1,6 +1,6 @@
 """What each query term gives to a document, computed: by the network, and by exact matches."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,24 @@ class TermMatching:
             weighted = found * np.float32(self.settings.latent_weight)
             latent[known] = weighted - self.floors[terms[known], None]
         return latent, explicit
+
+    def scores(self, queries: Sequence[Query], candidates: Candidates) -> NDArray[np.float32]:
+        """Return the score of each candidate for each query, (queries, n) float32.
+
+        Every document is read once, for the terms of all queries; so not of the form tk.
+        """
+        most = self.settings.max_query_terms
+        asked = [query.tokens(self.settings.field)[:most] for query in queries]
+        terms, column = np.unique(
+            np.concatenate([*asked, np.empty(0, np.int32)]), return_inverse=True
+        )
+        counts = np.zeros((len(queries), len(terms)))
+        row = np.repeat(np.arange(len(queries)), [len(each) for each in asked])
+        np.add.at(counts, (row, column), 1)
+        if not len(terms):
+            return np.zeros((len(queries), len(candidates)), np.float32)
+        latent, explicit = self.parts(queries[0], terms, candidates)
+        return np.asarray(counts @ (latent + explicit), np.float32)
 
     def explicit(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
         """Return the weighted exact matches (paper 002, eq. 4), (terms, n) float32."""

@@ -1,6 +1,6 @@
 """Running a network that scores each query term for a document by itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ INPUTS = ("query_rows", "document_rows")
 OUTPUT = "term_scores"
 PADDING, UNKNOWN, FIRST = 0, 1, 2  # rows: nothing; a word that it does not know; its first term
 
-PAIR_BUDGET = 1 << 20  # query × document terms in one batch, and in one run: 40 MB a kernel
+# Query × document terms in one run: 16 MB a matrix of them, of which a run holds three or four. A
+# document of 4,000 terms and a thousand others fit, so that it is read once for all of them.
+PAIR_BUDGET = 1 << 22
 
 
 def network_scores(
@@ -52,17 +54,45 @@ def network_scores(
     batches = list(_batches(documents.lengths, asked.shape[1], session.on_gpu))
     results = run_each(session, OUTPUT, map(feeds, batches))
     for places, scores in zip(batches, results, strict=True):
-        shaped = scores.ndim == 2 and scores.shape[0] == len(places)
-        if not shaped or scores.shape[1] not in (1, asked.shape[1]):
-            raise BundleError(
-                f"the network gave scores of shape {scores.shape} for {len(places)} documents and "
-                f"{asked.shape[1]} terms: the bundle is damaged"
-            )
-        if not np.isfinite(scores).all():
-            raise BundleError("the network gave a score that is not finite: the bundle is damaged")
+        _check(scores, len(places), asked.shape[1])
         for at, each in zip(places.tolist(), scores, strict=True):
             found[at] = each
     return np.stack(found, axis=1) if found else np.empty((len(query), 0), np.float32)
+
+
+def scores_of_each(
+    session: Runs, terms: Sequence[NDArray[np.int64]], documents: Sequence[NDArray[np.int64]]
+) -> list[NDArray[np.float32]]:
+    """Run the network on documents that are asked for other terms each, side by side.
+
+    It must score each term by itself, so not be of the form tk.
+
+    Args:
+        session: of the network.
+        terms: rows of the terms that each document is asked for.
+        documents: rows of each document's terms.
+
+    Returns:
+        For each document the scores of its terms, (terms,) float32.
+
+    Raises:
+        BundleError: as `network_scores`.
+    """
+    runs: list[tuple[int, NDArray[np.int64]]] = []
+    for at, (asked, held) in enumerate(zip(terms, documents, strict=True)):
+        each = max(1, PAIR_BUDGET // max(1, len(held)))
+        runs += [(at, asked[begin : begin + each]) for begin in range(0, len(asked), each)]
+
+    def feeds(run: tuple[int, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
+        held = documents[run[0]]
+        read = held if len(held) else np.full(1, PADDING, np.int64)
+        return {INPUTS[0]: run[1][None, :], INPUTS[1]: read[None, :]}
+
+    parts: list[list[NDArray[np.float32]]] = [[np.empty(0, np.float32)] for _ in terms]
+    for (at, asked), scores in zip(runs, run_each(session, OUTPUT, map(feeds, runs)), strict=True):
+        _check(scores, 1, len(asked))
+        parts[at].append(scores[0])
+    return [np.concatenate(part) for part in parts]
 
 
 def truncated_at(documents: Gathered, most: int) -> Gathered:
@@ -78,6 +108,16 @@ def truncated_at(documents: Gathered, most: int) -> Gathered:
     kept = np.arange(len(documents.tokens)) - begins[documents.owner] < most
     lengths = np.minimum(documents.lengths, most)
     return Gathered(documents.tokens[kept], lengths)
+
+
+def _check(scores: NDArray[np.float32], documents: int, terms: int) -> None:
+    if scores.ndim != 2 or scores.shape[0] != documents or scores.shape[1] not in (1, terms):
+        raise BundleError(
+            f"the network gave scores of shape {scores.shape} for {documents} documents and "
+            f"{terms} terms: the bundle is damaged"
+        )
+    if not np.isfinite(scores).all():
+        raise BundleError("the network gave a score that is not finite: the bundle is damaged")
 
 
 def _batches(lengths: NDArray[np.int64], terms: int, together: bool) -> Iterator[NDArray[np.intp]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.explicit_match import EPSILON
@@ -22,6 +23,7 @@ from .device import full_precision
 from .kernel_pooling import cosines, kernel_means, window_counts
 
 EVERYTHING = 1 << 30  # a window as long as any document
+AT_ONCE = 1 << 27  # numbers in one matrix of full attention, 512 MB; a layer makes several
 
 
 @dataclass(frozen=True)
@@ -109,15 +111,16 @@ class Encoder(nn.Module):
     def __init__(self, network: Network) -> None:
         super().__init__()
         self.contextual_queries = network.form == "tk"
-        full = self.contextual_queries
-        attention: Attention = network.attention or ("full" if full else "separable")
+        tk = self.contextual_queries
+        attention: Attention = network.attention or ("full" if tk else "separable")
+        self.heads, self.full = network.heads, attention == "full"
         self.embedding = nn.Embedding(network.vocabulary, network.hidden, padding_idx=PADDING)
         self.blocks = nn.ModuleList(
             Block(
                 network.hidden,
                 network.heads,
                 attention,
-                width=0 if full else network.width,
+                width=0 if tk else network.width,
                 groups=network.groups,
                 dropout=network.dropout,
             )
@@ -137,6 +140,11 @@ class Encoder(nn.Module):
         share = torch.sigmoid(self.share)
         found: Tensor = share * plain + (1 - share) * states
         return found
+
+    def together(self, terms: int) -> int:
+        """Return how many texts of so many terms full attention takes at a time, at least one."""
+        each = self.heads * terms**2 if self.full else 1
+        return max(1, AT_ONCE // each)
 
     def queries(self, rows: Tensor) -> Tensor:
         """Return vectors of query terms: plain embeddings, but for tk (paper 002, §3)."""
@@ -255,7 +263,7 @@ class ConformerKernel(nn.Module):
         exact = asked.float() if self.explicit is None else self.explicit(pairs) * asked
         if self.latent is None:
             return exact
-        near: Tensor = self.latent(pairs.query_rows, pairs.document_rows)
+        near = self._near(self.latent, pairs)
         if self.network.form == "tk":
             return near
         known = pairs.query_rows > UNKNOWN
@@ -265,6 +273,20 @@ class ConformerKernel(nn.Module):
         near = self.latent_norm(near, known) * known
         found: Tensor = first * near + second * self.explicit_norm(exact, asked) + bias
         return found * asked
+
+    def _near(self, latent: LatentMatch, pairs: Pairs) -> Tensor:
+        """Return what latent matching gives; where full attention is too large for all, in parts.
+
+        A part's states are dropped and made again for its gradient, which is the same (Chen et al.
+        2016). All that happens over a batch happens afterwards.
+        """
+        queries, documents = pairs.query_rows, pairs.document_rows
+        each = latent.encoder.together(max(documents.shape[1], queries.shape[1]))
+        if each >= len(queries):
+            whole: Tensor = latent(queries, documents)
+            return whole
+        parts = zip(queries.split(each), documents.split(each), strict=True)
+        return torch.cat([checkpoint(latent, *part, use_reentrant=False) for part in parts])
 
     def served(self) -> dict[str, float]:
         """Return what the runtime's `Settings` hold: BatchNorm and BatchScale as numbers.

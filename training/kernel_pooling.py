@@ -46,12 +46,15 @@ def window_counts(
         windows) bool.
     """
     width = 1 / means.shape[0]
-    apart = found.unsqueeze(2) - means.unsqueeze(1)  # (batch, terms, kernels, n)
-    near = torch.exp(-(apart**2) / (2 * width**2)) * held[:, None, None, :]
     places = torch.arange(found.shape[2], device=found.device).unsqueeze(1)
     begins = torch.arange(0, found.shape[2], stride, device=found.device)
     inside = (places >= begins) & (places < begins + size)  # (n, windows)
-    counts = (near @ inside.to(near.dtype)).transpose(2, 3)
+    counted = (inside & held.unsqueeze(2)).to(found.dtype)  # (batch, n, windows)
+    # A kernel at a time: all at once would hold ten times as much, and no cache would.
+    counts = torch.stack(
+        [torch.exp((found - mean) ** 2 * (-0.5 / width**2)) @ counted for mean in means.unbind(0)],
+        dim=3,
+    )
     lengths = held.sum(1, keepdim=True)
     there = (begins == 0) | (begins - stride + size < lengths)
     return counts, there

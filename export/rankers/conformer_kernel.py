@@ -6,7 +6,7 @@ Source: Mitra et al. 2020 (paper 002), §3.
 import json
 import logging
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.calibration import Recording
+from ranklet.export.calibration import Feeds, Recording
 from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, example_inputs, export_graph
 from ranklet.export.head_nodes import name_head
 from ranklet.export.impacts import FILES, write_index
+from ranklet.export.kept_blocks import KeptBlocks
 from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.prove import write_reports, write_variants
@@ -57,14 +58,18 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-PROBES = 20, 60  # queries, documents: each pair is a run of its own
+# Queries, documents. With query term independence a document runs once for all queries' terms; of
+# tk each pair is a run of its own.
+PROBES, TK_PROBES = (200, 300), (60, 60)
 NEAREST = 20  # terms stored as near to each
-CALIBRATION = 200  # pairs
+CALIBRATION = 200  # documents, or pairs of tk
 AXES = {
     INPUTS[0]: {0: "batch", 1: "query_terms"},
     INPUTS[1]: {0: "batch", 1: "document_terms"},
     OUTPUT: {0: "batch", 1: "scores"},
 }
+# Settings that impacts do not depend on.
+_BESIDE = ("scorer", "max_query_terms", "impacts", "overlap", "truncated")
 _EMBEDDING = "latent.encoder.embedding.weight"
 
 
@@ -88,7 +93,8 @@ def export(
         raise ExportError(
             f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
         )
-    probes = probes.nearest(*PROBES)
+    by_pair = settings.form == "tk"
+    probes = probes.nearest(*(TK_PROBES if by_pair else PROBES))
     listed = [Document(str(at), "", text) for at, text in enumerate(probes.documents)]
     words = analyse(listed, [settings.field], titles=False, known_words=checkpoint.tokens)
     rows = term_rows(checkpoint.tokens, words.analyzer.vocabulary)
@@ -96,9 +102,11 @@ def export(
     def score(session: "Runs", texts: Probes) -> NDArray[np.float32]:
         analysis = words.analyzer.begin()
         matching = _matching(settings, words, rows, lambda: session)
-        ranker = ConformerKernel(settings, matching, None)
         candidates = TextCandidates(texts.documents, analysis)
         asked = [Query(text, analysis) for text in texts.queries]
+        if not by_pair:
+            return matching.scores(asked, candidates)
+        ranker = ConformerKernel(settings, matching, None)
         return np.array([ranker.score(each, candidates) for each in asked], np.float32)
 
     def score_content(content: bytes, texts: Probes) -> NDArray[np.float32]:
@@ -111,10 +119,10 @@ def export(
         _name_pooling(graph)
         torch = Recording(TorchSession(module))
         reference = score(torch, probes)
-        calibration = torch.feeds[:: max(1, len(torch.feeds) // CALIBRATION)]
+        calibration = _calibration(torch.feeds, by_pair=by_pair)
         reports = write_variants(
             graph, reference, score_content, probes, options, folder, writer, calibration,
-            pairwise=True,
+            pairwise=by_pair,
         )  # fmt: skip
     write_reports(reports, folder, writer)
     writer.strings(folder + TOKENS, Strings.pack(checkpoint.tokens))
@@ -122,6 +130,14 @@ def export(
         near = nearest_terms(np.asarray(checkpoint.weights[_EMBEDDING]), NEAREST)
         writer.array(folder + NEIGHBOURS, near)
     return RankerEntry(checkpoint.kind, asdict(settings))
+
+
+def _calibration(feeds: Sequence[Feeds], *, by_pair: bool) -> list[Feeds]:
+    """Return some of the feeds, and of query terms that stand alone one: what is smoothed is before."""
+    some = feeds[:: max(1, len(feeds) // CALIBRATION)]
+    if by_pair:
+        return list(some)
+    return [{**each, INPUTS[0]: each[INPUTS[0]][:, :1]} for each in some]
 
 
 def known_words(source: Bundle, name: str) -> tuple[str, ...]:
@@ -142,9 +158,10 @@ def index(
     reports = _proofs(source, folder)
     settings = replace(settings, truncated=_truncated(settings, analysed, name))
     if settings.form != "tk":
-        matching.floors = latent_floors(matching, analysed)
         near = neighbours(source, name) if settings.latent else np.zeros((0, 0), np.int32)
-        impacts = document_impacts(matching, near, analysed)
+        kept = _kept(source, folder, matching, near, writer.resume_folder / name)
+        matching.floors = latent_floors(matching, analysed, kept)
+        impacts = document_impacts(matching, near, analysed, kept)
         stored = impacts.indexed(len(rows), settings.impacts)
         write_index(stored, folder, writer)
         found = impact_reports(matching, impacts, stored, analysed)
@@ -179,11 +196,28 @@ def _matching(
 
 def _session(source: Bundle, folder: str) -> Session:
     """Open the most exact variant: impacts are computed once, and for all machines."""
+    path = _network(source, folder)
+    device, strict = source.device, source.strict
+    return Session(source.file(path), path, device=device, strict=strict, many=True)
+
+
+def _network(source: Bundle, folder: str) -> str:
     for variant in ("fp32", "fp16", "int8"):
         if source.has(folder + VARIANTS[variant]):
-            path = folder + VARIANTS[variant]
-            return Session(source.file(path), path, device=source.device, strict=source.strict)
+            return folder + VARIANTS[variant]
     raise ExportError(f"the bundle has no network in {folder}; export it again")
+
+
+def _kept(
+    source: Bundle, folder: str, matching: TermMatching, near: NDArray[np.int32], kept: Path
+) -> KeptBlocks:
+    """Return where an interrupted indexing finds its blocks: for this network and vocabulary."""
+    settings = matching.settings
+    digest = source.manifest.files[_network(source, folder)].sha256 if settings.latent else ""
+    told = {name: value for name, value in asdict(settings).items() if name not in _BESIDE}
+    return KeptBlocks(
+        kept, digest, json.dumps(told, sort_keys=True), matching.rows, matching.idf_of, near
+    )
 
 
 def _proofs(source: Bundle, folder: str) -> list[Report]:

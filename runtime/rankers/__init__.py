@@ -13,7 +13,8 @@ RERANKERS = ("cross_encoder",)  # kinds that run a network over each pair: for f
 RETRIEVERS = ("bm25", "repbert", "epic", "conformer_kernel")
 # Of these, whose index is one of impacts: deep lists are cheap.
 IMPACTS = ("bm25", "conformer_kernel")
-RERANKING_FORM = "tk"  # of the kind conformer_kernel: reads query and document together
+# Of the kind conformer_kernel: reads query and document together; has no network.
+RERANKING_FORM, NUMPY_FORM = "tk", "ndrm2"
 
 
 def retrieves(kind: str, settings: Mapping[str, Any]) -> bool:
@@ -22,8 +23,12 @@ def retrieves(kind: str, settings: Mapping[str, Any]) -> bool:
 
 
 def reranks(kind: str, settings: Mapping[str, Any]) -> bool:
-    """Tell whether a ranker runs a network over each pair, and so is for few candidates."""
-    return kind in RERANKERS or settings.get("form") == RERANKING_FORM
+    """Tell whether a ranker runs a network over each pair, and so is for few candidates.
+
+    A Conformer-Kernel whose scorer is onnx does, though it has an index that retrieves.
+    """
+    by_network = settings.get("scorer") == "onnx" and settings.get("form") != NUMPY_FORM
+    return kind in RERANKERS or (kind == "conformer_kernel" and by_network)
 
 
 def ranker_module(kind: str) -> ModuleType:

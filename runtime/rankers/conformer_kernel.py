@@ -157,7 +157,9 @@ class ConformerKernel:
     ) -> None:
         self.settings, self.matching, self.index = settings, matching, index
         self._bundle, self._name = bundle, name
-        self.slice_size = AT_ONCE if settings.scorer == "impacts" else FIRST_SLICE
+        # A network over each pair takes its time, whether stored documents meet it or not.
+        self.text_slice_size = FIRST_SLICE if settings.latent else AT_ONCE
+        self.slice_size = self.text_slice_size if settings.scorer == "onnx" else AT_ONCE
 
     @classmethod
     def open(cls, bundle: "Bundle", name: str) -> "ConformerKernel":
@@ -266,7 +268,13 @@ class ConformerKernel:
         return candidates.stored is not None and self.settings.scorer == "impacts"
 
     def _tokens(self, query: Query) -> NDArray[np.int32]:
-        return query.tokens(self.settings.field)[: self.settings.max_query_terms]
+        def cut() -> NDArray[np.int32]:
+            found, most = query.tokens(self.settings.field), self.settings.max_query_terms
+            if len(found) > most:
+                query.truncated[self._name] += 1
+            return found[:most]
+
+        return query.once(id(self), cut)
 
     def _terms(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the query's different terms, and how often each stands in it."""

@@ -62,6 +62,7 @@ EVERYTHING: dict[str, Any] = {"floor": 0.0, "terms": 10_000, "candidates": 10_00
 def _few_probes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "PROBES", (5, 16))
+        patch.setattr(exporting, "TK_PROBES", (5, 16))
         yield
 
 

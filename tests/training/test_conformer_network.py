@@ -10,6 +10,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
 from ranklet.runtime.lexical.explicit_match import EPSILON, term_match
 from ranklet.runtime.rankers.conformer_kernel import Settings
+from ranklet.training import conformer_network
 from ranklet.training.conformer_network import ConformerKernel, LatentMatch, Network, Pairs
 from ranklet.training.device import seeded
 
@@ -191,3 +192,51 @@ def test_dropout_is_off_when_it_serves() -> None:
         found = {round(net(pairs(QUERY, DOCUMENT)).item(), 6) for _ in range(8)}
     assert len(found) > 1
     assert all(math.isfinite(each) for each in found)
+
+
+# ------------------------------------------------------------------------------------ in parts
+
+
+@pytest.mark.parametrize(("form", "attention"), [("tk", None), ("ndrm3", "full")])
+def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
+    form: str, attention: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs of 9 terms and 2 heads: 162 numbers each, so two of the five at a time, then one."""
+    rng = np.random.default_rng(0)
+    rows = torch.tensor(rng.integers(2, 30, (5, 9)))
+    asked = torch.tensor(rng.integers(2, 30, (5, 4)))
+    tf = (rows[:, None] == asked[:, :, None]).sum(2).float()
+    given = Pairs(asked, rows, tf, 1 + asked / 10, torch.arange(3.0, 8.0))
+    shapes: list[tuple[int, ...]] = []
+
+    def scored(most: int) -> tuple[Any, dict[str, Any]]:
+        monkeypatch.setattr(conformer_network, "AT_ONCE", most)
+        shapes.clear()
+        with seeded(7):
+            net = ConformerKernel(replace(SMALL, form=form, attention=attention, dropout=0.0))
+            assert net.latent is not None
+            net.latent.encoder.blocks[0].register_forward_pre_hook(
+                lambda _, inputs: shapes.append(tuple(inputs[0].shape[:2]))
+            )
+            found = net.train()(given)
+            (found * torch.arange(5)).sum().backward()
+        return found.detach(), {n: p.grad for n, p in net.named_parameters() if p.grad is not None}
+
+    whole, gradient = scored(1 << 27)
+    assert {shape for shape in shapes if shape[1] == 9} == {(5, 9)}
+    parts, in_parts = scored(2 * 162)
+    assert {shape[0] for shape in shapes} == {2, 1}
+    torch.testing.assert_close(parts, whole)
+    assert gradient.keys() == in_parts.keys()
+    largest = max(float(value.abs().max()) for value in gradient.values())
+    for name, value in gradient.items():  # some are 0 behind BatchNorm, and rounded
+        torch.testing.assert_close(in_parts[name], value, atol=1e-5 * largest, rtol=1e-3, msg=name)
+
+
+def test_separable_attention_needs_no_parts() -> None:
+    net = model("ndrm1")
+    assert net.latent is not None
+    assert net.latent.encoder.together(4000) > 1 << 20
+    tk = model("tk")
+    assert tk.latent is not None
+    assert tk.latent.encoder.together(1 << 20) == 1

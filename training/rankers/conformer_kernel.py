@@ -3,6 +3,7 @@
 Source: Mitra et al. 2020 (paper 002).
 """
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -19,7 +20,7 @@ from ranklet.runtime.rankers.conformer_kernel import Settings
 from ranklet.runtime.term_network import FIRST
 from ranklet.training.candidate_lists import CandidateLists
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.conformer_network import ConformerKernel, Network, Pairs
+from ranklet.training.conformer_network import AT_ONCE, ConformerKernel, Network, Pairs
 from ranklet.training.device import seeded
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.loop import fit
@@ -40,6 +41,8 @@ from ranklet.training.samplers import Numbers
 from ranklet.training.splits import JudgedQuery
 from ranklet.training.term_rows import LEAST, MOST, choose_terms, term_rows
 from ranklet.training.word2vec import word_vectors
+
+_log = logging.getLogger(__name__)
 
 PLAN = Plan(learning_rate=5e-4, epochs=5, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1)
 DATA = PairOptions()
@@ -101,6 +104,7 @@ def train(
     )
     with seeded(plan.seed):
         model = ConformerKernel(sizes)
+        _tell_of_long_documents(model, int(reader.lengths.max(initial=0)))
         if vectors == "word2vec" and model.latent is not None and not resume:
             texts = [*_rows_of(analysed, settings.field, rows)]
             texts += [_known(reader.asked(query.text), rows) for query in queries]
@@ -167,6 +171,18 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
     except RuntimeError as error:
         raise InputError(f"the weights do not fit config.json: {error}") from error
     return model.eval()
+
+
+def _tell_of_long_documents(model: ConformerKernel, longest: int) -> None:
+    """Warn where full attention over a single document takes gigabytes."""
+    encoder = None if model.latent is None else model.latent.encoder
+    if encoder is not None and encoder.full and (numbers := encoder.heads * longest**2) > AT_ONCE:
+        _log.warning(
+            "a document has %s terms, and full attention makes matrices of heads x terms^2 "
+            "numbers, %.1f GB each, several a layer; lower max_document_terms "
+            "(--max-document-tokens)",
+            f"{longest:,}", numbers * 4 / 1e9,
+        )  # fmt: skip
 
 
 def _gather_statistics(model: ConformerKernel, some: Sequence[Pairs]) -> None:
