@@ -133,7 +133,7 @@ def export(
 
 
 def _calibration(feeds: Sequence[Feeds], *, by_pair: bool) -> list[Feeds]:
-    """Return some of the feeds, and of query terms that stand alone one: what is smoothed is before."""
+    """Return some of the feeds, with one query term each where a term changes no other's score."""
     some = feeds[:: max(1, len(feeds) // CALIBRATION)]
     if by_pair:
         return list(some)

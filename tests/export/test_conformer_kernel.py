@@ -17,15 +17,17 @@ from ranklet.export import term_impacts
 from ranklet.export.errors import ExportError
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.head_nodes import HEAD
+from ranklet.export.kept_blocks import KeptBlocks
 from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import conformer_kernel as exporting
 from ranklet.export.recipes import DEPTH, RERANKED, stages, standard_pipelines
 from ranklet.export.report import read_reports
 from ranklet.export.writer import sha256
-from ranklet.runtime import load
+from ranklet.runtime import load, term_network
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.deadline import FIRST_SLICE
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
@@ -33,10 +35,11 @@ from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.manifest import Manifest, RankerEntry
-from ranklet.runtime.pipeline import Rescore, Retrieve
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.pipeline import Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.ranker import AT_ONCE, Query
 from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
-from ranklet.runtime.term_network import INPUTS, PADDING, network_scores
+from ranklet.runtime.term_matching import TermMatching
+from ranklet.runtime.term_network import INPUTS, PADDING, network_scores, scores_of_each
 from ranklet.runtime.text.titled import titled
 from ranklet.runtime.text.words import words
 from ranklet.runtime.verification import verify
@@ -313,6 +316,37 @@ class Fake:
         return np.ones(self.shape) if self.shape else query + held.sum(1, keepdims=True) * 1.0
 
 
+def test_each_document_is_asked_for_its_own_terms_in_runs_that_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(term_network, "PAIR_BUDGET", 4)
+    session = Fake(on_gpu=False)
+    terms = [np.array([2, 3, 4]), np.array([5]), np.array([], np.int64), np.array([7])]
+    documents = [np.array([10, 20]), np.arange(9), np.array([1]), np.array([], np.int64)]
+    found = scores_of_each(session, terms, documents)
+    assert [each.tolist() for each in found] == [[32, 33, 34], [41], [], [7]]
+    assert session.fed == [(1, 2), (1, 2), (1, 9), (1, 1)]  # two terms, one; one; padding
+    with pytest.raises(BundleError, match="shape"):
+        scores_of_each(Fake(False, (1, 3)), terms[:1], documents[:1])
+
+
+def test_the_proof_reads_a_document_once_and_scores_as_serving_does(indexed: LoadedBundle) -> None:
+    ranker = opened(indexed, "ndrm3")
+    analysis = indexed._bundle.analyzer.begin()
+    queries = [Query(text, analysis) for text in (*ASKED, "", "old")]
+    texts = TextCandidates(["the red apple", "an old river " * 3, "gnorp"], analysis)
+    together = ranker.matching.scores(queries, texts)
+    alone = np.stack([ranker.score(query, texts) for query in queries])
+    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
+    session = Fake(on_gpu=False)
+    counted = TermMatching(
+        ranker.settings, ranker.matching.rows, ranker.matching.idf_of, ranker.matching.floors,
+        lambda: session, 9,
+    )  # fmt: skip
+    counted.scores(queries, texts)
+    assert len(session.fed) == len(texts)
+
+
 @pytest.mark.parametrize("on_gpu", [False, True])
 def test_documents_are_fed_alone_or_by_length(on_gpu: bool) -> None:
     session = Fake(on_gpu)
@@ -440,6 +474,46 @@ def test_impacts_are_cheap_to_list_deep_and_tk_to_rerank_few() -> None:
     assert standard_pipelines({"tk": tk}) == ({}, "")
 
 
+def test_a_network_behind_an_index_reranks_few_and_never_mixes_its_scores_with_impacts() -> None:
+    first = RankerEntry("bm25", {})
+    deep = RankerEntry("conformer_kernel", {"form": "ndrm3", "scorer": "onnx"})
+    other = RankerEntry("conformer_kernel", {"form": "ndrm1", "scorer": "onnx"})
+    cheap = RankerEntry("conformer_kernel", {"form": "ndrm2", "scorer": "onnx"})  # no network
+    entries = {"deep": deep, "bm25": first, "other": other, "cheap": cheap}
+    # What `ranklet fuse` adds up: no list of impacts among the network's scores.
+    lists = Retrieve("bm25", RERANKED), Rescore("deep")
+    assert stages(["deep", "bm25"], entries) == lists
+    assert stages(["deep"], entries) == (Retrieve("deep", RERANKED), Rescore("deep"))
+    assert stages(["cheap"], entries) == (Retrieve("cheap", DEPTH),)
+    both = stages(["deep", "other"], entries)
+    assert both[:2] == (Retrieve("deep", RERANKED), Retrieve("other", RERANKED))
+    assert both[2:] == (Rescore("deep"), Rescore("other"))
+    pipelines, default = standard_pipelines({"deep": deep, "bm25": first})
+    assert default == "deep"
+    assert pipelines["bm25"] == Pipeline((Retrieve("bm25", DEPTH),))
+    candidates = Retrieve("bm25", DEPTH), Keep(RERANKED)
+    assert pipelines["deep"] == Pipeline((*candidates, Rescore("deep")))
+    assert "rrf" not in pipelines
+    alone, default = standard_pipelines({"deep": deep})
+    assert default == "deep"
+    assert alone == {"deep": Pipeline((Retrieve("deep", RERANKED), Rescore("deep")))}
+
+
+def test_a_bundle_that_cannot_retrieve_is_told(
+    checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    only = ExportOptions(variants=("fp32",))
+    export_bundle({"tk": checkpoints["tk"]}, tmp_path / "r", only)
+    assert "tk cannot retrieve" in caplog.text
+    caplog.clear()
+    index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b")
+    assert "tk cannot retrieve" in caplog.text
+    caplog.clear()
+    export_bundle({"ndrm2": checkpoints["ndrm2"]}, tmp_path / "n", only)
+    assert "cannot retrieve" not in caplog.text
+
+
 def test_what_the_model_cuts_is_told(
     checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -453,6 +527,61 @@ def test_what_the_model_cuts_is_told(
     assert ranking.truncated == {"ndrm3": 1}
     own = ["old", "river"]
     assert bundle.score("old", own).tolist() == bundle.score("old river", own).tolist()
+
+
+def test_queries_that_are_cut_are_told_once(
+    indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for form in (*FORMS, "tk"):
+        ranker = opened(indexed, form)
+        monkeypatch.setattr(ranker, "settings", replace(ranker.settings, max_query_terms=2))
+    for form in FORMS:
+        recipe: list[dict[str, Any]] = [
+            {"stage": "retrieve", "ranker": form, "k": 9},
+            {"stage": "rescore", "ranker": form},
+        ]
+        assert indexed.rank("old river", pipeline=recipe).truncated == {}
+        found = indexed.rank("quiet old river", pipeline=recipe, explain=True)
+        assert found.truncated == {form: 1}
+        texts = ["an old river", "an apple"]
+        assert indexed.rank("quiet old river", texts, pipeline=recipe).truncated == {form: 1}
+    recipe = [{"stage": "retrieve", "ranker": "bm25", "k": 9}, {"stage": "rescore", "ranker": "tk"}]
+    assert indexed.rank("quiet old river", pipeline=recipe).truncated["tk"] == 1
+
+
+def test_a_budget_begins_with_few_texts_where_the_network_runs(
+    indexed: LoadedBundle, checkpoints: dict[str, Checkpoint]
+) -> None:
+    sizes = {form: opened(indexed, form) for form in (*FORMS, "tk")}
+    assert [each.slice_size for each in sizes.values()] == [AT_ONCE, AT_ONCE, AT_ONCE, FIRST_SLICE]
+    told = [each.text_slice_size for each in sizes.values()]
+    assert told == [FIRST_SLICE, AT_ONCE, FIRST_SLICE, FIRST_SLICE]
+    matching = sizes["ndrm3"].matching
+    settings = replace(checkpoints["ndrm3"].settings, scorer="onnx")
+    assert ConformerKernel(settings, matching, None).slice_size == FIRST_SLICE
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_stage_within_a_budget_asks_for_such_slices(
+    own: bool, indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Impacts of stored documents in one go; of texts, which the network reads, few at first."""
+    ranker = opened(indexed, "ndrm3")
+    asked: list[int] = []
+    scored = ranker.score
+
+    def noted(query: Query, candidates: Any) -> Any:
+        asked.append(len(candidates))
+        return scored(query, candidates)
+
+    monkeypatch.setattr(ranker, "score", noted)
+    texts = ["an old river"] * 20 if own else None
+    recipe = [
+        {"stage": "retrieve", "ranker": "bm25", "k": 20},
+        {"stage": "rescore", "ranker": "ndrm3"},
+    ]
+    found = indexed.rank("old river", texts, k=20, pipeline=recipe, budget_ms=1e6)
+    assert asked[0] == (FIRST_SLICE if own else len(found))
 
 
 def test_a_bundle_is_indexed_again_and_verified(
@@ -542,9 +671,10 @@ def test_candidates_are_a_documents_own_terms_then_the_nearest(
     matching = opened(indexed, "ndrm1").matching
     asked: list[list[int]] = []
 
-    def noted(_: Any, rows: Any, held: Any) -> Any:
-        asked.append(rows.tolist())
-        return np.full(len(rows), 5.0, np.float32)
+    def noted(_: Any, rows: Any, documents: Any) -> Any:
+        asked.extend(each.tolist() for each in rows)
+        assert len(rows) == len(documents)
+        return [np.full(len(each), 5.0, np.float32) for each in rows]
 
     monkeypatch.setattr(term_impacts, "_latent", noted)
     analysed = analyse_again(indexed._bundle)
@@ -559,3 +689,89 @@ def test_candidates_are_a_documents_own_terms_then_the_nearest(
     assert asked[0] == [*rows, *(row + 1 for row in rows)]
     assert np.diff(impacts.offsets).max() == 3
     assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)
+
+
+# ----------------------------------------------------------------------------------- indexing
+
+
+def test_an_interrupted_indexing_goes_on_and_ends_the_same(
+    exported: Path, indexed: LoadedBundle, tiny_collection: Collection, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(term_impacts, "BLOCK", 10)
+    computed = term_impacts.scores_of_each
+    calls: list[int] = []
+
+    def counted(session: Any, terms: Any, documents: Any) -> Any:
+        calls.append(len(documents))
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return computed(session, terms, documents)
+
+    monkeypatch.setattr(term_impacts, "scores_of_each", counted)
+    stop, target = -1, tmp_path / "b"
+    index_bundle(exported, tiny_collection, tmp_path / "whole")
+    needed = len(calls)
+    calls.clear()
+    stop = needed - 2
+    with pytest.raises(KeyboardInterrupt):
+        index_bundle(exported, tiny_collection, target)
+    assert not target.exists()
+    kept = sorted((tmp_path / ".b.resume").rglob("*.npz"))
+    kept[0].write_bytes(kept[0].read_bytes()[:-40])  # not whole: made again
+    calls.clear()
+    stop = -1
+    index_bundle(exported, tiny_collection, target)
+    assert 0 < len(calls) < needed / 2
+    assert not (tmp_path / ".b.resume").exists()
+    for part in ("impacts", "documents", "offsets", "floors"):
+        for form in ("ndrm1", "ndrm3"):
+            one, other, past = (
+                np.load(path / f"rankers/{form}/{part}.npy")
+                for path in (target, tmp_path / "whole", indexed._bundle.path)
+            )
+            np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(one, past)
+
+
+def test_kept_blocks_are_told_apart_by_all_they_depend_on(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    def make() -> Any:
+        made.append(1)
+        return {"values": np.array([len(made)], np.int64)}
+
+    def block(model: str, what: str, *depends: Any) -> int:
+        arrays = tuple(np.array(each) for each in depends)
+        kept = KeptBlocks(tmp_path, model, np.arange(3))
+        return int(kept.block(what, arrays, {"values": np.int64}, make)["values"][0])
+
+    assert block("a", "x", [1, 2]) == block("a", "x", [1, 2]) == 1
+    assert block("a", "x", [1], [2]) == 2
+    assert block("a", "x", [1.0, 2.0]) == 3
+    assert block("a", "y", [1, 2]) == 4
+    assert block("b", "x", [1, 2]) == 5
+    other_type = KeptBlocks(tmp_path, "a", np.arange(3))
+    other_type.block("x", (np.array([1, 2]),), {"values": np.float32}, make)
+    assert len(made) == 6
+    nowhere = KeptBlocks()
+    nowhere.block("x", (), {"values": np.int64}, make)
+    assert len(made) == 7
+
+
+def test_largest_impacts_by_hand() -> None:
+    """Two documents and an empty one between; a floor a term; NaN where no network speaks."""
+    scores = term_impacts.CandidateScores(
+        np.array([0, 4, 4, 6]),
+        np.array([2, 0, 1]),
+        np.array([3, 0, 1, 2, 3, 1], np.int32),
+        np.array([1.0, np.nan, 5.0, -1.0, 0.5, 3.0], np.float32),
+        np.array([0.25, 2.0, 0.0, 0.0, 0.0, 0.0], np.float32),
+    )
+    floors = np.array([9.0, 3.0, -3.0, 1.0], np.float32)
+    found = scores.largest(floors, 2)  # of 0.25, 2, 2, 2 | | -0.5, 0
+    assert found.offsets.tolist() == [0, 2, 2, 2]
+    assert found.terms.tolist() == [0, 1]  # the first of equal ones
+    assert found.values.tolist() == [2, 2]
+    every = scores.largest(floors, 9)
+    assert every.terms.tolist() == [3, 0, 1, 2]
