@@ -1,9 +1,9 @@
 """What a Conformer-Kernel's impacts lose: how many terms a document keeps, which, in how many bits.
 
-Full scoring of every document by the network is the reference.
+Full scoring of every document by the network is the reference. The network runs once for all rows.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,149 +11,217 @@ from numpy.typing import NDArray
 from benchmarks.conformer_quality import bundle_of
 from benchmarks.place import Place
 from benchmarks.report import table
-from ranklet.export.term_impacts import Impacts, document_impacts, latent_floors
+from benchmarks.trained import Conformers
+from ranklet.export.term_impacts import (
+    CandidateScores,
+    candidate_scores,
+    floor_documents,
+    floor_scores,
+    quantiles,
+)
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates
+from ranklet.runtime.documents import Documents
+from ranklet.runtime.encoder import VARIANTS
+from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.conformer_kernel import ConformerKernel, neighbours
+from ranklet.runtime.session import Session
 from ranklet.runtime.term_matching import TermMatching
 from ranklet.runtime.topk import top_k
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.measures import discount
+from ranklet.training.progress import progress
 from ranklet.training.splits import JudgedQuery, read_split
 
 PACKAGES = ("onnxruntime",)
 COLLECTION, FORM = "medquad", "ndrm3"
-QUERIES = 150
+QUERIES = 300
+DOCUMENTS = 4000  # all that are relevant to these among them
 KEPT = (100, 300, 1000)  # impacts a document
 CANDIDATES = 1500  # terms a document that impacts are computed for
 FLOORS = (0.0, 0.5, 0.9)  # quantiles
 STORED = ("float32", "float16", "uint8")
+BLOCK = 128  # documents whose scores are computed together
 
 Top = NDArray[np.intp]  # the best documents, best first
 
 
 def run(place: Place) -> str:
     """Score everything by the network, then by impacts of several kinds."""
-    bundle = Bundle(bundle_of(place, COLLECTION, titles=False))
-    return section(place, bundle, QUERIES)
+    trained = Conformers(place, COLLECTION)
+    bundle = Bundle(bundle_of(trained))
+    queries = read_split(place.collection(COLLECTION), "dev", limit=QUERIES)
+    return section(bundle, queries)
 
 
-def section(place: Place, bundle: Bundle, limit: int) -> str:
-    """Return the table for a bundle that holds `FORM`."""
-    ranker = bundle.ranker(FORM)
-    documents = bundle.documents
+@dataclass(frozen=True)
+class Study:
+    """Some documents and queries, and how the network ranks them.
+
+    Attributes:
+        ids: of the documents.
+        relevant: of each query.
+        asked: of each query, its terms and their counts.
+        reference: of each query, the network's 100 best documents.
+    """
+
+    ids: list[str]
+    relevant: list[set[str]]
+    asked: list[tuple[NDArray[np.int32], NDArray[np.float32]]]
+    reference: list[Top]
+
+    def row(self, told: str, index: ImpactIndex) -> list[str]:
+        """Return a row of the table."""
+        found = [index.retrieve(*each, 100)[0].astype(np.intp) for each in self.asked]
+        return self.measured(told, found, index.documents.nbytes + index.impacts.nbytes)
+
+    def measured(self, told: str, found: list[Top], size: int) -> list[str]:
+        """Return the row of what was found, best first."""
+        gains, recalls, shared = [], [], []
+        for top, wanted, relevant in zip(found, self.reference, self.relevant, strict=True):
+            hit = np.array([self.ids[at] in relevant for at in top.tolist()], np.float64)
+            ideal = discount(np.arange(1, min(len(relevant), 10) + 1)).sum()
+            gains.append(float(hit[:10] @ discount(np.arange(1, len(hit[:10]) + 1))) / ideal)
+            recalls.append(hit.sum() / len(relevant))
+            if len(wanted):
+                first = {*wanted[:10].tolist()}
+                shared.append(len(first & {*top[:10].tolist()}) / len(first))
+        return [
+            told,
+            f"{np.mean(gains):.4f}",
+            f"{np.mean(recalls):.4f}",
+            f"{np.mean(shared):.1%}",
+            f"{size / 1e6:.1f}" if size else "",
+        ]
+
+
+def section(bundle: Bundle, queries: list[JudgedQuery], most: int = DOCUMENTS) -> str:
+    """Return the table for a bundle that holds `FORM`.
+
+    Args:
+        bundle: with the collection that the queries are of.
+        queries: judged ones.
+        most: documents; those that are relevant to a query are always among them.
+    """
+    ranker, documents = bundle.ranker(FORM), bundle.documents
     if not isinstance(ranker, ConformerKernel) or documents is None:
         raise TypeError(f"{bundle.path} holds no indexed {FORM}")
     forwards = {field: documents._forward(field) for field in documents.stored_fields}
-    analysed = AnalysedCollection(
-        documents, bundle.analyzer, forwards, (ranker.settings.field,), titles=False
-    )
-    queries = read_split(place.collection(COLLECTION), "dev", limit=limit)
-    asked = [_counted(ranker, bundle, query.text) for query in queries]
-    reference = _by_network(ranker, bundle, asked)
-    rows = [_row("the network, every document", reference, reference, queries, bundle, 0)]
-    near = neighbours(bundle, FORM)
-    for floor in FLOORS:
-        matching = _with(ranker.matching, floor=floor, candidates=CANDIDATES, terms=CANDIDATES)
-        matching.floors = latent_floors(matching, analysed)
-        everything = document_impacts(matching, near, analysed)
-        for kept in KEPT if floor == ranker.settings.floor else KEPT[1:2]:
-            for stored in (
-                STORED if kept == KEPT[1] and floor == ranker.settings.floor else ("uint8",)
-            ):
-                index = _largest(everything, kept).indexed(len(ranker.matching.rows), stored)
-                found = [index.retrieve(*each, 100)[0].astype(np.intp) for each in asked]
-                size = index.documents.nbytes + index.impacts.nbytes
-                told = f"floor at {floor:.0%}, {kept} terms, {stored}"
-                rows.append(_row(told, found, reference, queries, bundle, size))
-    own = _with(ranker.matching, candidates=1, terms=CANDIDATES)
-    own.floors = latent_floors(own, analysed)
-    index = document_impacts(own, near, analysed).indexed(len(ranker.matching.rows), "uint8")
-    found = [index.retrieve(*each, 100)[0].astype(np.intp) for each in asked]
-    size = index.documents.nbytes + index.impacts.nbytes
-    rows.append(_row("its own terms only, uint8", found, reference, queries, bundle, size))
+    field = ranker.settings.field
+    analysed = AnalysedCollection(documents, bundle.analyzer, forwards, (field,), titles=False)
+    matching = _exact(bundle, ranker)
+    numbers = _drawn(documents, queries, most)
+    study = _study(bundle, documents, matching, queries, numbers)
+    offsets, tokens = analysed.offsets(field), analysed.tokens(field)
+    most_terms = ranker.settings.max_document_terms
+    held = [tokens[offsets[at] :][: min(offsets[at + 1] - offsets[at], most_terms)]
+            for at in numbers.tolist()]  # fmt: skip
+    scores = _candidates(matching, neighbours(bundle, FORM), held)
+    of_floors = floor_scores(matching, floor_documents(matching, analysed))
+    floors = {}
+    for share in FLOORS:
+        matching.settings = replace(matching.settings, floor=share)
+        floors[share] = quantiles(matching, of_floors)
+    words, usual = len(matching.rows), ranker.settings.floor
+    rows = [study.measured("the network, every document", study.reference, 0)]
+    for share in FLOORS:
+        for kept in KEPT if share == usual else KEPT[1:2]:
+            for stored in STORED if (kept, share) == (KEPT[1], usual) else STORED[-1:]:
+                index = scores.largest(floors[share], kept).indexed(words, stored)
+                rows.append(study.row(f"floor at {share:.0%}, {kept} terms, {stored}", index))
+    own = _own(scores).largest(floors[usual], CANDIDATES).indexed(words, STORED[-1])
+    rows.append(study.row(f"its own terms only, {STORED[-1]}", own))
     head = ["impacts", "nDCG@10", "R@100", "network's 10 best found", "MB"]
     return f"""
-{COLLECTION}, {FORM.upper()}, {len(queries)} dev queries. A term's scores are counted from its \
-floor, a quantile of what the network gives it for other documents; what is below is left out. \
-Candidates are a document's own terms and those nearest by embedding, {CANDIDATES:,} at most.
+{COLLECTION}, {FORM.upper()}, {len(queries)} dev queries and {len(numbers):,} documents, all that \
+are relevant to them and others at random. A term's scores are counted from its floor, a quantile \
+of what the network gives it for other documents; what is below is left out. Candidates are a \
+document's own terms and those nearest by embedding, {CANDIDATES:,} at most; as the bundle is \
+made, it has {ranker.settings.candidates} candidates, the floor at {usual:.0%} and \
+{ranker.settings.terms} terms.
 
 {table(head, rows)}
 """
 
 
-def _with(matching: TermMatching, **changes: object) -> TermMatching:
-    settings = replace(matching.settings, **changes)  # type: ignore[arg-type]
+def _exact(bundle: Bundle, ranker: ConformerKernel) -> TermMatching:
+    """Return the model by its fp32 network, without floors, for more candidates."""
+    held = ranker.matching
+    name = f"rankers/{FORM}/{VARIANTS['fp32']}"
     return TermMatching(
-        settings, matching.rows, matching.idf_of, matching.floors, lambda: matching.session,
-        matching._size,
+        replace(ranker.settings, candidates=CANDIDATES),
+        held.rows, held.idf_of, np.zeros_like(held.floors),
+        lambda: Session(bundle.file(name), name, device="cpu", many=True),
+        bundle.manifest.documents,
     )  # fmt: skip
 
 
-def _counted(
-    ranker: ConformerKernel, bundle: Bundle, text: str
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    return ranker._known(Query(text, bundle.analyzer.begin()))
+def _drawn(documents: Documents, queries: list[JudgedQuery], most: int) -> NDArray[np.uint32]:
+    """Return the documents that are relevant to a query, and others at random; ascending."""
+    wanted = {name for query in queries for name in query.relevant}
+    relevant = np.array([at for at, name in enumerate(documents.ids) if name in wanted], np.int64)
+    others = np.setdiff1d(np.arange(len(documents)), relevant)
+    drawn = np.random.default_rng(0).permutation(others)[: max(0, most - len(relevant))]
+    return np.sort(np.append(relevant, drawn)).astype(np.uint32)
 
 
-def _by_network(
-    ranker: ConformerKernel,
+def _study(
     bundle: Bundle,
-    asked: list[tuple[NDArray[np.int32], NDArray[np.float32]]],
-) -> list[Top]:
-    """Return the network's 100 best of all documents: each read once, for all queries' terms."""
-    terms = np.unique(np.concatenate([each for each, _ in asked]))
-    documents = bundle.documents
-    if documents is None:
-        raise TypeError(f"{bundle.path} has no collection")
-    every = np.arange(len(documents), dtype=np.uint32)
-    query = Query("", bundle.analyzer.begin())
-    latent, explicit = ranker.matching.parts(query, terms, StoredCandidates(documents, every))
-    both = latent + explicit
-    return [
-        top_k(counts @ both[np.searchsorted(terms, each)], 100)
-        if len(each)
-        else np.empty(0, np.intp)
-        for each, counts in asked
-    ]
-
-
-def _largest(impacts: Impacts, kept: int) -> Impacts:
-    """Return the largest impacts of each document."""
-    lengths, terms, values = [0], [], []
-    for begin, end in zip(impacts.offsets[:-1].tolist(), impacts.offsets[1:].tolist(), strict=True):
-        best = np.argsort(-impacts.values[begin:end], kind="stable")[:kept] + begin
-        lengths.append(lengths[-1] + len(best))
-        terms.append(impacts.terms[best])
-        values.append(impacts.values[best])
-    return Impacts(np.array(lengths, np.int64), np.concatenate(terms), np.concatenate(values))
-
-
-def _row(
-    told: str,
-    found: list[Top],
-    reference: list[Top],
+    documents: Documents,
+    matching: TermMatching,
     queries: list[JudgedQuery],
-    bundle: Bundle,
-    size: int,
-) -> list[str]:
-    if bundle.documents is None:
-        raise TypeError("the bundle has no documents")
-    ids = bundle.documents.ids
-    gains, recalls, shared = [], [], []
-    for top, wanted, query in zip(found, reference, queries, strict=True):
-        hit = np.array([ids[at] in query.relevant for at in top.tolist()], np.float64)
-        ideal = discount(np.arange(1, min(len(query.relevant), 10) + 1)).sum()
-        gains.append(float(hit[:10] @ discount(np.arange(1, len(hit[:10]) + 1))) / ideal)
-        recalls.append(hit.sum() / len(query.relevant))
-        if len(wanted):
-            first = {*wanted[:10].tolist()}
-            shared.append(len(first & {*top[:10].tolist()}) / len(first))
-    return [
-        told,
-        f"{np.mean(gains):.4f}",
-        f"{np.mean(recalls):.4f}",
-        f"{np.mean(shared):.1%}",
-        f"{size / 1e6:.1f}" if size else "",
+    numbers: NDArray[np.uint32],
+) -> Study:
+    """Rank by the network: each document is read once, for all queries' terms."""
+    analysis = bundle.analyzer.begin()
+    asked = [Query(query.text, analysis) for query in queries]
+    parts = [
+        matching.scores(asked, StoredCandidates(documents, numbers[at : at + BLOCK]))
+        for at in progress(range(0, len(numbers), BLOCK), "scores by the network")
     ]
+    scores = np.concatenate(parts, axis=1)
+    counted = []
+    for query in asked:
+        tokens = query.tokens(matching.settings.field)[: matching.settings.max_query_terms]
+        terms, counts = np.unique(tokens, return_counts=True)
+        known = terms < len(matching.rows)
+        counted.append((terms[known], counts[known].astype(np.float32)))
+    reference = [
+        top_k(row, 100) if len(terms) else np.empty(0, np.intp)
+        for row, (terms, _) in zip(scores, counted, strict=True)
+    ]
+    ids = [documents.ids[at] for at in numbers.tolist()]
+    return Study(ids, [{*query.relevant} for query in queries], counted, reference)
+
+
+def _candidates(
+    matching: TermMatching, near: NDArray[np.int32], held: list[NDArray[np.int32]]
+) -> CandidateScores:
+    """Return what the network gives each document's candidates, of all documents."""
+    blocks = [
+        candidate_scores(matching, near, held[at : at + BLOCK])
+        for at in progress(range(0, len(held), BLOCK), "scores of candidates")
+    ]
+    lengths = np.concatenate([np.diff(each.offsets) for each in blocks])
+    return CandidateScores(
+        np.append(0, np.cumsum(lengths)).astype(np.int64),
+        np.concatenate([each.own for each in blocks]),
+        np.concatenate([each.terms for each in blocks]),
+        np.concatenate([each.latent for each in blocks]),
+        np.concatenate([each.explicit for each in blocks]),
+    )
+
+
+def _own(scores: CandidateScores) -> CandidateScores:
+    """Return the scores of the documents' own terms only."""
+    lengths = np.diff(scores.offsets)
+    place = np.arange(len(scores.terms)) - np.repeat(scores.offsets[:-1], lengths)
+    kept = place < np.repeat(scores.own, lengths)
+    return CandidateScores(
+        np.append(0, np.cumsum(scores.own)).astype(np.int64),
+        scores.own,
+        scores.terms[kept],
+        scores.latent[kept],
+        scores.explicit[kept],
+    )

@@ -83,7 +83,9 @@ From the middle of its lengths to the longest the memory grows as: {powers}.
 
 ![Peak memory by length](../{FIGURE})
 
-The transformer makes the n × n matrix, as the paper's does; kernels that fuse attention do not.
+The transformer makes the n × n matrix, as the paper's does; kernels that fuse attention do not. A \
+length that might take more than {SPARE:.0%} of this machine's free memory is not tried: there its \
+line ends.
 """
 
 
@@ -107,7 +109,9 @@ def draw(lengths: Sequence[int], found: Mapping[str, Sequence[float]], path: Pat
 
     figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
     for (kind, values), mark in zip(found.items(), ("o-", "s--", "^:"), strict=False):
-        axes.plot(lengths[: len(values)], values, mark, label=kind)
+        all_fit = len(values) == len(lengths)
+        label = kind if all_fit else f"{kind} (does not fit this machine beyond)"
+        axes.plot(lengths[: len(values)], values, mark, label=label)
     axes.set_xlabel("terms of a document")
     axes.set_ylabel("peak memory of a training step, MB")
     axes.set_ylim(bottom=0)

@@ -2,19 +2,25 @@
 
 import math
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from benchmarks.place import Place
 from ranklet.runtime.rankers import cross_encoder as cross
 from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.rankers.conformer_kernel import Settings as ConformerSettings
 from ranklet.runtime.text.words import words
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.collection import Collection
 from ranklet.training.indexing import AnalysedCollection, analyse
+from ranklet.training.padding import packed
 from ranklet.training.rankers import (
     bm25,
     conformer_kernel,
@@ -23,7 +29,9 @@ from ranklet.training.rankers import (
     neural_model1,
     repbert,
 )
-from ranklet.training.splits import read_split
+from ranklet.training.ranknet_pairs import PairOptions
+from ranklet.training.resume import STATE
+from ranklet.training.splits import JudgedQuery, read_split
 from ranklet.training.text_pairs import BatchOptions
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
@@ -35,9 +43,12 @@ CROSS_STEP = 16  # queries, as in paper 000
 # systems begin with, then for each system.
 CROSS_RATES = 1e-4, 5e-5
 CROSS_BODY_MINUTES = 10.0
-CONFORMER_MINUTES = 12.0  # for each form, on each collection
+# By form; NDRM2 has four numbers to learn.
+CONFORMER_MINUTES = {"ndrm1": 8.0, "ndrm2": 1.5, "ndrm3": 8.0, "tk": 6.0}
+CONFORMER_QUERIES = 10_000  # of train
 EVALUATE_EVERY = 200  # steps of theirs
 CONFORMER_SIZES = {"hidden": 128, "heads": 16, "groups": 16}  # half of the paper's: 3 × the steps
+TK_TERMS = 500  # of a document; its attention makes matrices of n × n
 
 # What a trained network depends on. The rest of training/ may change without a training anew.
 _LOOP = tuple(
@@ -86,7 +97,8 @@ def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> Setting
         queries = read_split(documents, "train", limit=TUNING_QUERIES)
         bm25.train(analysed, queries, field="lemmas").save(path)
 
-    kept = place.keep(f"{collection}.bm25", build, ("training/rankers/bm25.py",))
+    name = f"{collection}{'' if titles else '.untitled'}.bm25"
+    kept = place.keep(name, build, ("training/rankers/bm25.py",))
     settings = read_checkpoint(kept).settings
     if not isinstance(settings, Settings):
         raise TypeError(f"{kept} holds {type(settings).__name__}")
@@ -228,52 +240,127 @@ def cross_checkpoint(
     return place.keep(f"{collection}.cross.{name}", build, CROSS)
 
 
-def conformer(
-    place: Place,
-    collection: str,
-    form: str,
-    *,
-    titles: bool,
-    minutes: float = CONFORMER_MINUTES,
-    **changes: Any,
-) -> Checkpoint:
-    """Return a Conformer-Kernel of a form, or TK, learned in `minutes`.
+@dataclass(frozen=True)
+class Conformers:
+    """The Conformer-Kernels of a collection, NDRM1 to NDRM3 and TK: trained alike, each kept.
 
-    Args:
-        place: where it is kept.
-        collection: what it learns from.
-        form: ndrm1, ndrm2, ndrm3 or tk.
+    All read the field of the BM25 that they are compared with.
+
+    Attributes:
+        place: where they are kept.
+        collection: what they learn from.
         titles: whether titles are part of the text.
-        minutes: of training, the same for every form.
-        changes: further arguments of its training.
+        minutes: of training, by form.
+        queries: of train, at most.
+        tuning: held out, at most.
+        hidden, heads, groups: sizes of the networks.
+        batch: queries of a step.
+        every: steps between evaluations.
     """
-    documents = place.collection(collection)
-    base = tuned_bm25(place, collection, titles=titles)
-    learn = read_split(documents, LEARN)
 
-    def build(path: Path) -> None:
-        analysed = analyse(
-            documents.documents(),
-            ["words", base.field],
-            titles=titles,
-            known_words={word for query in learn for word in words(query.text)},
-        )
-        settings = replace(conformer_kernel.SETTINGS, form=form, scorer="onnx")
-        plan = replace(
-            conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=EVALUATE_EVERY
-        )
-        given = {"plan": plan, "vectors": "word2vec", "network": CONFORMER_SIZES, **changes}
-        with all_cores():
-            conformer_kernel.train(
-                analysed,
-                learn,
-                read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
-                settings=settings,
-                bm25=base,
-                **given,
-            ).save(path)
+    place: Place
+    collection: str
+    titles: bool = False
+    minutes: tuple[tuple[str, float], ...] = tuple(CONFORMER_MINUTES.items())
+    queries: int = CONFORMER_QUERIES
+    tuning: int = TUNING_QUERIES
+    hidden: int = CONFORMER_SIZES["hidden"]
+    heads: int = CONFORMER_SIZES["heads"]
+    groups: int = CONFORMER_SIZES["groups"]
+    batch: int = conformer_kernel.DATA.batch
+    every: int = EVALUATE_EVERY
 
-    return read_checkpoint(place.keep(f"{collection}.{form}", build, _CONFORMER))
+    @property
+    def name(self) -> str:
+        """What kept things of these trainings are called."""
+        told = f"{self.queries}q.{self.hidden}-{self.heads}-{self.groups}.b{self.batch}"
+        return f"{self.collection}{'' if self.titles else '.untitled'}.{told}"
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The networks' sizes, where they are not the paper's."""
+        return {"hidden": self.hidden, "heads": self.heads, "groups": self.groups}
+
+    def checkpoint(self, form: str) -> Checkpoint:
+        """Return the network of a form; one that was interrupted goes on."""
+        minutes = dict(self.minutes)[form]
+        name = f"{self.name}.{form}.{minutes:g}min"
+
+        def build(path: Path) -> None:
+            state = path.with_name(f"{name}.state")
+            plan = replace(
+                conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=self.every
+            )
+            held_out = read_split(self._documents(), HELD_OUT, limit=self.tuning)
+            start = self._start()
+            with all_cores():
+                found = conformer_kernel.train(
+                    _analysed(self),
+                    self._learn(),
+                    held_out,
+                    settings=self._settings(form),
+                    network=self.sizes,
+                    plan=plan,
+                    data=self._data(),
+                    vectors="word2vec",
+                    bm25=self.bm25(),
+                    folder=state,
+                    resume=(state / STATE).is_file(),
+                    start=start,
+                )
+            found.save(path)
+            shutil.rmtree(state, ignore_errors=True)
+
+        return read_checkpoint(self.place.keep(name, build, _CONFORMER))
+
+    def bm25(self) -> Settings:
+        """Return the ranker that they are compared with, and that gives negatives."""
+        return tuned_bm25(self.place, self.collection, titles=self.titles)
+
+    def _start(self) -> conformer_kernel.Start:
+        """Return negatives and vectors, made once for all forms."""
+
+        def build(path: Path) -> None:
+            found = conformer_kernel.prepare(
+                _analysed(self),
+                self._learn(),
+                settings=self._settings("ndrm3"),
+                network=self.sizes,
+                data=self._data(),
+                bm25=self.bm25(),
+            )
+            offsets, ranked = packed(found.ranked)
+            with path.open("wb") as file:
+                np.savez(file, vectors=found.vectors, offsets=offsets, ranked=ranked)
+
+        with np.load(self.place.keep(f"{self.name}.start.npz", build, _CONFORMER)) as held:
+            ranked = np.split(held["ranked"], held["offsets"][1:-1])
+            return conformer_kernel.Start(held["vectors"], ranked)
+
+    def _settings(self, form: str) -> ConformerSettings:
+        settings = replace(
+            conformer_kernel.SETTINGS, form=form, scorer="onnx", field=self.bm25().field
+        )
+        return replace(settings, max_document_terms=TK_TERMS) if form == "tk" else settings
+
+    def _data(self) -> PairOptions:
+        return replace(conformer_kernel.DATA, batch=self.batch)
+
+    def _documents(self) -> Collection:
+        return self.place.collection(self.collection)
+
+    def _learn(self) -> list[JudgedQuery]:
+        return read_split(self._documents(), LEARN, limit=self.queries)
+
+
+@lru_cache(maxsize=1)
+def _analysed(trained: Conformers) -> AnalysedCollection:
+    return analyse(
+        trained._documents().documents(),
+        [trained.bm25().field],
+        titles=trained.titles,
+        known_words={word for query in trained._learn() for word in words(query.text)},
+    )
 
 
 @contextmanager

@@ -285,8 +285,10 @@ class ConformerKernel(nn.Module):
         if each >= len(queries):
             whole: Tensor = latent(queries, documents)
             return whole
-        parts = zip(queries.split(each), documents.split(each), strict=True)
-        return torch.cat([checkpoint(latent, *part, use_reentrant=False) for part in parts])
+        parts = [slice(at, at + each) for at in range(0, len(queries), each)]
+        return torch.cat(
+            [checkpoint(latent, queries[at], documents[at], use_reentrant=False) for at in parts]
+        )
 
     def served(self) -> dict[str, float]:
         """Return what the runtime's `Settings` hold: BatchNorm and BatchScale as numbers.

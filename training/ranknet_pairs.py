@@ -154,9 +154,13 @@ class TermPairs:
         reader: of the collection.
         options: which documents.
         seed: of all draws.
+        ranked: BM25's documents, as an earlier one of these kept them; None to ask BM25.
+
+    Attributes:
+        ranked: for each query, numbers of BM25's best documents that are not relevant.
 
     Raises:
-        InputError: no query has a relevant document in the collection.
+        InputError: no query has a relevant document in the collection, or `ranked` is of others.
     """
 
     def __init__(
@@ -167,16 +171,22 @@ class TermPairs:
         reader: TermReader,
         options: PairOptions,
         seed: int,
+        ranked: Sequence[Numbers] | None = None,
     ) -> None:
         worded = [query for query in queries if len(reader.asked(query.text))]
         kept, self._relevant = relevant_numbers(list(analysed.documents.ids), worded)
         if not kept:
             raise InputError("no query has a relevant document in the collection")
         self._options, self._seed, self._reader = options, seed, reader
-        self._ranked = bm25_negatives(
+        self.ranked = bm25_negatives(
             analysed, kept, self._relevant, retriever,
             depth=options.depth, count=options.pool, seed=seed,
-        )  # fmt: skip
+        ) if ranked is None else list(ranked)  # fmt: skip
+        if len(self.ranked) != len(kept):
+            raise InputError(
+                f"there are negatives for {len(self.ranked)} queries and {len(kept)} queries to "
+                "learn from; make them of the same queries"
+            )
         self._random = random_pools(len(analysed.documents), self._relevant, seed=seed)
         self._queries = [reader.asked(query.text) for query in kept]
 
@@ -186,7 +196,7 @@ class TermPairs:
         documents = np.column_stack(
             [
                 draw(self._relevant, seed, epoch, stream=0),
-                draw(self._ranked, seed, epoch, stream=1),
+                draw(self.ranked, seed, epoch, stream=1),
                 draw_several(self._random, self._options.random_each, seed, epoch),
             ]
         )

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -52,6 +52,13 @@ VECTORS = ("word2vec", "random")
 WARMING = 10  # batches that the first statistics are of
 
 
+class Start(NamedTuple):
+    """What takes time before training and is the same for every form: made once for several."""
+
+    vectors: NDArray[np.float32]  # word2vec's, (vocabulary, hidden)
+    ranked: list[Numbers]  # of each query, BM25's best documents that are not relevant
+
+
 def train(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
@@ -67,6 +74,7 @@ def train(
     bm25: BM25Settings | None = None,
     folder: Path | None = None,
     resume: bool = False,
+    start: Start | None = None,
 ) -> Checkpoint:
     """Learn what a query term gives to a document.
 
@@ -85,9 +93,12 @@ def train(
         bm25: the ranker that gives negatives and candidates; None for the default over lemmas.
         folder: where the state is kept meanwhile.
         resume: whether to go on from the state in `folder`.
+        start: of the same collection, queries, field, terms and seed, to begin with word2vec; None
+            to make what it takes. See `prepare`.
 
     Raises:
-        InputError: an option is not allowed, or no query has a relevant document here.
+        InputError: an option is not allowed, no query has a relevant document here, or the start is
+            of other queries or sizes.
         TrainingError: see `fit`.
     """
     if vectors not in VECTORS:
@@ -98,7 +109,8 @@ def train(
     reader = TermReader(analysed, settings, rows)
     chosen = bm25 or BM25Settings()
     retriever = open_bm25(chosen, analysed.postings(chosen.field))
-    pairs = TermPairs(analysed, queries, retriever, reader, data, plan.seed)
+    ranked = None if start is None else start.ranked
+    pairs = TermPairs(analysed, queries, retriever, reader, data, plan.seed, ranked)
     lists = CandidateLists(
         analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=plan.seed
     )
@@ -106,11 +118,18 @@ def train(
         model = ConformerKernel(sizes)
         _tell_of_long_documents(model, int(reader.lengths.max(initial=0)))
         if vectors == "word2vec" and model.latent is not None and not resume:
-            texts = [*_rows_of(analysed, settings.field, rows)]
-            texts += [_known(reader.asked(query.text), rows) for query in queries]
-            learned = word_vectors(texts, sizes.vocabulary, sizes.hidden, seed=plan.seed)
+            table = model.latent.encoder.embedding.weight
+            if start is None:
+                learned = _vectors(analysed, settings, queries, reader, rows, sizes, plan.seed)
+            elif start.vectors.shape != table.shape:
+                raise InputError(
+                    f"the start has vectors {start.vectors.shape} and the network's embeddings are "
+                    f"{tuple(table.shape)}; prepare it with the same terms and sizes"
+                )
+            else:
+                learned = start.vectors
             with torch.no_grad():  # row 0 stays the padding's
-                model.latent.encoder.embedding.weight[1:] = torch.from_numpy(learned[1:])
+                table[1:] = torch.from_numpy(learned[1:])
         _gather_statistics(model, [pairs.pairs(each) for each in pairs.batches(0)[:WARMING]])
 
     def loss(batch: Batch) -> torch.Tensor:
@@ -152,6 +171,30 @@ def train(
     )
 
 
+def prepare(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    *,
+    settings: Settings = SETTINGS,
+    network: dict[str, Any] | None = None,
+    data: PairOptions = DATA,
+    least: int = LEAST,
+    most: int = MOST,
+    bm25: BM25Settings | None = None,
+    seed: int = PLAN.seed,
+) -> Start:
+    """Return what several trainings can begin with; arguments and errors as of `train`."""
+    terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
+    sizes = Network(len(terms) + FIRST, settings.form, **(network or {}))
+    rows = term_rows(terms, analysed.analyzer.vocabulary)
+    reader = TermReader(analysed, settings, rows)
+    chosen = bm25 or BM25Settings()
+    retriever = open_bm25(chosen, analysed.postings(chosen.field))
+    pairs = TermPairs(analysed, queries, retriever, reader, data, seed)
+    found = _vectors(analysed, settings, queries, reader, rows, sizes, seed)
+    return Start(found, pairs.ranked)
+
+
 def load(checkpoint: Checkpoint) -> ConformerKernel:
     """Return the network of a checkpoint, in evaluation mode.
 
@@ -171,6 +214,21 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
     except RuntimeError as error:
         raise InputError(f"the weights do not fit config.json: {error}") from error
     return model.eval()
+
+
+def _vectors(
+    analysed: AnalysedCollection,
+    settings: Settings,
+    queries: Sequence[JudgedQuery],
+    reader: TermReader,
+    rows: NDArray[np.int32],
+    sizes: Network,
+    seed: int,
+) -> NDArray[np.float32]:
+    """Return word2vec's vectors of documents and queries, (vocabulary, hidden)."""
+    texts = [*_rows_of(analysed, settings.field, rows)]
+    texts += [_known(reader.asked(query.text), rows) for query in queries]
+    return word_vectors(texts, sizes.vocabulary, sizes.hidden, seed=seed)
 
 
 def _tell_of_long_documents(model: ConformerKernel, longest: int) -> None:

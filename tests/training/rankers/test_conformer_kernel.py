@@ -16,6 +16,7 @@ from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.conformer_kernel import Settings
 from ranklet.runtime.term_network import FIRST, PADDING, UNKNOWN
 from ranklet.runtime.text.words import words
+from ranklet.training import conformer_network
 from ranklet.training.candidate_lists import CandidateLists
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.collection import Collection, Document, Query, write_collection
@@ -271,6 +272,44 @@ def test_word2vec_begins_with_in_beside_out(
         assert found[2:6, half].std() == pytest.approx(1, rel=1e-4)
     checkpoint = train(worded, tiny_collection, vectors="word2vec")
     assert checkpoint.training["vectors"] == "word2vec"
+
+
+def test_a_start_that_several_trainings_share_changes_nothing(
+    worded: AnalysedCollection, tiny_collection: Collection
+) -> None:
+    pytest.importorskip("gensim")
+    queries = read_split(tiny_collection, "train")
+    start = conformer_kernel.prepare(
+        worded, queries, network=SIZES, data=DATA, least=1, seed=PLAN.seed
+    )
+    for form in ("ndrm3", "tk"):
+        alone = train(worded, tiny_collection, form, vectors="word2vec")
+        found = train(worded, tiny_collection, form, vectors="word2vec", start=start)
+        for name, weights in alone.weights.items():
+            np.testing.assert_array_equal(found.weights[name], weights)
+    with pytest.raises(InputError, match="same terms and sizes"):
+        train(
+            worded, tiny_collection, vectors="word2vec",
+            start=start._replace(vectors=start.vectors[:-1]),
+        )  # fmt: skip
+    with pytest.raises(InputError, match="same queries"):
+        train(worded, tiny_collection, start=start._replace(ranked=start.ranked[1:]))
+
+
+def test_tk_trains_in_parts_and_tells_of_documents_that_are_too_long(
+    worded: AnalysedCollection, tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    whole = train(worded, tiny_collection, "tk")
+    assert "full attention" not in caplog.text
+    for module in (conformer_kernel, conformer_network):
+        monkeypatch.setattr(module, "AT_ONCE", 1 << 12)  # a pair: 4 heads x 32 x 32 terms, padded
+    assert train(worded, tiny_collection, "tk").training["steps"] == whole.training["steps"]
+    assert "lower max_document_terms" not in caplog.text
+    for module in (conformer_kernel, conformer_network):
+        monkeypatch.setattr(module, "AT_ONCE", 50)
+    train(worded, tiny_collection, "tk")
+    assert "lower max_document_terms" in caplog.text
 
 
 def test_options_that_are_not_allowed_are_told(

@@ -1,0 +1,72 @@
+"""The Conformer-Kernel's benchmarks run end to end on a tiny collection, as they do on a large."""
+
+import shutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranklet.training.collection import Collection
+from ranklet.training.splits import read_split
+
+MINUTES = (("ndrm1", 0.02), ("ndrm2", 0.01), ("ndrm3", 0.02), ("tk", 0.01))
+
+
+@pytest.mark.slow
+def test_the_tables_are_made_and_what_is_kept_is_found_again(
+    tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("gensim")
+    place, trained, quality, impacts, exporting = (
+        import_module(name)
+        for name in (
+            "benchmarks.place", "benchmarks.trained", "benchmarks.conformer_quality",
+            "benchmarks.conformer_impacts", "ranklet.export.rankers.conformer_kernel",
+        )
+    )  # fmt: skip
+    monkeypatch.setattr(exporting, "PROBES", (5, 16))
+    monkeypatch.setattr(exporting, "TK_PROBES", (5, 8))
+    monkeypatch.setattr(trained, "HELD_OUT", "dev")
+    (tmp_path / "data").mkdir()
+    shutil.copytree(tiny_collection.path, tmp_path / "data" / "tiny")
+    here = place.Place(tmp_path / "data", tmp_path / "work")
+    given: dict[str, Any] = {"minutes": MINUTES, "queries": 30, "tuning": 8, "batch": 8}
+    networks = trained.Conformers(
+        here, "tiny", titles=True, hidden=16, heads=4, groups=4, every=5, **given
+    )
+    page = quality.section(networks, few=8)
+    for system in (*quality.without_network(), *quality.with_network()):
+        assert f"| {system} |" in page
+    assert "NDRM3, fullrank against NDRM1, fullrank" in page
+    assert "0 above theirs" in page  # impacts beside PyTorch, term by term
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(trained.conformer_kernel, "train", refused)
+    monkeypatch.setattr(trained.conformer_kernel, "prepare", refused)
+    path = quality.bundle_of(networks)
+    queries = read_split(tiny_collection, "dev")
+    found = impacts.section(impacts.Bundle(path), queries, most=20)
+    assert "16 dev queries and 20 documents" in found
+    rows = [line for line in found.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 1 + 2 + 5 + 1  # head, network, other floors, this one's, own terms
+    assert "| 100.0% |" in rows[2]
+    # Other minutes are another training, and titles another BM25.
+    other = trained.Conformers(here, "tiny", **{**given, "minutes": (("ndrm2", 9.0),)})
+    with pytest.raises(AssertionError, match="trained again"):
+        other.checkpoint("ndrm2")
+    assert (here.work / "tiny.untitled.bm25").is_dir()
+    assert (here.work / "tiny.bm25").is_dir()
+
+
+def test_the_memory_page_says_where_a_line_ends(tmp_path: Path) -> None:
+    memory = import_module("benchmarks.conformer_memory")
+    found = {"conformer": [10.0, 20.0, 40.0], "transformer": [10.0, 40.0]}
+    page = memory.report((100, 200, 400), found)
+    assert "conformer n^1.00, transformer n^2.00" in page
+    assert "there its line ends" in page
+    pytest.importorskip("matplotlib")
+    memory.draw((100, 200, 400), found, tmp_path / "drawn.png")
+    assert (tmp_path / "drawn.png").stat().st_size
