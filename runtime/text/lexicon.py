@@ -95,6 +95,13 @@ class Lexicon:
             at -= 1
         return at
 
+    def word_end(self, pieces: Sequence[int], at: int) -> int:
+        """Return the end of the word that is cut before a piece; `at` where none is."""
+        within = self._within
+        while at < len(pieces) and pieces[at] < len(within) and within[pieces[at]]:
+            at += 1
+        return at
+
     def is_word(self, piece: int) -> bool:
         """Tell a piece that holds a letter or a digit from punctuation."""
         return any(letter.isalnum() for letter in self._spelling[piece])

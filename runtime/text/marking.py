@@ -8,7 +8,7 @@ rankers alike. The marker of the simple ones is # of the vocabulary, as in the p
 own # cannot be told from it.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from ranklet.runtime.text.chunks import Span
@@ -129,24 +129,28 @@ def inserted(
         return list(pieces[at:end]), range(at, end)
     out: list[int] = []
     places: list[int] = []
-    for word in words[bisect_right(words, at, key=lambda each: each.end) :]:
-        if at >= end:
-            break
-        last = min(word.end, end)
-        mark = marks.get(word.stem) if (word.begin, word.end) == (at, last) else None
-        if mark is not None and len(out) + last - at + 2 > room:
-            if out:
-                break
-            mark = None
-        if mark is not None:
-            out += [mark[0], *pieces[at:last], mark[1]]
-            places += [-1, *range(at, last), -1]
-            at = last
+
+    def plain(to: int) -> None:
+        to = min(to, at + room - len(out))
+        out.extend(pieces[at:to])
+        places.extend(range(at, to))
+
+    first = bisect_left(words, at, key=_begin)
+    for word in words[first : bisect_left(words, end, first, key=_begin)]:
+        if word.stem not in marks or word.end > end:
             continue
-        fits = min(last, at + room - len(out))
-        out += pieces[at:fits]
-        places += range(at, fits)
-        at = fits
-        if at < last:
-            break
+        plain(word.begin)
+        at = word.begin
+        opening, closing = marks[word.stem]
+        if len(out) + word.end - at + 2 <= room:
+            out += [opening, *pieces[at : word.end], closing]
+            places += [-1, *range(at, word.end), -1]
+            at = word.end
+        elif out:  # what follows is the next chunk's
+            return out, places
+    plain(end)
     return out, places
+
+
+def _begin(word: Word) -> int:
+    return word.begin

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.settings import check_integer, check_one_of
 from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
-from ranklet.runtime.text.lexicon import Lexicon
+from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
 
 if TYPE_CHECKING:
@@ -162,11 +162,14 @@ class Pairing:
     ) -> Iterator[tuple[Row, Span, Marks]]:
         """Yield each chunk beside the query, the pieces that it holds, and what is marked."""
         form, length = self.format, len(document)
-        asked, held = (
-            self._lexicon.words(each) if self._marks else [] for each in (query, document)
-        )
         room = form.max_tokens - AROUND - len(query) - len(self._expansion)  # but for marks
         windows = self._windows(document)
+        asked: list[Word] = []
+        held: list[Word] = []
+        if self._marks:  # of the document, the words that may be read
+            most = length if windows else min(length, room * form.chunks)
+            asked = self._lexicon.words(query)
+            held = self._lexicon.words(document[: self._lexicon.word_end(document, most)])
         marks = self.marker.marks(
             asked, within(held, windows or piece_chunks(length, room, form.chunks))
         )

@@ -154,7 +154,7 @@ def test_a_word_at_a_chunks_edge_is_no_other_word(tiny_tokenizer: "Tokenizer") -
     word = next(
         each for each in tiny_tokenizer.get_vocab() if each.startswith("##") and len(each) > 2
     )
-    inner, red = tiny_tokenizer.token_to_id(word), ids("red")
+    inner, red = tiny_tokenizer.get_vocab()[word], ids("red")
     pairing = Pairing(replace(SHORT, marking="pre_doc", max_query_tokens=2), tiny_tokenizer)
     assert pairing.query([*red, *red, inner]) == red
     assert pairing.query([*red, inner, inner]) == [*red, inner]
