@@ -15,9 +15,10 @@ INPUTS = ("query_rows", "document_rows")
 OUTPUT = "term_scores"
 PADDING, UNKNOWN, FIRST = 0, 1, 2  # rows: nothing; a word that it does not know; its first term
 
-# Query × document terms in one run: 16 MB a matrix of them, of which a run holds three or four. A
+PAIR_BUDGET = 1 << 20  # query × document terms in one batch on a GPU
+# The same in one run for a single document: 16 MB a matrix, of which a run holds three or four. A
 # document of 4,000 terms and a thousand others fit, so that it is read once for all of them.
-PAIR_BUDGET = 1 << 22
+RUN_BUDGET = 1 << 22
 
 
 def network_scores(
@@ -80,7 +81,7 @@ def scores_of_each(
     """
     runs: list[tuple[int, NDArray[np.int64]]] = []
     for at, (asked, held) in enumerate(zip(terms, documents, strict=True)):
-        each = max(1, PAIR_BUDGET // max(1, len(held)))
+        each = max(1, RUN_BUDGET // max(1, len(held)))
         runs += [(at, asked[begin : begin + each]) for begin in range(0, len(asked), each)]
 
     def feeds(run: tuple[int, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:

@@ -124,6 +124,9 @@ def export(
             graph, reference, score_content, probes, options, folder, writer, calibration,
             pairwise=by_pair,
         )  # fmt: skip
+    if not by_pair:  # the time of a document, with the terms of all queries at once
+        share = 1 + len(probes.queries) / len(probes.documents)
+        reports = [replace(each, ms=each.ms * share) for each in reports]
     write_reports(reports, folder, writer)
     writer.strings(folder + TOKENS, Strings.pack(checkpoint.tokens))
     if settings.form != "tk":

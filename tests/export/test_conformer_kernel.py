@@ -319,7 +319,7 @@ class Fake:
 def test_each_document_is_asked_for_its_own_terms_in_runs_that_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(term_network, "PAIR_BUDGET", 4)
+    monkeypatch.setattr(term_network, "RUN_BUDGET", 4)
     session = Fake(on_gpu=False)
     terms = [np.array([2, 3, 4]), np.array([5]), np.array([], np.int64), np.array([7])]
     documents = [np.array([10, 20]), np.arange(9), np.array([1]), np.array([], np.int64)]
