@@ -95,7 +95,9 @@ def growth(lengths: Sequence[int], values: Sequence[float]) -> float:
     >>> growth((1, 2, 4, 8), (1.0, 4.0, 16.0))
     2.0
     """
-    middle, last = len(values) // 2, len(values) - 1
+    middle, last = (len(values) - 1) // 2, len(values) - 1
+    if middle == last:  # a single length
+        return float("nan")
     up = np.log(values[last] / values[middle]) / np.log(lengths[last] / lengths[middle])
     return float(up)
 

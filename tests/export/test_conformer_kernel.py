@@ -524,7 +524,7 @@ def test_what_the_model_cuts_is_told(
     bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b"), device="cpu")
     assert bundle.manifest.rankers["ndrm3"].settings["truncated"] == 0  # no document is so long
     ranking = bundle.rank("old river", ["an old river " * 9, "short"])
-    assert ranking.truncated == {"ndrm3": 1}
+    assert ranking.truncated == {"ndrm3": 2}  # the query and a text
     own = ["old", "river"]
     assert bundle.score("old", own).tolist() == bundle.score("old river", own).tolist()
 
