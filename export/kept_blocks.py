@@ -68,14 +68,15 @@ def _write(path: Path, arrays: Arrays) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, allow_pickle=False, **arrays)
     partial.replace(path)
 
 
 def _read(path: Path, types: Mapping[str, type]) -> Arrays | None:
     """Return a finished block, None where there is none or it is not whole."""
     try:
-        with np.load(path, allow_pickle=False) as held:  # a zip, whose checksums are compared
+        # A zip, whose checksums are compared. numpy leaves open what it opened and cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             found = {name: held[name] for name in types}
     except _DAMAGE:
         return None
