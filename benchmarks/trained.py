@@ -82,7 +82,7 @@ _CONFORMER = (
         f"training/{name}.py"
         for name in (
             "rankers/conformer_kernel", "conformer_network", "conformer_layers", "kernel_pooling",
-            "batch_statistics", "ranknet_pairs", "term_rows", "word2vec",
+            "batch_statistics", "parts", "ranknet_pairs", "term_rows", "word2vec",
         )
     ),
 )  # fmt: skip

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ranklet.runtime import fusion
 from ranklet.runtime.ahead import encode_ahead
 from ranklet.runtime.candidates import Candidates, StoredCandidates
-from ranklet.runtime.deadline import FIRST_SLICE, Deadline
+from ranklet.runtime.deadline import Deadline
 from ranklet.runtime.documents import Documents
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.ranker import Query, Ranker
+from ranklet.runtime.ranker import Query, Ranker, first_slice
 from ranklet.runtime.topk import top_k
 
 
@@ -181,10 +181,7 @@ class Execution:
 
         With it the positions of all candidates, best first, where that mattered.
         """
-        ranker = self._ranker(name)
-        first = getattr(ranker, "slice_size", FIRST_SLICE)
-        if self.candidates.stored is None:
-            first = getattr(ranker, "text_slice_size", first)
+        first = first_slice(self._ranker(name), texts=self.candidates.stored is None)
         known = deadline.limited and self._columns
         order = self._best(len(column)) if known else np.arange(len(column))
         missing = order[np.isnan(column[order])]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.deadline import FIRST_SLICE
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.text.analysis import Analysis
@@ -98,3 +99,9 @@ class Ranker(Protocol):
     def verify(self) -> None:
         """Check every number of the ranker; BundleError names the first that is wrong."""
         ...
+
+
+def first_slice(ranker: Ranker, *, texts: bool) -> int:
+    """Return how many stored candidates, or texts, a ranker scores at once at first."""
+    stored: int = getattr(ranker, "slice_size", FIRST_SLICE)
+    return int(getattr(ranker, "text_slice_size", stored)) if texts else stored

@@ -59,6 +59,17 @@ class TermMatching:
         """The onnxruntime provider that the network runs on; numpy where none has run."""
         return self._session.provider if self._session is not None else "numpy"
 
+    def asked(self, query: Query) -> NDArray[np.int32]:
+        """Return the tokens of a query that count; that some do not is told once."""
+
+        def cut() -> NDArray[np.int32]:
+            found, most = query.tokens(self.settings.field), self.settings.max_query_terms
+            if len(found) > most:
+                query.truncated[self._name] += 1
+            return found[:most]
+
+        return query.once(id(self), cut)
+
     def parts(
         self, query: Query, terms: NDArray[np.int32], candidates: Candidates
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -80,8 +91,7 @@ class TermMatching:
 
         Every document is read once, for the terms of all queries; so not of the form tk.
         """
-        most = self.settings.max_query_terms
-        asked = [query.tokens(self.settings.field)[:most] for query in queries]
+        asked = [self.asked(query) for query in queries]
         terms, column = np.unique(
             np.concatenate([*asked, np.empty(0, np.int32)]), return_inverse=True
         )

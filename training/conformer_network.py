@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.explicit_match import EPSILON
@@ -21,9 +20,9 @@ from .batch_statistics import BatchScale, ScoreNorm
 from .conformer_layers import HIDDEN, Attention, Block, positions
 from .device import full_precision
 from .kernel_pooling import cosines, kernel_means, window_counts
+from .parts import in_parts, texts_together
 
 EVERYTHING = 1 << 30  # a window as long as any document
-AT_ONCE = 1 << 27  # numbers in one matrix of full attention, 512 MB; a layer makes several
 
 
 @dataclass(frozen=True)
@@ -143,8 +142,7 @@ class Encoder(nn.Module):
 
     def together(self, terms: int) -> int:
         """Return how many texts of so many terms full attention takes at a time, at least one."""
-        each = self.heads * terms**2 if self.full else 1
-        return max(1, AT_ONCE // each)
+        return texts_together(self.heads, terms) if self.full else EVERYTHING
 
     def queries(self, rows: Tensor) -> Tensor:
         """Return vectors of query terms: plain embeddings, but for tk (paper 002, §3)."""
@@ -263,7 +261,9 @@ class ConformerKernel(nn.Module):
         exact = asked.float() if self.explicit is None else self.explicit(pairs) * asked
         if self.latent is None:
             return exact
-        near = self._near(self.latent, pairs)
+        longest = max(pairs.query_rows.shape[1], pairs.document_rows.shape[1])
+        each = self.latent.encoder.together(longest)
+        near = in_parts(self.latent, each, pairs.query_rows, pairs.document_rows)
         if self.network.form == "tk":
             return near
         known = pairs.query_rows > UNKNOWN
@@ -273,22 +273,6 @@ class ConformerKernel(nn.Module):
         near = self.latent_norm(near, known) * known
         found: Tensor = first * near + second * self.explicit_norm(exact, asked) + bias
         return found * asked
-
-    def _near(self, latent: LatentMatch, pairs: Pairs) -> Tensor:
-        """Return what latent matching gives; where full attention is too large for all, in parts.
-
-        A part's states are dropped and made again for its gradient, which is the same (Chen et al.
-        2016). All that happens over a batch happens afterwards.
-        """
-        queries, documents = pairs.query_rows, pairs.document_rows
-        each = latent.encoder.together(max(documents.shape[1], queries.shape[1]))
-        if each >= len(queries):
-            whole: Tensor = latent(queries, documents)
-            return whole
-        parts = [slice(at, at + each) for at in range(0, len(queries), each)]
-        return torch.cat(
-            [checkpoint(latent, queries[at], documents[at], use_reentrant=False) for at in parts]
-        )
 
     def served(self) -> dict[str, float]:
         """Return what the runtime's `Settings` hold: BatchNorm and BatchScale as numbers.

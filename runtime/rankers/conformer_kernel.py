@@ -207,7 +207,7 @@ class ConformerKernel:
             return np.asarray(counts.astype(np.float64) @ impacts, np.float32)
         if self.settings.form == "tk":
             one: NDArray[np.float32] = self.matching.network(
-                query, self._tokens(query), candidates
+                query, self.matching.asked(query), candidates
             )[0]
             return one
         terms, counts = self._terms(query)
@@ -216,7 +216,7 @@ class ConformerKernel:
 
     def scale(self, query: Query) -> float:
         """Return 1 / the number of query terms."""
-        return 1 / max(1, len(self._tokens(query)))
+        return 1 / max(1, len(self.matching.asked(query)))
 
     def explain(self, query: Query, candidate: Candidates) -> Explanation:
         """Explain a score by query term, its exact matches told apart from what lies near it."""
@@ -267,18 +267,9 @@ class ConformerKernel:
     def _by_impacts(self, candidates: Candidates) -> bool:
         return candidates.stored is not None and self.settings.scorer == "impacts"
 
-    def _tokens(self, query: Query) -> NDArray[np.int32]:
-        def cut() -> NDArray[np.int32]:
-            found, most = query.tokens(self.settings.field), self.settings.max_query_terms
-            if len(found) > most:
-                query.truncated[self._name] += 1
-            return found[:most]
-
-        return query.once(id(self), cut)
-
     def _terms(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the query's different terms, and how often each stands in it."""
-        terms, counts = np.unique(self._tokens(query), return_counts=True)
+        terms, counts = np.unique(self.matching.asked(query), return_counts=True)
         return terms, counts.astype(np.float32)
 
     def _known(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

@@ -533,8 +533,8 @@ def test_queries_that_are_cut_are_told_once(
     indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for form in (*FORMS, "tk"):
-        ranker = opened(indexed, form)
-        monkeypatch.setattr(ranker, "settings", replace(ranker.settings, max_query_terms=2))
+        held = opened(indexed, form).matching
+        monkeypatch.setattr(held, "settings", replace(held.settings, max_query_terms=2))
     for form in FORMS:
         recipe: list[dict[str, Any]] = [
             {"stage": "retrieve", "ranker": form, "k": 9},

@@ -10,7 +10,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
 from ranklet.runtime.lexical.explicit_match import EPSILON, term_match
 from ranklet.runtime.rankers.conformer_kernel import Settings
-from ranklet.training import conformer_network
+from ranklet.training import parts
 from ranklet.training.conformer_network import ConformerKernel, LatentMatch, Network, Pairs
 from ranklet.training.device import seeded
 
@@ -210,7 +210,7 @@ def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
     shapes: list[tuple[int, ...]] = []
 
     def scored(most: int) -> tuple[Any, dict[str, Any]]:
-        monkeypatch.setattr(conformer_network, "AT_ONCE", most)
+        monkeypatch.setattr(parts, "AT_ONCE", most)
         shapes.clear()
         with seeded(7):
             net = ConformerKernel(replace(SMALL, form=form, attention=attention, dropout=0.0))
@@ -224,9 +224,9 @@ def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
 
     whole, gradient = scored(1 << 27)
     assert {shape for shape in shapes if shape[1] == 9} == {(5, 9)}
-    parts, in_parts = scored(2 * 162)
+    apart, in_parts = scored(2 * 162)
     assert {shape[0] for shape in shapes} == {2, 1}
-    torch.testing.assert_close(parts, whole)
+    torch.testing.assert_close(apart, whole)
     assert gradient.keys() == in_parts.keys()
     largest = max(float(value.abs().max()) for value in gradient.values())
     for name, value in gradient.items():  # some are 0 behind BatchNorm, and rounded

@@ -18,9 +18,10 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.conformer_kernel import Settings
 from ranklet.runtime.term_network import FIRST
+from ranklet.training import parts
 from ranklet.training.candidate_lists import CandidateLists
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.conformer_network import AT_ONCE, ConformerKernel, Network, Pairs
+from ranklet.training.conformer_network import ConformerKernel, Network, Pairs
 from ranklet.training.device import seeded
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.loop import fit
@@ -234,7 +235,11 @@ def _vectors(
 def _tell_of_long_documents(model: ConformerKernel, longest: int) -> None:
     """Warn where full attention over a single document takes gigabytes."""
     encoder = None if model.latent is None else model.latent.encoder
-    if encoder is not None and encoder.full and (numbers := encoder.heads * longest**2) > AT_ONCE:
+    if (
+        encoder is not None
+        and encoder.full
+        and (numbers := encoder.heads * longest**2) > parts.AT_ONCE
+    ):
         _log.warning(
             "a document has %s terms, and full attention makes matrices of heads x terms^2 "
             "numbers, %.1f GB each, several a layer; lower max_document_terms "

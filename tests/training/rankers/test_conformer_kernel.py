@@ -16,7 +16,7 @@ from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.conformer_kernel import Settings
 from ranklet.runtime.term_network import FIRST, PADDING, UNKNOWN
 from ranklet.runtime.text.words import words
-from ranklet.training import conformer_network
+from ranklet.training import parts
 from ranklet.training.candidate_lists import CandidateLists
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.collection import Collection, Document, Query, write_collection
@@ -302,12 +302,10 @@ def test_tk_trains_in_parts_and_tells_of_documents_that_are_too_long(
 ) -> None:  # fmt: skip
     whole = train(worded, tiny_collection, "tk")
     assert "full attention" not in caplog.text
-    for module in (conformer_kernel, conformer_network):
-        monkeypatch.setattr(module, "AT_ONCE", 1 << 12)  # a pair: 4 heads x 32 x 32 terms, padded
+    monkeypatch.setattr(parts, "AT_ONCE", 1 << 12)  # a pair: 4 heads x 32 x 32 terms, padded
     assert train(worded, tiny_collection, "tk").training["steps"] == whole.training["steps"]
     assert "lower max_document_terms" not in caplog.text
-    for module in (conformer_kernel, conformer_network):
-        monkeypatch.setattr(module, "AT_ONCE", 50)
+    monkeypatch.setattr(parts, "AT_ONCE", 50)
     train(worded, tiny_collection, "tk")
     assert "lower max_document_terms" in caplog.text
 
