@@ -54,8 +54,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from tokenizers import Tokenizer
 
-    from ranklet.training.epic_network import EPIC as Network
-    from ranklet.training.epic_network import EPICHead
+    from ranklet.training import epic_network
 
 _log = logging.getLogger(__name__)
 
@@ -163,7 +162,7 @@ def _score(ranker: EPIC, texts: Probes) -> NDArray[np.float32]:
 
 
 def _exact_scores(
-    network: "Network", queries: Sequence[SparseQuery], documents: Sequence[Feeds]
+    network: "epic_network.EPIC", queries: Sequence[SparseQuery], documents: Sequence[Feeds]
 ) -> NDArray[np.float32]:
     """Return PyTorch's dot products with φ_d, not cut off at 0; (queries, documents) float32.
 
@@ -191,7 +190,7 @@ def _transformer(checkpoint: Checkpoint) -> Transformer:
     )
 
 
-def _name_head(path: Path, head: "EPICHead") -> None:
+def _name_head(path: Path, head: "epic_network.EPICHead") -> None:
     """Keep 32 bits for all behind the last layer but the expansion, which is most of the work.
 
     In a graph of documents the importances come before the expansion, and so are the encoder's: in

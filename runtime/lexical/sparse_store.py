@@ -74,6 +74,16 @@ class SparseStore:
         impacts[found] = self.values[at[found]]
         return impacts
 
+    def vector(self, document: int) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
+        """Return a document's terms and their values.
+
+        >>> store = SparseStore(np.array([0, 1, 2]), np.array([3, 7], np.uint16), np.ones(2, "<f2"))
+        >>> store.vector(1)[0].tolist()
+        [7]
+        """
+        span = slice(self.offsets[document], self.offsets[document + 1])
+        return self.terms[span], self.values[span].astype(np.float32)
+
     def verify(self, name: str, vocabulary: int) -> None:
         """Check every number; BundleError, which begins with `name`, says what is wrong."""
         if len(self.terms) and int(self.terms.max()) >= vocabulary:

@@ -18,6 +18,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.report import read_reports
+from ranklet.handlers.explanation import page
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
@@ -165,24 +166,67 @@ def test_retrieval_is_the_dot_product_with_every_vector(
     np.testing.assert_allclose([hit.score for hit in found], best, rtol=1e-5)
 
 
+STRONGEST = "not in the text: its strongest expansion"
+
+
 def test_explanations_add_up_and_tell_terms_from_expansion(indexed: LoadedBundle) -> None:
-    seen = set()
+    places = set()
     for pipeline in (ALONE, RERANK):
         for hit in indexed.rank("old stream", k=10, pipeline=pipeline, explain=True):
             assert hit.explanation is not None
             assert hit.explanation.value == pytest.approx(hit.score, rel=1e-4, abs=1e-6)
-            for part in hit.explanation.parts:
-                seen.add(part.label)
-                for leaf in part.parts:
-                    token = leaf.label.split(":")[0]
-                    assert (token in f"{hit.title} {hit.text}".split()) == (
-                        part.label == "terms of the document"
-                    )
-                    assert leaf.source == (
-                        ("wordpieces", token) if part.label == "terms of the document" else None
-                    )
+            words = f"{hit.title} {hit.text}".split()
+            asked = [each for each in hit.explanation.parts if each.asked]
+            # Every term of the query is there, with or without an impact.
+            assert {each.asked for each in asked} == {
+                ("wordpieces", "old"), ("wordpieces", "stream")
+            }  # fmt: skip
+            for part in asked:
+                token = part.label.split(":")[0]
+                assert part.asked == ("wordpieces", token)
+                assert float(part.label.split()[2]) > 0  # its importance
                 assert part.value == pytest.approx(sum(each.value for each in part.parts))
-    assert seen == {"terms of the document", "expansion"}
+                for leaf in part.parts:
+                    place = leaf.label.removeprefix(f"{token}, ")
+                    assert (token in words) == (place == "in the text")
+                    assert leaf.source == (part.asked if token in words else None)
+                    places.add(place)
+    assert places == {"in the text", "by expansion"}
+
+
+def test_a_query_term_without_impact_is_explained_too(indexed: LoadedBundle) -> None:
+    ranker = indexed._bundle.ranker("epic")
+    assert isinstance(ranker, EPIC)
+    words = ["stream", "motor", "fiddle", "world", "cold", "red", "heavy"]
+    terms = np.array([indexed._bundle.analyzer.tokenizer.token_to_id(word) for word in words])
+    at, number = np.argwhere(ranker.store.impacts(terms, np.arange(len(indexed))) == 0)[0].tolist()
+    name = indexed._bundle.need_documents().ids[number]
+    hit = indexed.explained(f"old {words[at]}", name, pipeline=ALONE)
+    assert hit.explanation is not None
+    (part,) = (p for p in hit.explanation.parts if p.asked == ("wordpieces", words[at]))
+    assert (part.value, part.parts, part.label[-12:]) == (0, (), "impact 0.000")
+
+
+def test_an_explanation_names_the_strongest_expansion(indexed: LoadedBundle) -> None:
+    ranker = indexed._bundle.ranker("epic")
+    assert isinstance(ranker, EPIC)
+    tokenizer = indexed._bundle.analyzer.tokenizer
+    hit = indexed.rank("old stream", k=1, pipeline=ALONE, explain=True)[0]
+    assert hit.explanation is not None
+    (part,) = (each for each in hit.explanation.parts if each.label == STRONGEST)
+    vector = ranker.encode_whole([f"{hit.title}\n{hit.text}"]).vectors[0]
+    own = set(tokenizer.encode(f"{hit.title}\n{hit.text}").ids[:15])
+    wanted = [at for at in np.argsort(-vector).tolist() if at not in own][:10]
+    named = [each.label.split(": impact ") for each in part.parts]
+    values = [float(value) for _, value in named]
+    np.testing.assert_allclose(values, vector[wanted], atol=2e-3)
+    assert {name for name, _ in named[:3]} == {tokenizer.id_to_token(at) for at in wanted[:3]}
+    assert part.value == 0
+    assert not any(each.value or each.source or each.asked for each in part.parts)
+    # Of a caller's text it is the same.
+    own_text = indexed.rank("old stream", [hit.text], pipeline=ALONE, explain=True)[0]
+    assert own_text.explanation is not None
+    assert own_text.explanation.parts[-1].label == STRONGEST
 
 
 def test_the_words_that_match_are_highlighted(indexed: LoadedBundle) -> None:
@@ -200,6 +244,12 @@ def test_the_words_that_match_are_highlighted(indexed: LoadedBundle) -> None:
 
 def test_verify_finds_the_bundle_whole(indexed: LoadedBundle, exported: Path) -> None:
     assert "ranker epic" in list(verify(exported.with_name("indexed.ranklet")))
+
+
+def test_its_lists_are_as_deep_as_those_of_other_impacts(exported: Path) -> None:
+    pipelines = Bundle(exported).manifest.pipelines
+    depths = [getattr(stage, "k", None) for stage in pipelines["rrf"].stages[:2]]
+    assert depths == [1000, 1000]
 
 
 def test_a_document_takes_four_bytes_a_value(indexed: LoadedBundle) -> None:
@@ -409,5 +459,10 @@ def test_beside_other_word_pieces_it_keeps_its_own(
     assert bundle.manifest.rankers["epic"].settings["field"] == ""
     hits = bundle.rank("old stream", k=3, pipeline=ALONE, explain=True)
     assert hits[0].explanation is not None
-    assert not [each for each in leaves(hits[0].explanation) if each.source]
+    sources = {each.source for each in leaves(hits[0].explanation) if each.source}
+    assert sources
+    assert {field for field, _ in sources} == {"rankers/epic"}
+    text = f"{hits[0].title}\n{hits[0].text}"
+    assert {text[each.begin : each.end] for each in bundle.highlight(hits[0])} == {"old"}
+    assert page(bundle, "old stream", hits.hits, "epic").count("data-asked") >= 4
     assert "ranker epic" in list(verify(tmp_path / "b"))
