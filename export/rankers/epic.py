@@ -175,11 +175,11 @@ def _exact_scores(
 
     terms = np.unique(np.concatenate([each.terms for each in queries]))
     at = torch.from_numpy(terms.astype(np.int64))
+    found = []
     with torch.inference_mode():
-        found = [
-            network.document(*(torch.from_numpy(each[name]) for name in INPUTS), at)
-            for each in documents
-        ]
+        for each in documents:
+            ids, mask, segments = (torch.from_numpy(each[name]) for name in INPUTS)
+            found.append(network.document(ids, mask, segments, at))
     return scores_of(queries, terms, torch.cat(found).numpy())
 
 
