@@ -133,6 +133,7 @@ def index_bundle(
             rankers=indexed,
             pipelines=bundle.manifest.pipelines,
             default_pipeline=bundle.manifest.default_pipeline,
+            titles=titles,
             provenance={
                 **bundle.manifest.provenance,
                 "collection": {"name": collection.path.name, "titles": titles},

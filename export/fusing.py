@@ -12,8 +12,8 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.pipeline import Fuse, Pipeline
 from ranklet.training.fusion import FusionWeights, coordinate_ascent
-from ranklet.training.interpolation import interpolate
-from ranklet.training.measures import Judged
+from ranklet.training.interpolation import check_folds, interpolate
+from ranklet.training.measures import Judged, parse_measure
 from ranklet.training.progress import progress
 from ranklet.training.splits import JudgedQuery
 
@@ -41,7 +41,13 @@ def learn_weights(
         depth: candidates a query.
         folds: of the cross-validation of α, see `interpolate`; 0 for coordinate ascent.
         seed: of the restarts, or of the folds.
+
+    Raises:
+        InputError: the measure or the number of folds is not allowed.
     """
+    parse_measure(measure)  # what is wrong is told before hours of scoring, not after them
+    if folds:
+        check_folds(folds, len(rankers), len(queries))
     kinds = bundle.manifest.rankers
     ranks = Fuse("rrf", tuple(rankers), (1.0,) * len(rankers))  # its scores are not used
     recipe = Pipeline((*stages(rankers, kinds, depth), ranks))
@@ -86,6 +92,7 @@ def fuse_bundle(
 
     Raises:
         BundleError: the source cannot be read.
+        InputError: the measure or the number of folds is not allowed.
         ExportError: fewer than two rankers, one twice, or the target is taken.
     """
     bundle, loaded = Bundle(source, check="full"), LoadedBundle(source)
@@ -96,11 +103,11 @@ def fuse_bundle(
             f"fusion needs two rankers or more, each once, not {', '.join(names)}; the bundle has "
             f"{', '.join(manifest.rankers)}"
         )
-    found = learn_weights(loaded, names, queries, measure=measure, folds=folds)
-    weights = tuple(round(weight, 6) for weight in found.weights)
-    fuse = Fuse("linear", names, weights)
-    learned = Pipeline((*stages(names, manifest.rankers, depth), fuse))
-    with BundleWriter(target, overwrite=overwrite) as writer:
+    with BundleWriter(target, overwrite=overwrite) as writer:  # a target that is taken is told now
+        found = learn_weights(loaded, names, queries, measure=measure, folds=folds)
+        weights = tuple(round(weight, 6) for weight in found.weights)
+        fuse = Fuse("linear", names, weights)
+        learned = Pipeline((*stages(names, manifest.rankers, depth), fuse))
         writer.copy(bundle)
         writer.finish(
             documents=manifest.documents,
@@ -108,6 +115,7 @@ def fuse_bundle(
             rankers=manifest.rankers,
             pipelines={**manifest.pipelines, name: learned},
             default_pipeline=name,
+            titles=manifest.titles,
             provenance={
                 **manifest.provenance,
                 f"fusion {name}": {

@@ -98,6 +98,7 @@ class BundleWriter:
         pipelines: Mapping[str, Pipeline],
         default_pipeline: str,
         provenance: Mapping[str, Any],
+        titles: bool = True,
     ) -> Path:
         """Write the manifest, check the whole bundle as a reader would, and put it in its place."""
         files = {
@@ -115,6 +116,7 @@ class BundleWriter:
             default_pipeline=default_pipeline,
             files=files,
             provenance=provenance,
+            titles=titles,
         )
         (self._folder / MANIFEST).write_text(manifest.to_json(), "utf-8")
         Bundle(self._folder)  # what cannot be read back is not written

@@ -90,7 +90,12 @@ def card(
         "li",
         element("span", str(place), class_="place", aria_hidden="true"),
         element("h2", *(title if hit.title else [hit.id]), dir="auto"),
-        element("div", amount(hit.score, "score"), meter(hit.score, highest)),
+        # A log-probability is below 0, and no bar says how near to it is good.
+        element(
+            "div",
+            amount(hit.score, "score"),
+            meter(hit.score, highest) if highest > 0 else Markup(),
+        ),
         element("p", hit.id, class_="id") if hit.title else Markup(),
         element("p", *text, class_="text", dir="auto", tabindex="0"),
         *parts,
@@ -104,7 +109,8 @@ def _legend(shown: Sequence[Piece]) -> list[Markup]:
     if any(piece.value for piece in shown):
         told.append(
             "Marked words carry the score: the stronger the mark, the more a word adds. A token "
-            "that stands at several places has its amount shared equally among them."
+            "that stands at several places has its amount shared equally among them, unless a "
+            "network told one from another."
         )
     if any(piece.by for piece in shown):
         told.append("Choose a piece of the query to see what carried it; Escape shows all again.")

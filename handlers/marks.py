@@ -5,10 +5,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ranklet.handlers.markup import Markup, element, join
-from ranklet.runtime.highlight import carried, marked, unread
+from ranklet.runtime.highlight import Span, carried, marked, unread
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.text.titled import titled
 
 FAINT = 0.02  # of the strongest mark: what is less is not drawn, as in the playground
 
@@ -36,11 +35,18 @@ def pieces(bundle: LoadedBundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
 
     Where spans overlap their values add up; a span that is cut gives each piece all of its value.
     """
-    found, whole = hit.explanation, titled(hit.title, hit.text)
+    found = hit.explanation
     if found is None:
         return [], []
-    spans = carried(found, whole, bundle.analysis)
-    exact, rest = marked(found, whole, bundle.analysis), unread(found, whole, bundle.analysis)
+    (ranked, at), whole = bundle.ranked(hit), f"{hit.title}\n{hit.text}"
+    spans = [
+        (Span(span.begin + at, span.end + at, span.value), asked)
+        for span, asked in carried(found, ranked, bundle.analysis)
+    ]
+    exact, rest = (
+        [(begin + at, end + at) for begin, end in places(found, ranked, bundle.analysis)]
+        for places in (marked, unread)
+    )
     begin = len(hit.title) + 1  # of the text
     edges = {0, len(hit.title), begin, len(whole)}
     edges |= {edge for span, _ in spans for edge in (span.begin, span.end)}

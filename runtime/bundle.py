@@ -183,6 +183,7 @@ class Bundle:
             self.strings("documents/texts", Strings, count),
             forwards,
             self.analyzer.vocabulary,
+            titled=self.manifest.titles,
         )
 
     def _forward(self, field: str) -> Forward:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.documents import Documents
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.text.analysis import Analysis
-from ranklet.runtime.text.titled import titled
+from ranklet.runtime.text.ranked import ranked_text
 
 
 class Candidates(Protocol):
@@ -30,7 +30,7 @@ class Candidates(Protocol):
 
     @property
     def texts(self) -> Sequence[str]:
-        """Their texts, titles included."""
+        """What is ranked of them, title and text as one."""
         ...
 
     def select(self, positions: NDArray[np.intp]) -> "Candidates":
@@ -58,9 +58,10 @@ class StoredCandidates:
 
     @property
     def texts(self) -> Sequence[str]:
-        """Their texts, titles included."""
+        """What is ranked of them, title and text as one."""
         held = self._documents
-        return [titled(held.titles[n], held.texts[n]) for n in self._numbers.tolist()]
+        numbers = self._numbers.tolist()
+        return [ranked_text(held.titles[n], held.texts[n], held.titled) for n in numbers]
 
     def select(self, positions: NDArray[np.intp]) -> "StoredCandidates":
         """Return some of them, in the order named."""
@@ -93,7 +94,7 @@ class TextCandidates:
 
     @property
     def texts(self) -> Sequence[str]:
-        """Their texts, titles included."""
+        """What is ranked of them, title and text as one."""
         return self._texts
 
     def select(self, positions: NDArray[np.intp]) -> "TextCandidates":
@@ -107,7 +108,8 @@ def numbers_of(candidates: Candidates) -> NDArray[np.uint32]:
 
 
 def text_candidates(
-    documents: Sequence[tuple[str, str, str]], analysis: Analysis
+    documents: Sequence[tuple[str, str, str]], analysis: Analysis, titles: bool = True
 ) -> TextCandidates:
     """Return the caller's own documents, (id, title, text) each, as they are ranked."""
-    return TextCandidates([titled(title, text) for _, title, text in documents], analysis)
+    texts = [ranked_text(title, text, titles) for _, title, text in documents]
+    return TextCandidates(texts, analysis)

@@ -22,6 +22,7 @@ class Documents:
         texts: without the titles.
         forwards: tokens by field, ``words`` or ``wordpieces``; lemmas follow from the words.
         vocabulary: leads from words to lemmas.
+        titled: whether titles are ranked, not only shown.
     """
 
     def __init__(
@@ -32,8 +33,10 @@ class Documents:
         texts: Strings,
         forwards: Mapping[str, Forward],
         vocabulary: Vocabulary,
+        *,
+        titled: bool = True,
     ) -> None:
-        self.ids, self.titles, self.texts = ids, titles, texts
+        self.ids, self.titles, self.texts, self.titled = ids, titles, texts, titled
         self.by_id, self._forwards, self._vocabulary = by_id, forwards, vocabulary
 
     def __len__(self) -> int:

@@ -35,6 +35,8 @@ class Explanation:
             ranker's own tokenizer.
         asked: the query's token that the amount is for, likewise.
         reading: what was read of the document to get the amount, where that is not all of it.
+        at: where it stands, for a network that tells one occurrence of a token from another: pieces
+            of the document, numbered as in `reading`, and their amounts, which sum to `value`.
     """
 
     label: str
@@ -43,6 +45,7 @@ class Explanation:
     source: tuple[str, str] | None = None
     asked: tuple[str, str] | None = None
     reading: Reading | None = None
+    at: tuple[tuple[int, float], ...] = ()
 
     @classmethod
     def total(cls, label: str, parts: Iterable["Explanation"]) -> "Explanation":
@@ -57,7 +60,8 @@ class Explanation:
     def scaled(self, factor: float, label: str) -> "Explanation":
         """Return this explanation with every amount multiplied, under another label."""
         parts = tuple(part.scaled(factor, part.label) for part in self.parts)
-        return replace(self, label=label, value=self.value * factor, parts=parts)
+        at = tuple((piece, value * factor) for piece, value in self.at)
+        return replace(self, label=label, value=self.value * factor, parts=parts, at=at)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain dictionaries and lists."""

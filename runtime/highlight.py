@@ -53,8 +53,9 @@ def carried(
 ) -> list[tuple[Span, int | None]]:
     """Return what the characters of a text add for each of the query's tokens.
 
-    A token that occurs several times has its amount shared equally by its places, of those that
-    were read: a ranker counts its occurrences and does not tell them apart.
+    A network that tells one occurrence from another says how much stands where. Otherwise a token
+    that occurs several times has its amount shared equally by its places, of those that were read:
+    a ranker counts its occurrences and does not tell them apart.
 
     Returns:
         Spans in the order of the text, and the number of the query's token, as in `Node`.
@@ -62,11 +63,16 @@ def carried(
     amounts: dict[tuple[str, Reading | None], dict[tuple[str, int | None], float]] = defaultdict(
         lambda: defaultdict(float)
     )
+    values: dict[tuple[int, int, int | None], float] = defaultdict(float)
     for node in nodes(explanation):
-        if node.own.source is not None:
+        if node.own.at and node.reading is not None:
+            placed = _placed(text, node.reading.field, analyses)
+            for piece, amount in node.own.at:
+                if piece < len(placed):  # the text may be another than was explained
+                    values[*placed[piece][:2], node.asked] += amount
+        elif node.own.source is not None:
             field, spelling = node.own.source
             amounts[field, node.reading][spelling, node.asked] += node.own.value
-    values: dict[tuple[int, int, int | None], float] = defaultdict(float)
     for (field, reading), by_token in amounts.items():
         places = _places(text, field, reading, analyses)
         for (spelling, asked), amount in by_token.items():

@@ -33,7 +33,7 @@ from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.recipe import Recipe, chosen
 from ranklet.runtime.text.analysis import FIELDS, Analysis, Analyzer
-from ranklet.runtime.text.titled import titled
+from ranklet.runtime.text.ranked import ranked_begin, ranked_text
 
 
 class LoadedBundle:
@@ -114,7 +114,7 @@ class LoadedBundle:
         deadline = Deadline(budget_ms)
         analysis = self._bundle.analyzer.begin()
         own = None if documents is None else own_documents(documents)
-        given = None if own is None else text_candidates(own, analysis)
+        given = None if own is None else text_candidates(own, analysis, self.manifest.titles)
         recipe = chosen(pipeline, self.manifest)
         if given is not None:  # all of them come back, so nothing is cut before the end
             recipe = recipe.without_cuts()
@@ -205,7 +205,7 @@ class LoadedBundle:
         analysis = self._bundle.analyzer.begin()
         given: Candidates
         if documents is not None and ids is None:
-            given = text_candidates(own_documents(documents), analysis)
+            given = text_candidates(own_documents(documents), analysis, self.manifest.titles)
         elif ids is not None and documents is None:
             given = self._by_id(listed(ids, "ids", "put the one id in a list"))
         else:
@@ -249,7 +249,14 @@ class LoadedBundle:
         """Return where in ``title + newline + text`` an explained hit's score comes from."""
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
-        return spans(hit.explanation, titled(hit.title, hit.text), self.analysis)
+        text, at = self.ranked(hit)
+        found = spans(hit.explanation, text, self.analysis)
+        return [Span(begin + at, end + at, value) for begin, end, value in found]
+
+    def ranked(self, hit: Hit) -> tuple[str, int]:
+        """Return what was ranked of a hit, and where in ``title + newline + text`` that begins."""
+        titles = self.manifest.titles
+        return ranked_text(hit.title, hit.text, titles), ranked_begin(hit.title, titles)
 
     def analysis(self, field: str) -> Analysis:
         """Return the analysis of texts in a field that an explanation names."""

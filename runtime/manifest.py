@@ -54,6 +54,7 @@ class Manifest:
     pipelines: Mapping[str, Pipeline]
     default_pipeline: str
     files: Mapping[str, FileEntry]
+    titles: bool = True  # whether titles are ranked, not only shown
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
     format_version: int = FORMAT_VERSION
 
@@ -64,6 +65,7 @@ class Manifest:
             "ranklet_version": self.ranklet_version,
             "created": self.created,
             "documents": self.documents,
+            "titles": self.titles,
             "fields": list(self.fields),
             "rankers": {
                 name: {"kind": entry.kind, "settings": dict(entry.settings)}
@@ -116,6 +118,7 @@ class Manifest:
                 check_path(path): _file(_Reader(entry, f"files.{path}"))
                 for path, entry in read.mapping("files").items()
             },
+            titles=read.boolean("titles", otherwise=True),  # bundles of before did not say
             provenance=read.mapping("provenance"),
         )
         manifest._check_references()
@@ -167,6 +170,13 @@ class _Reader:
         found: int = self._get(
             key, lambda value: type(value) is int and 0 <= value <= most, f"an integer, 0 to {most}"
         )
+        return found
+
+    def boolean(self, key: str, otherwise: bool) -> bool:
+        """Return true or false; `otherwise` where the key is missing."""
+        if key not in self._raw:
+            return otherwise
+        found: bool = self._get(key, lambda value: isinstance(value, bool), "true or false")
         return found
 
     def string(self, key: str) -> str:

@@ -20,6 +20,7 @@ def explain_translations(
     translations: NDArray[np.float32],
     query: Sequence[int],
     documents: NDArray[np.int64],
+    places: NDArray[np.int64],
     spell: Callable[[int], str | None],
     label: str,
     field: str = "wordpieces",
@@ -33,6 +34,7 @@ def explain_translations(
         translations: T(q|d), (chunks, query pieces, tokens), 0 where a token is no document's.
         query: its pieces.
         documents: the token ids, (chunks, tokens).
+        places: which piece of the document each is, −1 where it is none, (chunks, tokens).
         spell: gives the spelling of a token id.
         label: of the whole.
         field: that the pieces are of, as in `Explanation.source`.
@@ -47,7 +49,7 @@ def explain_translations(
         )
     translations = translations[:, : len(query)]
     length = max(1, int((translations > 0).any(1).sum()))
-    ids = documents.reshape(-1)
+    ids, places = documents.reshape(-1), places.reshape(-1)
     by_piece = translations.transpose(1, 0, 2).reshape(-1, len(ids)).astype(np.float64)
     parts = []
     for piece, found in zip(query, by_piece, strict=True):
@@ -55,15 +57,27 @@ def explain_translations(
         likelihood = found.sum() / length + FLOOR
         gained = log(likelihood / FLOOR)
         inner = [Explanation("of any document", log(FLOOR))]
-        shares = np.bincount(ids, found) / max(found.sum(), FLOOR)
+        gains = gained * found / max(found.sum(), FLOOR)  # of each position
+        shares = np.bincount(ids, gains)
         order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)].tolist()
         for token in order[:SHOWN]:
             spelling = spell(token) or f"#{token}"
-            amount = float(shares[token] * gained)
-            inner.append(Explanation(f"{spelling} → {name}", amount, source=(field, spelling)))
+            at = _standing(places, gains, ids == token)
+            amount = float(shares[token])
+            inner.append(
+                Explanation(f"{spelling} → {name}", amount, source=(field, spelling), at=at)
+            )
         if rest := order[SHOWN:]:
-            told = f"{len(rest)} more → {name}"
-            inner.append(Explanation(told, float(shares[rest].sum() * gained)))
+            told, at = f"{len(rest)} more → {name}", _standing(places, gains, np.isin(ids, rest))
+            inner.append(Explanation(told, float(shares[rest].sum()), at=at))
         part = Explanation.total(f"{name}, P = {likelihood:.3g}", inner)
         parts.append(replace(part, asked=(field, name)))
     return Explanation.total(label, parts)
+
+
+def _standing(
+    places: NDArray[np.int64], gains: NDArray[np.float64], chosen: NDArray[np.bool_]
+) -> tuple[tuple[int, float], ...]:
+    """Return where some positions stand in the document and what each gains, as in `at`."""
+    kept = chosen & (gains > 0) & (places >= 0)
+    return tuple(zip(places[kept].tolist(), gains[kept].tolist(), strict=True))

@@ -14,8 +14,8 @@ from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
 from ranklet.runtime.text.analysis import FIELDS, Analyzer
+from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.strings import Strings
-from ranklet.runtime.text.titled import titled
 from ranklet.runtime.text.words import stop_words, words
 
 from .collection import Document
@@ -176,14 +176,10 @@ def analyse(
         Strings.pack(texts),
         forwards,
         vocab,
+        titled=titles,
     )
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
     return AnalysedCollection(stored, analyzer, forwards, wanted, titles)
-
-
-def ranked_text(title: str, text: str, titles: bool = True) -> str:
-    """Return what is ranked of a document: its title, where titles count, and its text."""
-    return titled(title, text) if titles else text
 
 
 def _wordpieces(texts: list[str], tokenizer: "Tokenizer") -> Forward:

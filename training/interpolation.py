@@ -53,11 +53,8 @@ def interpolate(
     Raises:
         InputError: there are not two features, fewer than two folds, or fewer queries than folds.
     """
-    features, queries = judged.features.shape[2], len(judged.mask)
-    if features != 2:
-        raise InputError(f"α interpolates two rankers; there are {features}")
-    if not 2 <= folds <= queries:
-        raise InputError(f"folds is {folds}; it must be from 2 to the {queries} queries")
+    queries = len(judged.mask)
+    check_folds(folds, judged.features.shape[2], queries)
     goal = parse_measure(measure)
     values = np.stack(
         [per_query(judged, judged.scores(np.array([a, 1 - a])), goal) for a in grid]
@@ -71,3 +68,11 @@ def interpolate(
         held_out[inside] = values[best, inside]
         alphas.append(grid[best])
     return Interpolation(grid[int(values.mean(1).argmax())], held_out, tuple(alphas))
+
+
+def check_folds(folds: int, rankers: int, queries: int) -> None:
+    """Raise InputError unless α of so many rankers can be learned from so many queries by folds."""
+    if rankers != 2:
+        raise InputError(f"α interpolates two rankers; there are {rankers}")
+    if not 2 <= folds <= queries:
+        raise InputError(f"folds is {folds}; it must be from 2 to the {queries} queries")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.text.ranked import ranked_text
 
 from .collection import Document
-from .indexing import ranked_text
 from .splits import JudgedQuery
 
 FILE = "probes.json"

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.text.limit import cut
+from ranklet.runtime.text.ranked import ranked_text
 
 from .collection import Document
-from .indexing import analyse, ranked_text
+from .indexing import analyse
 from .padding import packed, padded
 from .progress import progress
 from .rankers.bm25 import open_bm25

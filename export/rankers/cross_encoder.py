@@ -27,8 +27,9 @@ from ranklet.runtime.rankers.cross_encoder import (
     Settings,
 )
 from ranklet.runtime.session import Session
-from ranklet.runtime.text.pairing import AROUND, INPUTS
+from ranklet.runtime.text.pairing import AROUND, INPUTS, Pairing
 from ranklet.training.checkpoint import Checkpoint, check_finite
+from ranklet.training.cross_pairs import pieces_of
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.probes import Probes
 
@@ -41,6 +42,7 @@ _log = logging.getLogger(__name__)
 
 PROBES = 20, 30  # queries, documents: each pair is a run of its own
 CALIBRATION = 200  # pairs
+LOOKED_AT = 1000  # documents at most, for whether windows hold all of their words
 AXES = {
     **{name: {0: "chunks", 1: "tokens"} for name in INPUTS[:3]},
     INPUTS[3]: {0: "pairs", 1: "chunks"},
@@ -117,7 +119,10 @@ def index(
 
 def _tell_of_long_documents(source: Bundle, name: str, analysed: AnalysedCollection) -> None:
     settings = Settings.from_json(source.manifest.rankers[name].settings, f"rankers.{name}")
-    if settings.field != "wordpieces" or settings.chunking != "pieces":
+    if settings.field != "wordpieces":
+        return
+    if settings.chunking == "words":
+        _tell_of_gaps(source, name, settings, analysed)
         return
     most = settings.chunks * (settings.max_tokens - AROUND - settings.max_query_tokens)
     lengths = np.diff(analysed.offsets("wordpieces"))
@@ -126,6 +131,23 @@ def _tell_of_long_documents(source: Bundle, name: str, analysed: AnalysedCollect
             "%s: beside a query of %s word pieces it reads the first %s of a document; %s of %s "
             "documents are longer",
             name, settings.max_query_tokens, f"{most:,}", f"{cut:,}", f"{len(lengths):,}",
+        )  # fmt: skip
+
+
+def _tell_of_gaps(
+    source: Bundle, name: str, settings: Settings, analysed: AnalysedCollection
+) -> None:
+    """Warn where windows are too few, or too long for a row beside the longest query."""
+    pairing = Pairing(settings, source.analyzer.tokenizer)
+    query = pairing.special[:1] * settings.own_query_tokens
+    count = len(analysed.documents)
+    looked = range(0, count, -(-count // LOOKED_AT))
+    if cut := sum(pairing.pair(query, pieces_of(analysed, at)).cut for at in looked):
+        _log.warning(
+            "%s: of %s documents looked at, %s have words that none of its %s windows of %s words "
+            "holds beside a query of %s word pieces; --max-tokens is %s",
+            name, f"{len(looked):,}", f"{cut:,}", settings.chunks, settings.window, len(query),
+            settings.max_tokens,
         )  # fmt: skip
 
 

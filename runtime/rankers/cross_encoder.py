@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.candidates import Candidates, TextCandidates
+from ranklet.runtime.deadline import FIRST_SLICE
 from ranklet.runtime.encoder import TOKEN_BUDGET, TOKENIZER, open_session
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import OWN_PIECES, Explanation, Reading
@@ -89,6 +90,8 @@ class CrossEncoder:
         self, settings: Settings, session: "Runs", tokenizer: "Tokenizer", name: str = ""
     ) -> None:
         self.settings, self.session, self._name = settings, session, name
+        # Under a deadline: so many pairs at first as take the time of FIRST_SLICE chunks.
+        self.slice_size = max(1, FIRST_SLICE // settings.chunks)
         self._tokenizer = tokenizer
         self.pairing = Pairing(settings, tokenizer)
         self.analyzer = Analyzer.of_pieces(tokenizer)
@@ -145,8 +148,8 @@ class CrossEncoder:
         What is marked stands in the labels.
         """
         (document,), asked = self._documents(candidate), self._asked(query)
-        pair, read = self.pairing.pair(asked, document), self.pairing.read(asked, document)
-        reading = Reading(self._field, tuple(read), tuple(pair.stems))
+        pair = self.pairing.pair(asked, document)
+        reading = Reading(self._field, tuple(pair.read), tuple(pair.stems))
         label = f"cross-encoder {self.settings.head}"
         if pair.stems:
             label += f", marked: {', '.join(pair.stems)}"
@@ -158,7 +161,7 @@ class CrossEncoder:
         parts = [
             replace(part, reading=replace(reading, spans=(span,)))
             for part, span in zip(
-                self._explain([[row] for row in pair.rows], labels), read, strict=True
+                self._explain([[row] for row in pair.rows], labels), pair.read, strict=True
             )
         ]
         if combine == "mean":
@@ -190,8 +193,13 @@ class CrossEncoder:
         asked = [each for each in first.ids[: first.query] if each not in special]
         spell, belongs = self._tokenizer.id_to_token, inputs["pairs"].astype(bool)
         ids, field = inputs["input_ids"], self._field
+        places = np.full_like(ids, -1)
+        for at, row in enumerate(row for rows in pairs for row in rows):
+            places[at, row.query : row.query + len(row.places)] = row.places
         return [
-            explain_translations(translations[own], asked, ids[own], spell, label, field)
+            explain_translations(
+                translations[own], asked, ids[own], places[own], spell, label, field
+            )
             for own, label in zip(belongs, labels, strict=True)
         ]
 

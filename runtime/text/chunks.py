@@ -1,6 +1,9 @@
 """A long document cut into parts, each read beside the query: spans of its word pieces."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+from ranklet.runtime.text.lexicon import Word
 
 Span = tuple[int, int]  # first piece, and the one after the last
 
@@ -50,3 +53,30 @@ def word_windows(
         kept = [round(at * (count - 1) / max(1, most - 1)) for at in range(most)]  # type: ignore[assignment]
     edges = [0, *begins[1:], *[length] * window]  # what stands before the first word belongs to it
     return [(edges[at * stride], edges[min(at * stride + window, max(words, 1))]) for at in kept]
+
+
+def within(words: Sequence[Word], spans: Iterable[Span]) -> Iterator[Word]:
+    """Yield the words that lie whole in a span; in two of them, twice.
+
+    Args:
+        words: of a text, in order.
+        spans: of its pieces.
+    """
+    for begin, end in spans:
+        for word in words[bisect_left(words, begin, key=lambda each: each.begin) :]:
+            if word.end > end:
+                break
+            yield word
+
+
+def covered(spans: Iterable[Span]) -> int:
+    """Return how many pieces are in any of some spans, whose beginnings ascend.
+
+    >>> covered([(0, 4), (2, 5), (7, 8)])
+    6
+    """
+    count = reached = 0
+    for begin, end in spans:
+        count += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return count

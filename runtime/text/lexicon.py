@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _WITHIN = "##"  # begins a piece that goes on with a word
 _CLITIC = 2  # letters at most of what follows the apostrophe in don't, it's, we'll
+UNSTEMMED = 2  # letters of a word that is its own stem
 _CACHE_SIZE = 1 << 16  # words whose stems are kept; then the cache starts anew
 
 
@@ -87,6 +88,20 @@ class Lexicon:
         """Return where the words begin that are not punctuation."""
         return [word.begin for word in self.words(pieces) if self.is_word(pieces[word.begin])]
 
+    def word_begin(self, pieces: Sequence[int], at: int) -> int:
+        """Return where the word begins that a piece is of."""
+        within = self._within
+        while at and pieces[at] < len(within) and within[pieces[at]]:
+            at -= 1
+        return at
+
+    def word_end(self, pieces: Sequence[int], at: int) -> int:
+        """Return the end of the word that is cut before a piece; `at` where none is."""
+        within = self._within
+        while at < len(pieces) and pieces[at] < len(within) and within[pieces[at]]:
+            at += 1
+        return at
+
     def is_word(self, piece: int) -> bool:
         """Tell a piece that holds a letter or a digit from punctuation."""
         return any(letter.isalnum() for letter in self._spelling[piece])
@@ -96,7 +111,8 @@ class Lexicon:
         if found is None:
             word = self._folded(pieces)
             matches = word not in stop_words() and any(letter.isalnum() for letter in word)
-            found = stem(word) if matches else ""
+            # As Porter's own program has it: of os, ms or c nothing can be taken.
+            found = (stem(word) if len(word) > UNSTEMMED else word) if matches else ""
             if len(self._stems) >= _CACHE_SIZE:
                 self._stems = {}  # replaced, not cleared: another thread may be reading it
             self._stems[pieces] = found

@@ -1,27 +1,25 @@
 """Exact matches between query and document, marked in the text that a cross-encoder reads.
 
 Source: Boualili 2022 (paper 001), chapter 7. Two words match where their Porter stems are equal;
-stop words are never marked. Marks are put between word pieces as token ids, so that a text which
-happens to spell a marker cannot pass for one. The markers of the precise strategies have ids past
-the tokenizer's vocabulary: the tokenizer stays the backbone's, and documents that were cut into
-word pieces once serve marked and unmarked rankers alike.
+stop words are never marked. Marks are put between word pieces as token ids. The markers of the
+precise strategies have ids past the tokenizer's vocabulary: no text can spell one, the tokenizer
+stays the backbone's, and documents that were cut into word pieces once serve marked and unmarked
+rankers alike. The marker of the simple ones is # of the vocabulary, as in the paper, and a text's
+own # cannot be told from it.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
+from ranklet.runtime.text.chunks import Span
 from ranklet.runtime.text.lexicon import Lexicon, Word
 
 STRATEGIES = ("none", "sim_doc", "sim_pair", "pre_doc", "pre_pair")
 TERMS = 20  # query terms with precise markers of their own; later ones stay unmarked
 
 
-class Marked(NamedTuple):
-    """A query and chunks of a document, with their marks."""
-
-    query: list[int]
-    chunks: list[list[int]]
-    stems: list[str]  # that both share, in the query's order; none where nothing is marked
+# The tokens before and after each term that is marked, by its stem, in the query's order.
+Marks = dict[str, tuple[int, int]]
 
 
 class Marker:
@@ -56,28 +54,22 @@ class Marker:
         opening = len(self.lexicon) + 2 * (term - 1)
         return opening, opening + 1
 
-    def mark(self, query: Sequence[int], chunks: Sequence[Sequence[int]]) -> Marked:
-        """Mark the matches between a query and some chunks of one document.
-
-        A query term is marked where any of the chunks has it.
-
-        Args:
-            query: word pieces.
-            chunks: word pieces, of each.
-        """
+    def marks(self, query: Sequence[Word], document: Iterable[Word]) -> Marks:
+        """Return the marks of the terms that a query and some words of a document share."""
         if self.strategy == "none":
-            return Marked(list(query), [list(each) for each in chunks], [])
-        asked = self.lexicon.words(query)
-        terms = query_terms(asked)
-        held = [self.lexicon.words(chunk) for chunk in chunks]
-        shared = {word.stem for words in held for word in words} & terms.keys()
-        stems = [each for each in terms if each in shared]
-        marks = {stem: self.around(terms[stem]) for stem in stems if self._has_marker(terms[stem])}
-        return Marked(
-            inserted(query, asked, marks if self._in_query else {}),
-            [inserted(pieces, words, marks) for pieces, words in zip(chunks, held, strict=True)],
-            stems,
-        )
+            return {}
+        terms, held = query_terms(query), {word.stem for word in document}
+        return {
+            stem: self.around(term)
+            for stem, term in terms.items()
+            if stem in held and self._has_marker(term)
+        }
+
+    def query(self, pieces: Sequence[int], words: Sequence[Word], marks: Marks) -> list[int]:
+        """Return a query with its marks: none but with the strategies of a pair."""
+        whole = len(pieces)
+        inside = marks if self._in_query else {}
+        return inserted(pieces, words, inside, (0, whole), 3 * whole)[0]
 
     def _has_marker(self, term: int) -> bool:
         return not self._precise or term <= TERMS
@@ -114,12 +106,51 @@ def query_terms(words: Sequence[Word]) -> dict[str, int]:
 
 
 def inserted(
-    pieces: Sequence[int], words: Sequence[Word], marks: Mapping[str, tuple[int, int]]
-) -> list[int]:
-    """Return the pieces of a text with marks around the words of some stems."""
+    pieces: Sequence[int], words: Sequence[Word], marks: Marks, span: Span, room: int
+) -> tuple[list[int], Sequence[int]]:
+    """Return the pieces of a span with marks, as many as there is room for.
+
+    A marked word has both marks or is left to what follows; one that the span holds a part of, and
+    one too long for all of the room, is cut and not marked.
+
+    Args:
+        pieces: of the whole text.
+        words: of the whole text; needed only where there are marks.
+        marks: of some stems.
+        span: of the pieces.
+        room: for tokens, marks among them; at least 1.
+
+    Returns:
+        The tokens, and which piece of the text each is, −1 for a mark.
+    """
+    at, end = span
+    if not marks:
+        end = min(end, at + room)
+        return list(pieces[at:end]), range(at, end)
     out: list[int] = []
-    for word in words:
-        inside = pieces[word.begin : word.end]
-        mark = marks.get(word.stem)
-        out += inside if mark is None else [mark[0], *inside, mark[1]]
-    return out
+    places: list[int] = []
+
+    def plain(to: int) -> None:
+        to = min(to, at + room - len(out))
+        out.extend(pieces[at:to])
+        places.extend(range(at, to))
+
+    first = bisect_left(words, at, key=_begin)
+    for word in words[first : bisect_left(words, end, first, key=_begin)]:
+        if word.stem not in marks or word.end > end:
+            continue
+        plain(word.begin)
+        at = word.begin
+        opening, closing = marks[word.stem]
+        if len(out) + word.end - at + 2 <= room:
+            out += [opening, *pieces[at : word.end], closing]
+            places += [-1, *range(at, word.end), -1]
+            at = word.end
+        elif out:  # what follows is the next chunk's
+            return out, places
+    plain(end)
+    return out, places
+
+
+def _begin(word: Word) -> int:
+    return word.begin

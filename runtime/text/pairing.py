@@ -3,7 +3,7 @@
 The one place where pairs become token ids, for training and serving alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.settings import check_integer, check_one_of
-from ranklet.runtime.text.chunks import Span, piece_chunks, word_windows
-from ranklet.runtime.text.lexicon import Lexicon
-from ranklet.runtime.text.marking import STRATEGIES, Marker
+from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
+from ranklet.runtime.text.lexicon import Lexicon, Word
+from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -68,6 +68,11 @@ class PairFormat:
         check_one_of("marking", self.marking, STRATEGIES)
         check_one_of("mark_level", self.mark_level, LEVELS)
         check_one_of("expansion", self.expansion, tuple(EXPANSIONS))
+        if self.expansion == "hash" and self.marking.startswith("sim"):
+            raise InputError(
+                f"expansion is 'hash' and marking {self.marking!r}: the one token # would be two "
+                "things; take the expansion mask, or a precise marking"
+            )
         if self.own_query_tokens < 1:
             raise InputError(
                 f"max_query_tokens is {self.max_query_tokens}; the expansion alone takes "
@@ -92,14 +97,16 @@ class Row(NamedTuple):
 
     ids: list[int]
     query: int  # tokens of segment 0: [CLS], query, [SEP]
+    places: Sequence[int] = ()  # of the tokens behind: which piece of the document, −1 for a mark
 
 
 class Pair(NamedTuple):
     """A query and a document, ready for the network."""
 
     rows: list[Row]  # a chunk each, at least one
+    read: list[Span]  # the pieces of the document that each row holds
     stems: list[str]  # that are marked
-    cut: bool  # whether some of the document is not read
+    cut: bool  # whether some of the document is in no row
 
 
 class Pairing:
@@ -122,13 +129,18 @@ class Pairing:
         self._cls, self._sep = ids["[CLS]"], ids["[SEP]"]
         self.marker = Marker(format.marking, self._lexicon, ids.get(SIMPLE, -1))
         expansion = EXPANSIONS[format.expansion]
+        self._marks = format.marking != "none"
         self._expansion = [ids[expansion]] * EXPANSION if expansion else []
         # Tokens that are no text: what compares the texts' tokens leaves them out.
-        self.special = sorted({self._cls, self._sep, ids["[MASK]"], *self.marker.tokens})
+        marks = self.marker.tokens
+        self.special = sorted({self._cls, self._sep, ids["[MASK]"], *self._expansion, *marks})
 
     def query(self, pieces: Sequence[int]) -> list[int]:
-        """Return what is read of a query."""
-        return list(pieces[: self.format.own_query_tokens])
+        """Return what is read of a query; where matches are marked, whole words alone."""
+        most = self.format.own_query_tokens
+        if self._marks and len(pieces) > most:
+            most = self._lexicon.word_begin(pieces, most) or most
+        return list(pieces[:most])
 
     def pair(self, query: Sequence[int], document: Sequence[int]) -> Pair:
         """Return a query and a document as sequences.
@@ -137,44 +149,49 @@ class Pairing:
             query: word pieces, out of `query`.
             document: word pieces, all of them.
         """
-        form = self.format
-        spans = self._spans(query, document)
-        chunks = [list(document[begin:end]) for begin, end in spans]
-        if form.mark_level == "document":
-            marked = self.marker.mark(query, chunks)
-            queries, chunks, stems = [marked.query] * len(chunks), marked.chunks, marked.stems
-        else:
-            each = [self.marker.mark(query, [chunk]) for chunk in chunks]
-            queries, chunks = [one.query for one in each], [one.chunks[0] for one in each]
-            stems = list(dict.fromkeys(stem for one in each for stem in one.stems))
-        made, cut = [], spans[-1][1] < len(document)
-        for asked, chunk in zip(queries, chunks, strict=True):
-            first = [self._cls, *asked, *self._expansion, self._sep]
-            room = form.max_tokens - len(first) - 1
-            cut = cut or len(chunk) > room
-            made.append(Row([*first, *chunk[:room], self._sep], len(first)))
-        return Pair(made, stems, cut)
+        rows, read = [], []
+        stems: dict[str, None] = {}
+        for row, span, marks in self._chunks(query, document):
+            rows.append(row)
+            read.append(span)
+            stems.update(dict.fromkeys(marks))
+        return Pair(rows, read, list(stems), covered(read) < len(document))
 
-    def read(self, query: Sequence[int], document: Sequence[int]) -> list[Span]:
-        """Return which pieces of a document each row of its pair holds; both as `pair` takes them.
+    def _chunks(
+        self, query: Sequence[int], document: Sequence[int]
+    ) -> Iterator[tuple[Row, Span, Marks]]:
+        """Yield each chunk beside the query, the pieces that it holds, and what is marked."""
+        form, length = self.format, len(document)
+        room = form.max_tokens - AROUND - len(query) - len(self._expansion)  # but for marks
+        windows = self._windows(document)
+        asked: list[Word] = []
+        held: list[Word] = []
+        if self._marks:  # of the document, the words that may be read
+            most = length if windows else min(length, room * form.chunks)
+            asked = self._lexicon.words(query)
+            held = self._lexicon.words(document[: self._lexicon.word_end(document, most)])
+        marks = self.marker.marks(
+            asked, within(held, windows or piece_chunks(length, room, form.chunks))
+        )
+        reached = 0
+        for at in range(len(windows) or form.chunks):
+            # A chunk of pieces begins where the one before had no room left.
+            begin, end = windows[at] if windows else (reached, length)
+            if at and begin >= length:
+                return
+            if form.mark_level == "chunk":
+                marks = self.marker.marks(asked, within(held, [(begin, min(end, begin + room))]))
+            marked = self.marker.query(query, asked, marks)
+            first = [self._cls, *marked, *self._expansion, self._sep]
+            left = form.max_tokens - len(first) - 1
+            chunk, places = inserted(document, held, marks, (begin, end), left)
+            reached = next((at for at in reversed(places) if at >= 0), begin - 1) + 1
+            yield Row([*first, *chunk, self._sep], len(first), places), (begin, reached), marks
 
-        Marks may push some pieces out of a row.
-        """
-        found = []
-        rows = self.pair(query, document).rows
-        for row, (begin, end) in zip(rows, self._spans(query, document), strict=True):
-            at = begin
-            for piece in row.ids[row.query : -1]:  # what is none of the document's is a mark
-                if at < end and piece == document[at]:
-                    at += 1
-            found.append((begin, at))
-        return found
-
-    def _spans(self, query: Sequence[int], document: Sequence[int]) -> list[Span]:
+    def _windows(self, document: Sequence[int]) -> list[Span]:
         form = self.format
         if form.chunking == "pieces":
-            room = form.max_tokens - AROUND - len(query) - len(self._expansion)
-            return piece_chunks(len(document), room, form.chunks)
+            return []
         begins = self._lexicon.word_begins(document)
         return word_windows(begins, len(document), form.window, form.stride, form.chunks)
 

@@ -37,7 +37,7 @@ from ranklet.runtime.pipeline import Rescore, Retrieve
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
 from ranklet.runtime.term_network import INPUTS, PADDING, network_scores
-from ranklet.runtime.text.titled import titled
+from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.words import words
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
@@ -285,7 +285,7 @@ def test_onnx_gives_pytorchs_order(
     bundle = whole if form != "tk" else indexed._bundle
     ranker, documents = opened(bundle, form), bundle.documents
     assert documents is not None
-    texts = list(map(titled, documents.titles, documents.texts))
+    texts = list(map(ranked_text, documents.titles, documents.texts))
     for text in ASKED[:3]:
         analysis = bundle.analyzer.begin()
         found = ranker.score(Query(text, analysis), TextCandidates(texts, analysis))

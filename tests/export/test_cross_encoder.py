@@ -13,6 +13,7 @@ import pytest
 from ranklet.commands import main
 from ranklet.export.errors import ExportError
 from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.fusing import fuse_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.report import read_reports
 from ranklet.handlers.explanation import page
@@ -20,13 +21,13 @@ from ranklet.handlers.trial import try_out
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError, InputError, RankletError
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.pipeline import Fuse
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.cross_encoder import HEADS, CrossEncoder, Settings, _batches
 from ranklet.runtime.text.pairing import Pair, Row
-from ranklet.runtime.text.titled import titled
+from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.verification import verify
 from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint
@@ -243,7 +244,7 @@ def test_batches_keep_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     from ranklet.runtime.rankers import cross_encoder as module
 
     monkeypatch.setattr(module, "TOKEN_BUDGET", 20)
-    pairs = [Pair([Row([1] * 9, 1)] * rows, [], False) for rows in (1, 1, 3, 2, 1)]
+    pairs = [Pair([Row([1] * 9, 1)] * rows, [], [], False) for rows in (1, 1, 3, 2, 1)]
     places = list(_batches(pairs, together=True))
     assert sorted(at for batch in places for at in batch) == [0, 1, 2, 3, 4]
     assert [sum(len(pairs[at].rows) for at in batch) for batch in places] == [2, 3, 2, 1]
@@ -273,18 +274,120 @@ def test_an_explanation_tells_pieces_and_marks(loaded: LoadedBundle) -> None:
 def test_a_page_shows_pairs_of_pieces_and_the_words_that_were_marked(loaded: LoadedBundle) -> None:
     hit = loaded.explained("red fruit", "apple-red", pipeline=RERANK)
     assert hit.explanation is not None
-    sourced = sum(
-        part.value for asked in hit.explanation.parts for part in asked.parts if part.source
-    )
-    assert sum(span.value for span in loaded.highlight(hit)) == pytest.approx(sourced)
+    found = [part for asked in hit.explanation.parts for part in asked.parts]
+    gained = sum(part.value for part in found if part.label != "of any document")
+    assert sum(span.value for span in loaded.highlight(hit)) == pytest.approx(gained)
     text = page(loaded, "red fruit", [hit], "rerank")
     assert '<th scope="row">fruit</th>' in text
     exact = re.findall(r'<span class="exact"[^>]*>(?:<mark[^>]*>)?([^<]*)', text)
     assert {each.lower() for each in exact} == {"red"}
     assert 'class="unread"' not in text
-    whole = titled(hit.title, hit.text + " here" * 60)
+    whole = ranked_text(hit.title, hit.text + " here" * 60)
     long = loaded.rank("red fruit", [whole], pipeline=RERANK, explain=True)
     assert 'class="unread"' in page(loaded, "red fruit", list(long), "rerank")
+
+
+def test_each_place_of_a_piece_has_what_the_network_found_there(loaded: LoadedBundle) -> None:
+    query, text = "red fruit", "here river red here apple here"
+    (hit,) = loaded.rank(query, [text], pipeline=RERANK, explain=True)
+    # Title and text are a line each, and there is no title.
+    at_here = [span.value for span in loaded.highlight(hit) if text[span.begin - 1 :][:4] == "here"]
+    assert len(at_here) == 3
+    assert len({round(value, 6) for value in at_here}) > 1  # contextual: no two are alike
+
+
+def test_without_titles_what_is_shown_is_what_was_read(
+    maker: Maker, path: Path, tmp_path: Path
+) -> None:
+    target = index_bundle(
+        path, maker.collection, tmp_path / "untitled", titles=False, overwrite=True
+    )
+    untitled = load(target, device="cpu")
+    hit = untitled.explained("red fruit", "apple-red", pipeline=RERANK)
+    spans = untitled.highlight(hit)
+    assert spans
+    assert all(span.begin > len(hit.title) for span in spans)
+    whole = f"{hit.title}\n{hit.text}"
+    for span in spans:
+        assert whole[span.begin : span.end].strip() == whole[span.begin : span.end] != ""
+    shown = page(untitled, "red fruit", [hit], "rerank")
+    assert 'class="unread"' not in shown
+    exact = re.findall(r'<span class="exact"[^>]*>(?:<mark[^>]*>)?([^<]*)', shown)
+    assert len(exact) == hit.text.lower().split().count("red") > 0
+    # The caller's own texts are ranked as the collection's.
+    (own,) = untitled.rank("red fruit", [{"id": "x", "title": hit.title, "text": hit.text}],
+                           pipeline=RERANK)  # fmt: skip
+    assert own.score == pytest.approx(hit.score)
+    assert not untitled.manifest.titles
+
+
+def test_a_deadlines_first_slice_counts_chunks(ranker: CrossEncoder) -> None:
+    def first(chunks: int) -> int:
+        settings = replace(ranker.settings, chunks=chunks)
+        return CrossEncoder(settings, ranker.session, ranker._tokenizer).slice_size
+
+    assert [first(chunks) for chunks in (1, 2, 3, 30)] == [8, 4, 2, 1]
+
+
+def test_what_is_wrong_with_a_fusion_is_told_before_it_scores(
+    path: Path, tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scored(*_: object, **__: object) -> None:
+        raise AssertionError("scored first")
+
+    monkeypatch.setattr(LoadedBundle, "features", scored)
+    (tmp_path / "taken").mkdir()
+    queries = read_split(tiny_collection, "dev")
+    two = ("bm25", "cross")
+    for wrong, told in (
+        ({"measure": "MAP"}, "MAP"),
+        ({"folds": 1}, "folds is 1"),
+        ({"folds": 1000}, "folds is 1000"),
+        ({"target": tmp_path / "taken"}, "taken"),
+    ):
+        options: dict[str, Any] = {"target": tmp_path / "new", "rankers": two, **wrong}
+        with pytest.raises(RankletError, match=told):
+            fuse_bundle(path, options.pop("target"), queries, **options)
+
+
+def test_a_second_phase_keeps_the_head(maker: Maker) -> None:
+    first = maker.checkpoint()
+    other = "vanilla" if first.settings.head != "vanilla" else "model1"
+    with pytest.raises(InputError, match=f"has the head {first.settings.head}"):
+        cross_encoder.train(
+            maker.analysed, [], [], backbone=load_backbone(maker._bert), start=first,
+            settings=replace(SHORT, head=other),
+        )  # fmt: skip
+    with pytest.raises(InputError, match="not from a bm25"):
+        cross_encoder.train(
+            maker.analysed, [], [], backbone=load_backbone(maker._bert), start=maker.bm25,
+            settings=SHORT,
+        )  # fmt: skip
+
+
+def test_indexing_tells_of_windows_that_leave_words_out(
+    maker: Maker, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words: dict[str, Any] = {"chunking": "words", "chunks": 30, "combine": "max"}
+    checkpoint = maker.checkpoint(**words, window=4, stride=2)
+    maker.bundle(tmp_path, checkpoint)
+    assert "windows" not in caplog.text
+    loose = replace(checkpoint, settings=replace(checkpoint.settings, window=60, stride=60,
+                                                 max_tokens=13))  # fmt: skip
+    maker.bundle(tmp_path / "loose", loose)
+    assert re.search(r"of 48 documents looked at, \d+ have words that none", caplog.text)
+
+
+@pytest.mark.parametrize("head", ["model1", "cedr_pacrr"])
+def test_an_expansion_is_no_word_of_the_query(maker: Maker, tmp_path: Path, head: str) -> None:
+    checkpoint = maker.checkpoint(head=head, expansion="mask", max_query_tokens=12)
+    loaded = load(maker.bundle(tmp_path, checkpoint), device="cpu")
+    (hit,) = loaded.rank("red fruit", ["red apple"], pipeline=RERANK, explain=True)
+    assert hit.explanation is not None
+    if head == "model1":
+        assert {part.asked for part in hit.explanation.parts} == {
+            ("wordpieces", "red"), ("wordpieces", "fruit")
+        }  # fmt: skip
 
 
 def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) -> None:

@@ -16,6 +16,7 @@ RIGHT: dict[str, Any] = {
     "ranklet_version": "0.1.0",
     "created": "2026-01-01T00:00:00+00:00",
     "documents": 3,
+    "titles": False,
     "fields": ["lemmas"],
     "rankers": {
         "bm25": {"kind": "bm25", "settings": {"field": "lemmas"}},
@@ -26,12 +27,14 @@ RIGHT: dict[str, Any] = {
     "files": {"text/forms.npy": {"bytes": 7, "sha256": DIGEST}},
     "provenance": {"by": "a test", "π": [1, 2.5, None]},
 }
-# A required key and values that it must not have.
+OPTIONAL = {"titles": True}  # what it is where a bundle does not say
+# A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
     "format_version": [0, 2, "1", 1.0, True, None],
     "ranklet_version": [None, 1],
     "created": [None, 1],
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
+    "titles": [None, 1, "true", []],
     "fields": [None, "lemmas", ["stems"], [["lemmas"]], {"lemmas": 1}],
     "rankers": [
         None,
@@ -104,11 +107,17 @@ def test_no_pipeline_needs_no_default() -> None:
     assert Manifest.from_json(text(pipelines={}, default_pipeline="")).pipelines == {}
 
 
-@pytest.mark.parametrize("key", list(WRONG))
+@pytest.mark.parametrize("key", [key for key in WRONG if key not in OPTIONAL])
 def test_a_missing_key_is_told(key: str) -> None:
     raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
     with pytest.raises(BundleError, match=f"'{key}' is missing; it must be"):
         Manifest.from_json(raw)
+
+
+@pytest.mark.parametrize(("key", "value"), OPTIONAL.items())
+def test_a_bundle_of_before_need_not_have_every_key(key: str, value: Any) -> None:
+    raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
+    assert getattr(Manifest.from_json(raw), key) == value
 
 
 def test_every_key_is_tried() -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.translations import FLOOR, SHOWN, explain_translations
 
+PLACES = np.array([[-1, -1, -1, 0, 1, 2, -1], [-1, -1, -1, 3, -1, -1, -1]])
 IDS = np.array([[2, 7, 3, 8, 9, 8, 3], [2, 7, 3, 9, 3, 0, 0]])
 
 
@@ -18,7 +19,7 @@ def translations() -> NDArray[np.float32]:
 
 
 def test_by_hand() -> None:
-    found = explain_translations(translations(), [7], IDS, lambda token: f"t{token}", "all")
+    found = explain_translations(translations(), [7], IDS, PLACES, lambda token: f"t{token}", "all")
     likelihood = (0.5 + 0.1 + 0.3 + 0.2) / 4 + FLOOR
     (piece,) = found.parts
     assert found.value == pytest.approx(log(likelihood))
@@ -33,13 +34,21 @@ def test_by_hand() -> None:
         None, ("wordpieces", "t8"), ("wordpieces", "t9")
     }  # fmt: skip
     assert exp(found.value) == pytest.approx(likelihood)
+    # Each place has what the network found there; together they are the token's amount.
+    standing = {part.label: dict(part.at) for part in piece.parts}
+    assert standing["t8 → t7"] == pytest.approx({0: gained * 0.5 / 1.1, 2: gained * 0.3 / 1.1})
+    assert standing["t9 → t7"] == pytest.approx({1: gained * 0.1 / 1.1, 3: gained * 0.2 / 1.1})
+    assert standing["of any document"] == {}
 
 
 def test_many_pieces_are_added_up() -> None:
     ids = np.arange(20)[None]
     found = explain_translations(
-        np.full((1, 1, 20), 0.01, np.float32), [1], ids, lambda token: None, "all"
+        np.full((1, 1, 20), 0.01, np.float32), [1], ids, ids, lambda token: None, "all"
     )
+    more = next(part for part in found.parts[0].parts if "more" in part.label)
+    assert [piece for piece, _ in more.at] == [*range(SHOWN, 20)]
+    assert sum(amount for _, amount in more.at) == pytest.approx(more.value)
     labels = [part.label for part in found.parts[0].parts]
     assert len(labels) == SHOWN + 2
     assert f"{20 - SHOWN} more → #1" in labels
@@ -47,10 +56,11 @@ def test_many_pieces_are_added_up() -> None:
 
 
 def test_a_document_that_explains_nothing_has_the_floor() -> None:
-    found = explain_translations(np.zeros((1, 2, 7), np.float32), [5, 6], IDS[:1], str, "all")
+    nothing = np.zeros((1, 2, 7), np.float32)
+    found = explain_translations(nothing, [5, 6], IDS[:1], PLACES[:1], str, "all")
     assert found.value == pytest.approx(2 * log(FLOOR))
 
 
 def test_a_graph_of_another_shape_is_told() -> None:
     with pytest.raises(BundleError, match="explains 1 pieces of a query of 2"):
-        explain_translations(translations(), [7, 8], IDS, str, "all")
+        explain_translations(translations(), [7, 8], IDS, PLACES, str, "all")

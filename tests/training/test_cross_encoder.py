@@ -177,8 +177,12 @@ def test_a_second_phase_goes_on_from_the_first(
         settings=learned.settings, loss="margin",
     )  # fmt: skip
     assert found.training["evaluations"][0]["value"] == learned.training["best"]
+    other = replace(first, weights={"head.x": np.zeros(3, np.float32)})
     with pytest.raises(InputError, match="do not fit"):
-        train(tiny_analysed, tiny_collection, load_backbone(folder), start=first)
+        train(
+            tiny_analysed, tiny_collection, load_backbone(folder), start=other,
+            settings=learned.settings,
+        )  # fmt: skip
 
 
 def test_electra_has_embeddings_of_another_size(
@@ -235,6 +239,11 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
         combine="max",
     )  # fmt: skip
     assert found.training["plan"]["head_rate"] == 5
-    second = [*arguments, "--start", str(output), "-o", str(tmp_path / "second")]
-    assert main(second) == 0
+    second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
+    assert main([*second, str(output)]) == 1  # two things to begin with
+    at = second.index("--backbone")
+    del second[at : at + 2]
+    assert main([*second, str(tiny_bert)]) == 1
+    assert main([*second, str(output)]) == 0
+    assert main([*arguments, "--max-document-tokens", "9"]) == 1
     assert main([*arguments, "--head", "pooled"]) == 1

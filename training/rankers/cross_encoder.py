@@ -96,6 +96,8 @@ def train(
         TrainingError: see `fit`.
     """
     _check(backbone, settings, loss, layers)
+    if start is not None:
+        _check_start(start, settings)
     tokenizer = backbone.tokenizer
     padding = padding_token(tokenizer)
     pairing = Pairing(settings, tokenizer)
@@ -224,6 +226,17 @@ def _layers_read(head: str, layers: int, held: int) -> int:
     if head not in LAYERED:
         return 1
     return layers or held + 1
+
+
+def _check_start(start: Checkpoint, settings: Settings) -> None:
+    if start.kind != "cross_encoder":
+        raise InputError(f"a second phase starts from a cross-encoder, not from a {start.kind}")
+    if start.settings.head != settings.head:
+        raise InputError(
+            f"the cross-encoder to start from has the head {start.settings.head}, and "
+            f"{settings.head} is asked for: a second phase keeps it. As a backbone a cross-encoder "
+            "may get any head"
+        )
 
 
 def _check(backbone: Backbone, settings: Settings, loss: str, layers: int) -> None:

@@ -7,6 +7,8 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.runtime.errors import InputError
+
 if TYPE_CHECKING:
     from ranklet.runtime.hits import Hit
 
@@ -22,13 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pipeline", help="a pipeline of the bundle (default: its default)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="the trees as JSON, one a line")
-    shape.add_argument("--html", type=Path, metavar="FILE", help="write a page to look at")
+    shape.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page to look at, anew each time"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Explain, and print or write."""
     from ranklet.runtime import load
 
+    if options.html:
+        check_target(options.html)
     bundle = load(options.bundle)
     asked, pipeline = options.query, options.pipeline
     hits: list[Hit]
@@ -58,6 +64,14 @@ def as_json(hit: "Hit", alone: bool) -> str:
     """Return a hit's tree as one line of JSON; its id with it, where it is not the only one."""
     tree = hit.explanation.to_json() if hit.explanation else {}
     return json.dumps(tree if alone else {"id": hit.id, **tree}, ensure_ascii=False)
+
+
+def check_target(path: Path) -> None:
+    """Raise InputError where a page cannot be written; a file that is there is replaced."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(
+            f"no page can be written to {str(path)!r}: give a file, in a folder that is there"
+        )
 
 
 def write_page(path: Path, page: str) -> None:

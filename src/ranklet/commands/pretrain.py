@@ -34,9 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.runtime.errors import InputError
+    from ranklet.runtime.text.ranked import ranked_text
     from ranklet.training.backbone import load_backbone
     from ranklet.training.collection import Collection
-    from ranklet.training.indexing import ranked_text
     from ranklet.training.pretraining import PLAN, MaskOptions, pretrain
 
     output = Path(options.output)
@@ -59,5 +59,5 @@ def run(options: argparse.Namespace) -> None:
     )
     backbone.save(output)
     shutil.rmtree(state_folder(options), ignore_errors=True)
-    course = [f"{-value:.4f}" for _, value in progress.evaluations]
-    print(f"cross-entropy of held-out texts {course[0]} → {course[-1]} → {options.output}")
+    course = [-value for _, value in progress.evaluations]  # the best weights are what is saved
+    print(f"cross-entropy of held-out texts {course[0]:.4f} → {min(course):.4f} → {options.output}")

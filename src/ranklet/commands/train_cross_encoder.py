@@ -4,6 +4,8 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ranklet.runtime.errors import InputError
+
 from .train_options import (
     batch_options,
     bm25_settings,
@@ -66,15 +68,19 @@ def add_arguments(group: Any) -> None:
 def train(options: argparse.Namespace) -> "Checkpoint":
     """Train one."""
     from ranklet.training.backbone import load_backbone
-    from ranklet.training.checkpoint import read_checkpoint
     from ranklet.training.indexing import analyse
     from ranklet.training.rankers import cross_encoder
 
+    if options.max_document_tokens is not None:
+        raise InputError(
+            "a cross-encoder has no --max-document-tokens: a chunk has what --max-tokens leaves "
+            "beside the query, and --chunks says how many are read"
+        )
     settings = replace(cross_encoder.SETTINGS, **given_options(options, SETTINGS))
     plan = changed_plan(options, cross_encoder.PLAN)
     if options.head_rate is not None:
         plan = replace(plan, head_rate=options.head_rate)
-    start = read_checkpoint(options.start) if options.start else None
+    start = _start(options)
     backbone = load_backbone(options.start or options.backbone)
     collection, queries, dev = read_queries(options)
     bm25 = bm25_settings(options)
@@ -99,3 +105,19 @@ def train(options: argparse.Namespace) -> "Checkpoint":
         folder=state_folder(options),
         resume=options.resume,
     )
+
+
+def _start(options: argparse.Namespace) -> "Checkpoint | None":
+    from ranklet.training.checkpoint import read_checkpoint
+
+    if not options.start:
+        return None
+    if options.backbone:
+        raise InputError(
+            "--start and --backbone both name what training begins with: give --start for a "
+            "cross-encoder with its head, --backbone for any encoder and a new head"
+        )
+    found = read_checkpoint(options.start)
+    if found.kind != "cross_encoder":
+        raise InputError(f"--start {options.start!r} is a {found.kind}, not a cross-encoder")
+    return found

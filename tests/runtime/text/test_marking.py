@@ -1,3 +1,4 @@
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ from ranklet.runtime.text.marking import (
     TERMS,
     Marker,
     added_tokens,
+    inserted,
     marker_name,
     query_terms,
 )
@@ -47,14 +49,23 @@ def shown(tokenizer: "Tokenizer", pieces: list[int]) -> str:
 
 
 def marked(tokenizer: "Tokenizer", strategy: str, query: str, *chunks: str) -> list[str]:
-    marker = Marker(strategy, Lexicon(tokenizer), tokenizer.token_to_id("#") or 0)
+    lexicon = Lexicon(tokenizer)
+    marker = Marker(strategy, lexicon, tokenizer.token_to_id("#") or 0)
 
     def cut(text: str) -> list[int]:
         ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
-    found = marker.mark(cut(query), [cut(chunk) for chunk in chunks])
-    return [shown(tokenizer, each) for each in (found.query, *found.chunks)]
+    asked, held = cut(query), [cut(chunk) for chunk in chunks]
+    words = [lexicon.words(each) for each in held]
+    marks = marker.marks(lexicon.words(asked), chain.from_iterable(words))
+    parts = [marker.query(asked, lexicon.words(asked), marks)]
+    for pieces, each in zip(held, words, strict=True):
+        out, places = inserted(pieces, each, marks, (0, len(pieces)), 1000)
+        assert [at for at in places if at >= 0] == [*range(len(pieces))]
+        assert all(pieces[at] == token for at, token in zip(places, out, strict=True) if at >= 0)
+        parts.append(out)
+    return [shown(tokenizer, each) for each in parts]
 
 
 DOCUMENT = "Left ventricular hypertrophy can occur"
@@ -114,6 +125,23 @@ GOLDEN = {
 }  # fmt: skip
 
 
+SIMPLE = {  # the one marker # on both sides; a text's own # is the same token
+    "every occurrence": ("red", "red, Red", "# red #", "# red # , # red #"),
+    "stems": ("riding", "he rides", "# riding #", "he # rides #"),
+    "stop words": ("the cause", "the cause", "the # cause #", "the # cause #"),
+    "a # of the text": ("#1", "# red #1", "# # 1 #", "# red # # 1 #"),
+    "two letters": ("io", "c++ i o", "io", "c + + i o"),
+    "nothing shared": ("red", "heart", "red", "heart"),
+}
+
+
+@pytest.mark.parametrize("case", SIMPLE)
+def test_golden_of_the_simple_marker(tokenizer: "Tokenizer", case: str) -> None:
+    query, document, *expected = SIMPLE[case]
+    assert marked(tokenizer, "sim_pair", query, document) == expected
+    assert marked(tokenizer, "sim_doc", query, document)[1] == expected[1]
+
+
 @pytest.mark.parametrize("case", GOLDEN)
 def test_golden(tokenizer: "Tokenizer", case: str) -> None:
     query, document, *expected = GOLDEN[case]
@@ -148,8 +176,10 @@ def test_what_is_added_is_marks_alone(tokenizer: "Tokenizer", strategy: str) -> 
     marker = Marker(strategy, lexicon, tokenizer.token_to_id("[MASK]") or 0)
     for text in TEXTS:
         pieces = tokenizer.encode(text, add_special_tokens=False).ids
-        found = marker.mark(pieces, [pieces])
-        for each in (found.query, *found.chunks):
+        words = lexicon.words(pieces)
+        marks = marker.marks(words, words)
+        document = inserted(pieces, words, marks, (0, len(pieces)), 1000)[0]
+        for each in (marker.query(pieces, words, marks), document):
             kept = [piece for piece in each if piece not in marker.tokens]
             assert kept == [piece for piece in pieces if piece not in marker.tokens]
 
@@ -163,3 +193,34 @@ def test_query_terms_are_numbered_from_1(tokenizer: "Tokenizer") -> None:
 def test_a_piece_past_the_vocabulary_is_told(tokenizer: "Tokenizer") -> None:
     with pytest.raises(BundleError, match="past the"):
         Lexicon(tokenizer).words([10**6])
+
+
+def test_a_marked_word_is_whole_or_left_to_the_next_chunk(tokenizer: "Tokenizer") -> None:
+    lexicon = Lexicon(tokenizer)
+    pieces = tokenizer.encode("c hypertrophy x", add_special_tokens=False).ids
+    words = lexicon.words(pieces)
+    long, end = words[1].end - words[1].begin, len(pieces)
+    assert (words[1].begin, words[2].begin) == (1, end - 1)
+    assert long > 2
+    marks = {words[1].stem: (1000, 1001)}
+    first, inside, last = pieces[:1], pieces[1:-1], pieces[-1:]
+
+    def read(begin: int, before: int, room: int) -> tuple[list[int], list[int]]:
+        out, places = inserted(pieces, words, marks, (begin, before), room)
+        return out, [*places]
+
+    whole = [-1, *range(1, end - 1), -1]
+    assert read(0, end, 100) == ([*first, 1000, *inside, 1001, *last], [0, *whole, end - 1])
+    for room in range(1, 3 + long):  # a piece for c, and too few for the other with its marks
+        assert read(0, end, room) == (first, [0])
+    assert read(0, end, 3 + long) == ([*first, 1000, *inside, 1001], [0, *whole])
+    # Where it does not fit into an empty chunk either, it is cut, and what is left is no match.
+    assert read(1, end, long + 1) == ([*inside, *last], [*range(1, end)])
+    assert read(1, end, 2) == (inside[:2], [1, 2])
+    assert read(3, end, 50) == ([*inside[2:], *last], [*range(3, end)])
+    assert read(0, 3, 50) == ([*first, *inside[:2]], [0, 1, 2])
+
+
+def test_words_of_two_letters_are_their_own_stems(tokenizer: "Tokenizer") -> None:
+    pieces = tokenizer.encode("os o oses", add_special_tokens=False).ids
+    assert [word.stem for word in Lexicon(tokenizer).words(pieces)] == ["os", "o", "os"]

@@ -55,9 +55,12 @@ def test_the_document_has_what_the_query_leaves(tiny_tokenizer: "Tokenizer") -> 
     [
         ({}, [(0, 7)]),
         ({"chunks": 2}, [(0, 7), (7, 12)]),
-        # Two marks around each red leave room for red, old, red.
+        # Two marks around each red leave room for red, old, red; what had none is read next.
         ({"marking": "pre_doc"}, [(0, 3)]),
-        ({"marking": "pre_doc", "chunks": 2}, [(0, 3), (7, 12)]),
+        ({"marking": "pre_doc", "chunks": 2}, [(0, 3), (3, 8)]),
+        ({"marking": "pre_doc", "chunks": 9}, [(0, 3), (3, 8), (8, 12)]),
+        # The chunk has room for seven; the first word of the query is in it, at chunk level too.
+        ({"marking": "pre_doc", "chunks": 9, "mark_level": "chunk"}, [(0, 3), (3, 8), (8, 12)]),
         ({"chunking": "words", "window": 4, "stride": 4, "chunks": 2}, [(0, 4), (8, 12)]),
     ],
 )
@@ -69,7 +72,10 @@ def test_what_is_read_of_a_document(
         tiny_tokenizer.encode(text, add_special_tokens=False).ids
         for text in ("red fruit", "red old red old red old here old old old old old")
     )
-    assert pairing.read(query, document) == wanted
+    found = pairing.pair(query, document)
+    assert found.read == wanted
+    everything = {at for begin, end in wanted for at in range(begin, end)} == {*range(12)}
+    assert found.cut is not everything
 
 
 def test_chunks_each_with_the_query(tiny_tokenizer: "Tokenizer") -> None:
@@ -119,12 +125,46 @@ def test_marks_take_room_from_the_documents_end(tiny_tokenizer: "Tokenizer") -> 
 
 def test_marks_by_document_or_by_chunk(tiny_tokenizer: "Tokenizer") -> None:
     document = "red " * 12 + "here " * 6
-    options = {"marking": "pre_pair", "max_tokens": 16, "chunks": 2}
+    options = {"marking": "pre_pair", "max_tokens": 16, "chunks": 9}
     by_document = pair(tiny_tokenizer, "red", document, **options)
     by_chunk = pair(tiny_tokenizer, "red", document, mark_level="chunk", **options)
-    assert [row.query for row in by_document.rows] == [5, 5]
-    assert [row.query for row in by_chunk.rows] == [5, 3]
+    # Three marked words fill a row; in the last one there is none.
+    assert by_document.read == by_chunk.read == [(0, 3), (3, 6), (6, 9), (9, 13), (13, 18)]
+    assert [row.query for row in by_document.rows] == [5, 5, 5, 5, 5]
+    assert [row.query for row in by_chunk.rows] == [5, 5, 5, 5, 3]
     assert by_document.stems == by_chunk.stems == ["red"]
+
+
+@pytest.mark.parametrize("window", [4, 8])
+def test_windows_that_leave_something_out_are_cut(tiny_tokenizer: "Tokenizer", window: int) -> None:
+    # A row has room for eight words: two windows of eight read all of 16, two of four do not.
+    options: dict[str, Any] = {"chunking": "words", "window": window, "stride": window}
+    assert pair(tiny_tokenizer, "red", "old " * 16, chunks=2, **options).cut is (window == 4)
+    assert not pair(tiny_tokenizer, "red", "old " * 16, chunks=4, **options).cut
+    assert pair(tiny_tokenizer, "red red", "old " * 16, chunks=4, **options).cut is (window == 8)
+
+
+def test_a_word_at_a_chunks_edge_is_no_other_word(tiny_tokenizer: "Tokenizer") -> None:
+    """What is left of a word that was cut matches nothing, in the document and in the query."""
+
+    def ids(text: str) -> list[int]:
+        found: list[int] = tiny_tokenizer.encode(text, add_special_tokens=False).ids
+        return found
+
+    word = next(
+        each for each in tiny_tokenizer.get_vocab() if each.startswith("##") and len(each) > 2
+    )
+    inner, red = tiny_tokenizer.get_vocab()[word], ids("red")
+    pairing = Pairing(replace(SHORT, marking="pre_doc", max_query_tokens=2), tiny_tokenizer)
+    assert pairing.query([*red, *red, inner]) == red
+    assert pairing.query([*red, inner, inner]) == [*red, inner]
+    plain = Pairing(replace(SHORT, max_query_tokens=2), tiny_tokenizer)
+    assert plain.query([*red, *red, inner]) == [*red, *red]
+
+
+def test_hash_is_either_an_expansion_or_a_mark() -> None:
+    with pytest.raises(InputError, match="would be two things"):
+        replace(SHORT, max_query_tokens=10, max_tokens=60, marking="sim_pair", expansion="hash")
 
 
 @pytest.mark.parametrize(("expansion", "token"), [("mask", "[MASK]"), ("hash", "#")])
@@ -139,6 +179,8 @@ def test_expansion_is_appended_to_the_pieces(
         tiny_tokenizer, "red red red", "here", expansion=expansion, max_query_tokens=10,
         max_tokens=20,
     )  # fmt: skip
+    options = replace(SHORT, expansion=expansion, max_query_tokens=10, max_tokens=20)
+    assert tiny_tokenizer.token_to_id(token) in Pairing(options, tiny_tokenizer).special
     expected = "[CLS] red red" + f" {token}" * EXPANSION + " [SEP] here [SEP]"
     assert shown(tiny_tokenizer, found) == [expected]
 
