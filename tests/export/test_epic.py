@@ -296,11 +296,13 @@ def test_pruning_is_measured_beside_vectors_with_values_below_0(
     everything = torch.arange(ranker.settings.vocabulary)
     ids, _ = ranker.document_encoder.token_ids(probes.documents, 16)
     with torch.inference_mode():
-        vectors = np.stack([
-            network.document(torch.tensor([each]), *(torch.ones(1, len(each), dtype=int),) * 2,
-                             everything)[0].numpy()
-            for each in ids
-        ])  # fmt: skip
+        texts = [torch.tensor([each]) for each in ids]
+        ones = [torch.ones_like(each) for each in texts]
+        found = [
+            network.document(text, one, one, everything)
+            for text, one in zip(texts, ones, strict=True)
+        ]
+        vectors = torch.cat(found).numpy()
         asked, _ = ranker.encode_queries(probes.queries)
     exact = np.array([weights @ vectors[:, terms].T for terms, weights in asked])
     kept = np.array([weights @ vectors[:, terms].T.clip(0) for terms, weights in asked])

@@ -21,7 +21,7 @@ QUERIES = [
 def test_scores_of_some_terms_are_plain_dot_products() -> None:
     terms = np.array([0, 1, 3])
     found = scores_of(QUERIES, terms, WHOLE[:, terms])
-    np.testing.assert_allclose(found, [[0.1, 0.75], [4, -2]], rtol=1e-6)
+    np.testing.assert_allclose(found, [[0.1, 0.75], [4.0, -2.0]], rtol=1e-6)
 
 
 def test_leaving_out_what_is_below_0_is_part_of_the_loss() -> None:

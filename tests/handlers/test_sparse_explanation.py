@@ -51,9 +51,8 @@ class Encodes:
 def hit(bundle: LoadedBundle) -> Hit:
     tokenizer = bundle._bundle.analyzer.tokenizer
     size = tokenizer.get_vocab_size()
-    expanded = {tokenizer.token_to_id(word): value for word, value in EXPANSION.items()}
-    assert None not in expanded
-    model = Encodes(expanded, size)
+    pieces = tokenizer.get_vocab()
+    model = Encodes({pieces[word]: value for word, value in EXPANSION.items()}, size)
     ranker = EPIC(
         Settings(vocabulary=size, kept=200),
         Encoder(model, QUERY_OUTPUT, tokenizer, size),

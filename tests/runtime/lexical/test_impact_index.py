@@ -241,7 +241,7 @@ def test_impacts_of_16_bits_are_added_up_in_32(impact: float) -> None:
     assert ((OfNumpy1.__new__(OfNumpy1, 3, np.float16)) * np.float32(2)).dtype == np.float16
     held = ImpactIndex(index.offsets, index.documents, stored.view(OfNumpy1), index.largest, 2)
     documents, scores = retrieve(held, [0, 1], [3.3, 7.7], 2)
-    weights, exact = np.float32([3.3, 7.7]), stored.astype(np.float32)
+    weights, exact = np.array([3.3, 7.7], np.float32), stored.astype(np.float32)
     wanted = [weights[0] * exact[0], weights[0] * exact[1] + weights[1] * exact[2]]
     np.testing.assert_array_equal(scores, np.array(wanted)[documents])
 
