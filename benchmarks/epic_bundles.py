@@ -3,18 +3,40 @@
 from pathlib import Path
 
 from benchmarks.place import Place
-from benchmarks.trained import qa_mix_epic, tuned_bm25
+from benchmarks.trained import EPIC, qa_mix_epic, tuned_bm25
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.training.checkpoint import Checkpoint
 
-KEPT = 2000  # r that documents are stored with: the curve prunes them further
+# r that documents are stored with: the curve prunes them further. scifact's 5,183 documents are few
+# enough to keep all that MiniLM's vocabulary gives them.
+WHOLE = 30_522
+KEPT = {"qa-mix": 2000, "scifact": WHOLE}
+VARIANTS = {"qa-mix": ("fp32", "fp16", "int8"), "scifact": ("fp32", "int8")}
+
+# What such a bundle depends on. The rest of training/, export/ and runtime/ may change.
+CODE = (
+    *EPIC,
+    "benchmarks/epic_bundles.py",
+    *(f"training/{name}.py" for name in ("impacts", "indexing", "probes", "rankers/bm25")),
+    *(
+        f"export/{name}.py"
+        for name in (
+            "calibration", "embedding_rows", "encoding", "exporting", "graph", "head_nodes",
+            "impacts", "int8_weights", "options", "prove", "pruning", "report", "skip_norms",
+            "smoothing", "variants", "writer", "rankers/bm25", "rankers/epic",
+        )
+    ),
+    *(f"runtime/{name}.py" for name in ("encoder", "manifest", "rankers/bm25", "rankers/epic")),
+    "runtime/lexical",
+    "runtime/text",
+)  # fmt: skip
 
 
 def epic_bundle(place: Place, collection: str) -> Path:
     """Return an indexed bundle of a collection: BM25, tuned on it, and EPIC, learned from qa-mix.
 
-    It is exported as fp32 and int8, and the collection is encoded with int8.
+    The collection is encoded with int8, where that variant holds.
     """
 
     def build(path: Path) -> None:
@@ -23,8 +45,8 @@ def epic_bundle(place: Place, collection: str) -> Path:
             "epic": qa_mix_epic(place),
         }
         rankers = path.with_name(f"{path.name}.rankers")
-        options = ExportOptions(variants=("fp32", "fp16", "int8"), prune=KEPT)
+        options = ExportOptions(variants=VARIANTS[collection], prune=KEPT[collection])
         export_bundle(checkpoints, rankers, options=options, overwrite=True)
         index_bundle(rankers, place.collection(collection), path, overwrite=True)
 
-    return place.keep(f"{collection}-epic.ranklet", build)
+    return place.keep(f"{collection}-epic.ranklet", build, CODE)

@@ -4,20 +4,21 @@ MiniLM-L6 learns from qa-mix. scifact, whose queries are claims, it never saw.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.epic_bundles import KEPT, epic_bundle
+from benchmarks.epic_bundles import KEPT, WHOLE, epic_bundle
 from benchmarks.peers import opened
 from benchmarks.place import ROOT, Place
 from benchmarks.repbert_quality import parity
-from benchmarks.report import table
+from benchmarks.report import goal, table
 from benchmarks.trained import EPIC_MINUTES, TUNING_QUERIES, qa_mix_epic
 from ranklet import runtime
-from ranklet.export.pruning import LADDER
-from ranklet.export.report import read_reports
+from ranklet.export.pruning import LADDER, NEXT_TO_NOTHING, VALUE_BYTES
+from ranklet.export.report import Report, read_reports
 from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranker import Query
@@ -29,44 +30,63 @@ from ranklet.training.splits import JudgedQuery, read_split
 
 PACKAGES = ("torch", "transformers", "onnx", "onnxruntime", "matplotlib")
 SPLITS = {"qa-mix": "dev", "scifact": "test"}
+MOST_QUERIES = 2000
 RERANKED, DEPTH, TOP = 100, 100, 10
+ENOUGH = 1000  # r that is to lose next to nothing
 BASE = "BM25 (lemmas), tuned"
 RERANK, ALONE = "EPIC on BM25's top 100", "EPIC alone"
 PICTURE = ROOT / "docs" / "epic-pruning.png"
 
+Curve = Mapping[int, tuple[float, float, float]]  # by r: MRR@10 of both uses, KiB a document
+
 
 def run(place: Place) -> str:
     """Train or take what is kept; export, index, evaluate, prune further and evaluate again."""
-    parts, curves = [], {}
+    parts: list[str] = []
+    curves: dict[str, Curve] = {}
     for name, split in SPLITS.items():
-        path, queries = epic_bundle(place, name), read_split(place.collection(name), split)
+        path = epic_bundle(place, name)
+        queries = read_split(place.collection(name), split, limit=MOST_QUERIES)
         bundle = runtime.load(path)
         found = evaluate(bundle, queries, recipes(), depth=DEPTH)
-        parts.append(f"{name} ({len(bundle):,} documents, {len(queries):,} queries of {split}):\n")
+        parts.append(
+            f"{name} ({len(bundle):,} documents, {len(queries):,} queries of {split}, "
+            f"{_stored(KEPT[name])}):\n"
+        )
         parts.append(quality(found) + "\n")
         curves[name] = curve(path, queries)
     draw(curves, PICTURE)
     course = qa_mix_epic(place).training
     dev = ", ".join(f"{each['value']:.3f}" for each in course["evaluations"])
     reports = read_reports(epic_bundle(place, "qa-mix"))["epic"]
-    variants = [each for each in reports if not each.variant.startswith("r=")]
+    pruned = [each for each in reports if each.variant.startswith("r=")]
+    variants = [each for each in reports if each not in pruned]
     return f"""
 EPIC: {course["backbone"]}, {course["steps"]:,} steps of 16 queries, in-batch negatives and one of \
 BM25's top 500 a query, at most {EPIC_MINUTES:g} minutes ({course["seconds"] / 60:.0f} taken, on \
 all cores); {course["measure"]} as it learned: {dev}. Expansion began with {course["expansion"]}. \
-r = {KEPT}. \
 BM25 tuned on {TUNING_QUERIES:,} queries of train.
 
 {chr(10).join(parts)}
 Against *{BASE}*: † p < .05, ‡ p < .01 (two-sided paired t-tests, Holm's correction).
 
 What pruning costs: MRR@10 of reranking BM25's top {RERANKED}, and of retrieving, with the r \
-largest values of a document's vector (picture: docs/{PICTURE.name}); KiB a document:
+largest values of a document's vector, and the loss against the last of the column (picture: \
+docs/{PICTURE.name}); KiB a document:
 
 {curve_table(curves)}
 
-The proof of the exported variants, both encoders together, {reports[0].pairs:,} pairs of held-out \
-queries and documents, r = {KEPT}; error as a share of the standard deviation of PyTorch's scores:
+The same on the probes of the export, {pruned[0].pairs:,} pairs of held-out queries and documents \
+of qa-mix. Here r is compared with φ_d itself in PyTorch, whose values below 0 are not stored, so \
+the last row is what leaving these out costs; errors are shares of the standard deviation of \
+PyTorch's scores:
+
+{proof_table(pruned)}
+
+{chr(10).join(goals(curves, pruned))}
+
+The proof of the exported variants, both encoders together, on the same pairs, r = \
+{KEPT["qa-mix"]} in all; error as a share of the standard deviation of PyTorch's scores:
 
 {parity(variants)}
 """
@@ -104,21 +124,29 @@ def quality(found: Sequence[Evaluation]) -> str:
 
 
 def curve(path: Path, queries: Sequence[JudgedQuery]) -> dict[int, tuple[float, float, float]]:
-    """Return MRR@10 of reranking, of retrieving, and KiB a document, by r."""
+    """Return MRR@10 of reranking, of retrieving, and KiB a document, by r, ascending.
+
+    The last r is that of the bundle. Only values of the queries' terms are looked at.
+    """
     bundle = opened(path)
     ranker, first, documents = bundle.ranker("epic"), bundle.ranker("bm25"), bundle.documents
     if not isinstance(ranker, EPIC) or documents is None:
         raise TypeError(f"epic is {ranker!r}")
     ids, asked = documents.ids, []
+    wanted = np.zeros(ranker.settings.vocabulary, np.bool_)
     for each in queries:
         query = Query(each.text, bundle.analyzer.begin())
         numbers, _ = first.retrieve(query, RERANKED)
         asked.append((each, ranker.encode_query(query), numbers))
-    found = {}
-    for r in [r for r in LADDER if r <= KEPT]:
-        store = further(ranker.store, r)
+        wanted[asked[-1][1].terms] = True
+    lengths = np.diff(ranker.store.offsets)
+    of_queries = wanted[ranker.store.terms]
+    store, places = chosen(ranker.store, of_queries), places_of(ranker.store)[of_queries]
+    kept, found = ranker.settings.kept, {}
+    for r in sorted({kept, *(r for r in LADDER if r < kept)}, reverse=True):
+        store, places = chosen(store, places < r), places[places < r]
         index = index_of_rows(
-            store.offsets, store.terms, store.values.astype(np.float32), ranker.settings.vocabulary
+            store.offsets, store.terms, store.values.astype(np.float32), len(wanted)
         )
         ranks: tuple[list[float], list[float]] = ([], [])
         for each, (terms, weights), numbers in asked:
@@ -127,20 +155,36 @@ def curve(path: Path, queries: Sequence[JudgedQuery]) -> dict[int, tuple[float, 
             retrieved, _ = index.retrieve(terms, weights, TOP)
             for values, ranked in zip(ranks, (best, retrieved), strict=True):
                 values.append(reciprocal_rank(each.relevant, [ids[n] for n in ranked.tolist()]))
-        size = 4 * len(store.terms) / len(store) / 1024
+        size = VALUE_BYTES * float(np.minimum(lengths, r).mean()) / 1024
         found[r] = (float(np.mean(ranks[0])), float(np.mean(ranks[1])), size)
-    return found
+    return dict(sorted(found.items()))
 
 
 def further(store: SparseStore, kept: int) -> SparseStore:
     """Return a store with no more than the `kept` largest values of each vector."""
-    owner = np.repeat(np.arange(len(store)), np.diff(store.offsets))
-    order = np.lexsort((-store.values.astype(np.float32), owner))
-    place = np.arange(len(owner)) - store.offsets[owner]  # the rank of order's entries
-    chosen: NDArray[np.intp] = np.sort(order[place < kept])
-    counts = np.bincount(owner[chosen], minlength=len(store))
+    return chosen(store, places_of(store) < kept)
+
+
+def places_of(store: SparseStore) -> NDArray[np.uint16]:
+    """Return the place of each value in its document, 0 for the largest; ties by term.
+
+    >>> values = np.array([0.5, 2, 1, 3], np.float16)
+    >>> places_of(SparseStore(np.array([0, 3, 4]), np.arange(4, dtype=np.uint16), values)).tolist()
+    [2, 0, 1, 0]
+    """
+    found = np.empty(len(store.terms), np.uint16)
+    bits = ~np.asarray(store.values).view(np.uint16)  # of numbers above 0 these ascend as they fall
+    for begin, end in pairwise(store.offsets.tolist()):
+        order = np.argsort(bits[begin:end], kind="stable")  # counts 16-bit numbers, compares none
+        found[begin + order] = np.arange(end - begin)
+    return found
+
+
+def chosen(store: SparseStore, held: NDArray[np.bool_]) -> SparseStore:
+    """Return a store of some of the values, `held` (values,)."""
+    counts = [np.count_nonzero(held[a:b]) for a, b in pairwise(store.offsets.tolist())]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return SparseStore(offsets, store.terms[chosen], store.values[chosen])
+    return SparseStore(offsets, store.terms[held], store.values[held])
 
 
 def reciprocal_rank(relevant: Mapping[str, int], ranked: Sequence[str]) -> float:
@@ -152,24 +196,88 @@ def reciprocal_rank(relevant: Mapping[str, int], ranked: Sequence[str]) -> float
     return next((1 / at for at, name in enumerate(ranked, 1) if relevant.get(name, 0) > 0), 0.0)
 
 
-def curve_table(curves: Mapping[str, Mapping[int, tuple[float, float, float]]]) -> str:
-    """Return a row an r, with the loss against the largest."""
+def curve_table(curves: Mapping[str, Curve]) -> str:
+    """Return a row an r, with the loss against the largest of each collection."""
     head = ["r"]
     for name in curves:
         head += [f"{name}: reranking", "loss", "retrieving", "loss", "KiB"]
     rows = []
-    for r in next(iter(curves.values())):
-        row = [str(r)]
+    for r in sorted({r for points in curves.values() for r in points}):
+        row = [_name(r)]
         for points in curves.values():
+            if r not in points:
+                row += [""] * 5
+                continue
             rerank, retrieve, size = points[r]
-            most = points[max(points)]
-            row += [f"{rerank:.4f}", f"{1 - rerank / most[0]:.1%}"]
-            row += [f"{retrieve:.4f}", f"{1 - retrieve / most[1]:.1%}", f"{size:.2f}"]
+            row += [f"{rerank:.4f}", f"{loss(points, r, 0):.1%}"]
+            row += [f"{retrieve:.4f}", f"{loss(points, r, 1):.1%}", f"{size:.2f}"]
         rows.append(row)
     return table(head, rows)
 
 
-def draw(curves: Mapping[str, Mapping[int, tuple[float, float, float]]], target: Path) -> None:
+def loss(points: Curve, r: int, use: int) -> float:
+    """Return what r loses of MRR@10 against the largest r, as a share of that.
+
+    Args:
+        points: of a collection.
+        r: in `points`.
+        use: 0 for reranking, 1 for retrieving.
+    """
+    most = points[max(points)][use]
+    return 1 - points[r][use] / most if most else 0.0
+
+
+def proof_table(pruned: Sequence[Report]) -> str:
+    """Return the export's reports of each r."""
+    head = ["r", "max error", "Kendall τ", "same top 10", "nDCG@10", "loss", "KiB"]
+    exact = ["φ_d in PyTorch", "", "", "", f"{pruned[0].torch_ndcg:.4f}", "", ""]
+    rows = [
+        [
+            _name(_r(each)),
+            f"{each.max_error:.2%}",
+            f"{each.kendall:.4f}",
+            f"{each.overlap:.1%}",
+            f"{each.ndcg:.4f}",
+            f"{each.ndcg_loss:+.2%}",
+            f"{each.bytes / 1024:.2f}",
+        ]
+        for each in pruned
+    ]
+    return table(head, [*rows, exact])
+
+
+def goals(curves: Mapping[str, Curve], pruned: Sequence[Report]) -> list[str]:
+    """Return what r = 1000 loses against vectors that are not pruned, beside what it may."""
+    most = 100 * NEXT_TO_NOTHING
+    enough = next((each for each in pruned if _r(each) >= ENOUGH), pruned[-1])
+    lines = [
+        goal(f"loss of nDCG@10 on the probes at r = {ENOUGH}", 100 * enough.ndcg_loss, most, "%")
+    ]
+    for name, points in curves.items():
+        if max(points) == WHOLE:
+            lines += [
+                goal(
+                    f"{name}, loss of MRR@10 of {what} at r = {ENOUGH}",
+                    100 * loss(points, ENOUGH, use), most, "%",
+                )
+                for use, what in enumerate(("reranking", "retrieving"))
+            ]  # fmt: skip
+    return lines
+
+
+def _r(report: Report) -> int:
+    return int(report.variant.removeprefix("r="))
+
+
+def _name(r: int) -> str:
+    return "unpruned" if r >= WHOLE else str(r)
+
+
+def _stored(kept: int) -> str:
+    return "vectors not pruned" if kept >= WHOLE else f"r = {kept}"
+
+
+def draw(curves: Mapping[str, Curve], target: Path) -> None:
     """Write a picture of MRR@10 over r, a panel a collection."""
     import matplotlib as mpl
 
@@ -181,7 +289,7 @@ def draw(curves: Mapping[str, Mapping[int, tuple[float, float, float]]], target:
         for at, label in enumerate((RERANK, ALONE)):
             panel.plot(list(points), [each[at] for each in points.values()], "o-", label=label)
         panel.set(xscale="log", xlabel="r, values kept of a document", title=name)
-        panel.set_xticks(list(points), [str(r) for r in points])
+        panel.set_xticks(list(points), ["all" if r >= WHOLE else str(r) for r in points])
         panel.minorticks_off()
         panel.grid(alpha=0.3)
     first = np.atleast_1d(panels)[0]

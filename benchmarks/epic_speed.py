@@ -3,8 +3,10 @@
 All figures are of one query at a time on one thread; contenders take turns.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,10 +26,12 @@ from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.epic import EPIC
+from ranklet.runtime.session import THREADS_VARIABLE
 from ranklet.training.impacts import index_of_rows
 from ranklet.training.splits import read_split
 
-PACKAGES = ("onnxruntime", "tokenizers", "pyseismic-lsr", "bm25s", "numba")
+PACKAGES = ("torch", "onnxruntime", "tokenizers", "pyseismic-lsr", "bm25s", "numba")
+PEERS = {"seismic": "pyseismic-lsr", "bm25s": "bm25s", "numba": "numba"}  # package by module
 COLLECTION, QUERIES, ROUNDS = "qa-mix", 300, 3
 KEPT, RESCORED = 1000, 1000  # r of this benchmark; candidates of BM25
 DEPTHS = (10, 1000)
@@ -35,6 +39,9 @@ DEPTHS = (10, 1000)
 SEISMIC = ((4, 0.9), (8, 0.8), (8, 1.0), (32, 1.0))
 MOST_ENCODING, MOST_RESCORING = 10.0, 2.0
 EXACT = "ranklet, float32"
+
+
+Search = Callable[["Asked"], Any]
 
 
 class Asked(NamedTuple):
@@ -47,8 +54,15 @@ class Asked(NamedTuple):
 
 
 def run(place: Place) -> str:
-    """Time all of it."""
+    """Time all of it, once the peers are found and the bundle is built, on all cores."""
+    if missing := [package for module, package in PEERS.items() if find_spec(module) is None]:
+        raise ModuleNotFoundError(f"{', '.join(missing)}: not installed; they are of extra [bench]")
     path = epic_bundle(place, COLLECTION)
+    with _one_thread():
+        return _timed(place, path)
+
+
+def _timed(place: Place, path: Path) -> str:
     bundle = opened(path)
     ranker, first = bundle.ranker("epic"), bundle.ranker("bm25")
     if not isinstance(ranker, EPIC):
@@ -62,11 +76,12 @@ def run(place: Place) -> str:
     encoding = take_turns(_encoders(place, ranker), asked, ROUNDS)
     rescoring = take_turns({"rescoring": lambda q: rescore(store, q)}, asked, ROUNDS)["rescoring"]
     beside = _beside(path, asked)
-    lists = [_retrieval(store, ranker.settings.vocabulary, asked, k) for k in DEPTHS]
+    lists = _retrieval(store, ranker.settings.vocabulary, asked)
     terms = np.mean([len(each.vector.terms) for each in asked])
     return f"""
 {COLLECTION}: {len(store):,} documents, r = {KEPT}, {len(asked)} dev queries of {terms:.1f} terms \
-on average. A figure of a query is the median of {ROUNDS} rounds.
+on average. A figure of a query is the median of {ROUNDS} rounds. onnxruntime and PyTorch have one \
+thread each (`{THREADS_VARIABLE}=1`).
 
 {_spreads("from text to a query's vector", encoding)}
 
@@ -153,6 +168,18 @@ def _beside(path: Path, asked: list[Asked]) -> dict[str, NDArray[np.float64]]:
 
 
 @contextmanager
+def _one_thread() -> Iterator[None]:
+    """Open sessions of one thread, as PyTorch and all others have."""
+    before = os.environ.get(THREADS_VARIABLE)
+    os.environ[THREADS_VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[THREADS_VARIABLE]
+        os.environ |= {THREADS_VARIABLE: before} if before is not None else {}
+
+
+@contextmanager
 def _processors(count: int) -> Iterator[None]:
     before = ahead._processors
     ahead._processors = lambda: count  # type: ignore[assignment]
@@ -162,18 +189,28 @@ def _processors(count: int) -> Iterator[None]:
         ahead._processors = before
 
 
-def _retrieval(store: SparseStore, vocabulary: int, asked: list[Asked], k: int) -> str:
+def _retrieval(store: SparseStore, vocabulary: int, asked: list[Asked]) -> list[str]:
+    """Return a table for each depth; every index is built once."""
     values = store.values.astype(np.float32)
     ours = {
         f"ranklet, {form}": index_of_rows(store.offsets, store.terms, values, vocabulary, form)
         for form in FORMS
     }
-    contenders: dict[str, Callable[[Asked], Any]] = {
-        name: _retriever(index, k) for name, index in ours.items()
-    }
-    contenders |= _seismic(store, asked, k)
-    added_up = _bm25s(ours[EXACT], k)
-    ms = take_turns({**contenders, **added_up}, asked, ROUNDS)
+    seismic, added_up = _seismic_index(store), _bm25s_indexes(ours[EXACT])
+    tables = []
+    for k in DEPTHS:
+        contenders: dict[str, Search] = {name: _retriever(each, k) for name, each in ours.items()}
+        contenders |= _seismic(seismic, asked, k)
+        others = {name: _bm25s_search(each, k) for name, each in added_up.items()}
+        tables.append(_compared(contenders, others, asked, k))
+    return tables
+
+
+def _compared(
+    contenders: Mapping[str, Search], others: Mapping[str, Search], asked: list[Asked], k: int
+) -> str:
+    """Return a table of times, and of the contenders' recall of what is exact."""
+    ms = take_turns({**contenders, **others}, asked, ROUNDS)
     exact = [set(contenders[EXACT](each)) for each in asked]
     rows = []
     for name, times in ms.items():
@@ -188,26 +225,32 @@ def _retrieval(store: SparseStore, vocabulary: int, asked: list[Asked], k: int) 
     return table(head, rows) + "\n"
 
 
-def _retriever(index: ImpactIndex, k: int) -> Callable[[Asked], list[int]]:
+def _retriever(index: ImpactIndex, k: int) -> Search:
     return lambda q: index.retrieve(*q.vector, k)[0].tolist()
 
 
-def _seismic(
-    store: SparseStore, asked: list[Asked], k: int
-) -> dict[str, Callable[[Asked], list[int]]]:
+def _seismic_index(store: SparseStore) -> Any:
     import seismic
 
-    kind = seismic.get_seismic_string()
-    dataset = seismic.SeismicDataset()
-    names = np.arange(1 << 16).astype(kind)
+    dataset, names = seismic.SeismicDataset(), _seismic_names()
     for at in range(len(store)):
-        span = slice(store.offsets[at], store.offsets[at + 1])
-        values = store.values[span].astype(np.float32)
-        dataset.add_document(str(at), names[store.terms[span]], values)
-    index = seismic.SeismicIndex.build_from_dataset(dataset)
+        terms, values = store.vector(at)
+        dataset.add_document(str(at), names[terms], values)
+    return seismic.SeismicIndex.build_from_dataset(dataset)
+
+
+def _seismic_names() -> NDArray[Any]:
+    """Return what Seismic calls each term: its number, as a string."""
+    import seismic
+
+    return np.arange(1 << 16).astype(seismic.get_seismic_string())
+
+
+def _seismic(index: Any, asked: list[Asked], k: int) -> dict[str, Search]:
+    names = _seismic_names()
     terms = [names[each.vector.terms] for each in asked]
 
-    def search(cut: int, factor: float) -> Callable[[Asked], list[int]]:
+    def search(cut: int, factor: float) -> Search:
         def call(query: Asked) -> list[int]:
             found = index.search(
                 query_id="0", query_components=terms[query.number],
@@ -223,7 +266,7 @@ def _seismic(
     }
 
 
-def _bm25s(index: ImpactIndex, k: int) -> dict[str, Callable[[Asked], Any]]:
+def _bm25s_indexes(index: ImpactIndex) -> dict[str, Any]:
     """Return bm25s over the same postings; it takes a query's terms without weights."""
     import bm25s
 
@@ -239,11 +282,11 @@ def _bm25s(index: ImpactIndex, k: int) -> dict[str, Callable[[Asked], Any]]:
         held.vocab_dict = {str(term): term for term in range(len(index.offsets) - 1)}
         held.unique_token_ids_set = set(held.vocab_dict.values())
         held.nonoccurrence_array = None
-        made[f"bm25s, {backend}, without weights"] = _bm25s_search(held, k)
+        made[f"bm25s, {backend}, without weights"] = held
     return made
 
 
-def _bm25s_search(index: Any, k: int) -> Callable[[Asked], Any]:
+def _bm25s_search(index: Any, k: int) -> Search:
     return lambda q: index.retrieve(
         [q.vector.terms.tolist()], k=k, show_progress=False, n_threads=0
     )

@@ -69,6 +69,10 @@ class Place:
         stamp.write_text(code_digest(code))
         return path
 
+    def state(self, name: str, code: tuple[str, ...]) -> Path:
+        """Return the folder for the state of a training that makes a thing, of this code only."""
+        return self.work / f"{name}.{_digest(code)[:16]}.state"
+
 
 def default_data() -> Path:
     """Return the folder of RANKLET_DATA, else ../shared/data beside the repository."""

@@ -41,11 +41,13 @@ def store_weights_by_channel(model: "ModelProto") -> None:
     """Quantise constant weights, and activations as they come, a scale a tensor; in place.
 
     Args:
-        model: fp32. Nodes of which onnxruntime has no 8-bit form stay as they are.
+        model: fp32. Nodes of which onnxruntime has no 8-bit form stay as they are, and those of
+            a single channel: they are no work, and what they make, a weight or a gate, tells much.
     """
     from onnx import NodeProto, numpy_helper
 
-    weights = {each.name: each for each in model.graph.initializer if len(each.dims) == 2}
+    tables = [each for each in model.graph.initializer if len(each.dims) == 2]
+    weights = {each.name: each for each in tables if each.dims[1] > 1}
     nodes: list[NodeProto] = []
     done: set[str] = set()
     for node in model.graph.node:

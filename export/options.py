@@ -6,6 +6,7 @@ from ranklet.export.report import EXACT, Tolerance
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.impact_index import FORMS
+from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.settings import check_one_of
 from ranklet.training.probes import Probes
 
@@ -19,8 +20,8 @@ class ExportOptions:
         probes: texts that the variants are proven on; None takes those of the checkpoint.
         max_ndcg_loss: largest relative loss of nDCG@10 that a variant may have.
         max_mb: largest size of a variant's file, in 10⁶ bytes; None for any.
-        prune: values kept of a sparse vector, for the kind epic; None for as few as lose next to
-            nothing on the probes.
+        prune: r, values kept of a sparse vector, for the kind epic, at most `MOST_TERMS`; None for
+            as few as lose next to nothing on the probes.
         impacts: what its impact index stores values as: float32, float16 or uint8.
     """
 
@@ -42,8 +43,13 @@ class ExportOptions:
         if not 0 <= self.max_ndcg_loss <= 1:
             raise InputError(f"max_ndcg_loss is {self.max_ndcg_loss}; it must be from 0 to 1")
         check_one_of("impacts", self.impacts, tuple(FORMS))
-        if self.prune is not None and (type(self.prune) is not int or self.prune < 1):
-            raise InputError(f"prune is {self.prune!r}; it must be a whole number from 1, or auto")
+        if self.prune is not None and (
+            type(self.prune) is not int or not 1 <= self.prune <= MOST_TERMS
+        ):
+            raise InputError(
+                f"prune is {self.prune!r}; it must be a whole number from 1 to {MOST_TERMS}, or "
+                "auto"
+            )
 
     def tolerance(self, variant: str) -> Tolerance:
         """Return what a variant must hold to."""

@@ -15,24 +15,26 @@ VALUE_BYTES = 4  # a 16-bit term and a 16-bit value
 
 
 def pruning_reports(
-    whole: NDArray[np.float32],
+    reference: NDArray[np.float32],
+    vectors: NDArray[np.float32],
     queries: Sequence[SparseQuery],
     relevant: Sequence[Sequence[int]],
     kept: int | None,
 ) -> list[Report]:
-    """Return how each r ranks the probes beside the whole vectors, ascending.
+    """Return how each r ranks the probes, ascending; the last keeps all that is above 0.
 
     Args:
-        whole: vectors of the documents, (documents, vocabulary) float32.
+        reference: scores of φ_d itself, values below 0 included, (queries, documents) float32: so
+            that leaving these out is part of what is measured.
+        vectors: of the documents, ≥ 0, (documents, vocabulary) float32.
         queries: their vectors.
         relevant: for each query, the places of its relevant documents.
         kept: one more r to measure; None for no other.
     """
-    reference = whole_scores(whole, queries)
-    ladder = sorted({r for r in (*LADDER, kept or 0) if 0 < r < whole.shape[1]}) or [whole.shape[1]]
+    everything = vectors.shape[1]
     reports = []
-    for r in ladder:
-        store = store_of_rows(prune(whole, r))
+    for r in sorted({min(r, everything) for r in (*LADDER, kept or everything, everything)}):
+        store = store_of_rows(prune(vectors, r))
         scores = sparse_scores(store, queries)
         reports.append(
             Report(
@@ -48,10 +50,17 @@ def pruning_reports(
     return reports
 
 
-def fewest(reports: Sequence[Report], vocabulary: int) -> int:
-    """Return the least r that loses next to nothing, the whole vocabulary where each loses more."""
-    good = [each for each in reports if each.ndcg_loss <= NEXT_TO_NOTHING]
-    return int(good[0].variant.removeprefix("r=")) if good else vocabulary
+def fewest(reports: Sequence[Report]) -> int:
+    """Return the least r from which on all lose next to nothing; the largest where none does.
+
+    A small r can do well by chance: where a larger one does not, it does not count.
+
+    Args:
+        reports: of each r, ascending.
+    """
+    losing = [at for at, each in enumerate(reports) if each.ndcg_loss > NEXT_TO_NOTHING]
+    chosen = reports[min(losing[-1] + 1 if losing else 0, len(reports) - 1)]
+    return int(chosen.variant.removeprefix("r="))
 
 
 def sparse_scores(store: SparseStore, queries: Sequence[SparseQuery]) -> NDArray[np.float32]:
@@ -60,9 +69,17 @@ def sparse_scores(store: SparseStore, queries: Sequence[SparseQuery]) -> NDArray
     return _scores(queries, lambda terms: store.impacts(terms, everything), len(store))
 
 
-def whole_scores(whole: NDArray[np.float32], queries: Sequence[SparseQuery]) -> NDArray[np.float32]:
-    """Return dot products with vectors that are not pruned, (queries, documents) float32."""
-    return _scores(queries, lambda terms: whole[:, terms].T, len(whole))
+def scores_of(
+    queries: Sequence[SparseQuery], terms: NDArray[np.integer], values: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return dot products with documents of which some terms are known, (queries, documents).
+
+    Args:
+        queries: whose terms are all among `terms`.
+        terms: ascending, (terms,).
+        values: of the documents, (documents, terms) float32.
+    """
+    return _scores(queries, lambda own: values[:, np.searchsorted(terms, own)].T, len(values))
 
 
 def _scores(

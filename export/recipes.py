@@ -8,7 +8,7 @@ from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
 from ranklet.runtime.rankers import IMPACTS, reranks, retrieves
 
-DEPTH = 1000  # of a lexical list; the paper found no gain beyond (000, §4.1)
+DEPTH = 1000  # of a list from impacts; the paper found no gain beyond (000, §4.1)
 # Of a dense list: HNSW's cost grows with k, an impact index' hardly does, and what a dense ranker
 # puts below its 200th place has hardly ever been relevant (docs/LOG.md).
 DENSE_DEPTH = 200
@@ -27,8 +27,8 @@ def stages(
     Args:
         names: of the rankers; the first retriever's list comes first.
         rankers: of the bundle.
-        depth: documents of a lexical list; dense ones have at most `DENSE_DEPTH`, and all at most
-            `RERANKED` where one of the rankers runs a network over each pair.
+        depth: documents of a list from impacts; dense ones have at most `DENSE_DEPTH`, and all at
+            most `RERANKED` where one of the rankers runs a network over each pair.
 
     Raises:
         UnknownRankerError: the bundle has no ranker of a name.

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.calibration import Feeds, channel_maxima
+from ranklet.export.head_nodes import HEAD
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -118,9 +119,16 @@ def scale_tokens(model: "ModelProto") -> None:
 def _readers(model: "ModelProto", producers: Sequence[str]) -> list["NodeProto"]:
     """Return the MatMul and Attention whose input is of such an operator, and whose weight theirs.
 
-    A weight that several nodes share is left alone: it cannot follow the input of each.
+    In between each token may be multiplied, as EPIC does by its importance: its channels are still
+    of the same pattern. A head is never quantised. A weight that several nodes share is left alone:
+    it cannot follow the input of each.
     """
     made = {node.output[0] for node in model.graph.node if node.op_type in producers}
+    made |= {
+        node.output[0]
+        for node in model.graph.node
+        if node.op_type == "Mul" and made & {*node.input} and not node.name.startswith(HEAD)
+    }
     constants = {each.name for each in model.graph.initializer}
     uses = [name for node in model.graph.node for name in node.input]
     return [

@@ -109,8 +109,9 @@ class DocumentEncoder(nn.Module):
     """What is exported for documents: the part of φ_d above 0, over the whole vocabulary.
 
     [CLS] is always there, and a token that is no term has the weight 0, so the maximum over all
-    tokens is never below 0: where a term's is, that value would be pruned, and so it is already. It
-    saves a pass over a tensor of tokens × vocabulary.
+    tokens is never below 0: where a term's is, that value would be pruned, and so it is already.
+    Expansion is linear, so a token is weighed before it and not behind: each saves a pass over a
+    tensor of tokens × vocabulary.
     """
 
     def __init__(self, network: EPIC) -> None:
@@ -123,6 +124,6 @@ class DocumentEncoder(nn.Module):
         states = network.states(input_ids, attention_mask, token_type_ids)
         weights = importance(head.document_importance(states))  # (batch, tokens, 1)
         weights = weights * network._terms(input_ids, attention_mask).unsqueeze(-1)
-        best = (head.expansion(states) * weights).amax(1)
+        best = head.expansion(states * weights).amax(1)
         found: Tensor = torch.sigmoid(head.quality(states[:, 0])) * best * head.is_term
         return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.calibration import Recording
+from ranklet.export.calibration import Feeds, Recording
 from ranklet.export.encoding import encode_documents
 from ranklet.export.errors import ExportError
 from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
@@ -25,11 +25,11 @@ from ranklet.export.prove import (
     write_joint_variants,
     write_reports,
 )
-from ranklet.export.pruning import fewest, pruning_reports, sparse_scores
+from ranklet.export.pruning import fewest, pruning_reports, scores_of, sparse_scores
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.encoder import TOKENIZER, Encoder
-from ranklet.runtime.lexical.sparse_store import prune, store_of_rows
+from ranklet.runtime.lexical.sparse_store import SparseQuery, prune, store_of_rows
 from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.rankers.epic import (
     DOCUMENT_ENCODER,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from tokenizers import Tokenizer
 
-    from ranklet.training.epic_network import EPICHead
+    from ranklet.training import epic_network
 
 _log = logging.getLogger(__name__)
 
@@ -82,8 +82,9 @@ def export(
     torch = _ranker(checkpoint.settings, tokenizer, of_queries, of_documents)
     whole = torch.encode_whole(probes.documents).vectors
     asked, _ = torch.encode_queries(probes.queries)
-    pruned = pruning_reports(whole, asked, probes.relevant, options.prune)
-    kept = options.prune or fewest(pruned, checkpoint.settings.vocabulary)
+    exact = _exact_scores(network, asked, of_documents.feeds)
+    pruned = pruning_reports(exact, whole, asked, probes.relevant, options.prune)
+    kept = options.prune or fewest(pruned)
     settings: Settings = replace(checkpoint.settings, kept=kept, impacts=options.impacts)
 
     def score_contents(contents: Sequence[bytes], texts: Probes) -> NDArray[np.float32]:
@@ -160,6 +161,28 @@ def _score(ranker: EPIC, texts: Probes) -> NDArray[np.float32]:
     return sparse_scores(ranker.encode_documents(texts.documents).store, asked)
 
 
+def _exact_scores(
+    network: "epic_network.EPIC", queries: Sequence[SparseQuery], documents: Sequence[Feeds]
+) -> NDArray[np.float32]:
+    """Return PyTorch's dot products with φ_d, not cut off at 0; (queries, documents) float32.
+
+    Args:
+        network: of both.
+        queries: their vectors.
+        documents: what each document's encoder was fed.
+    """
+    import torch
+
+    terms = np.unique(np.concatenate([each.terms for each in queries]))
+    at = torch.from_numpy(terms.astype(np.int64))
+    found = []
+    with torch.inference_mode():
+        for each in documents:
+            ids, mask, segments = (torch.from_numpy(each[name]) for name in INPUTS)
+            found.append(network.document(ids, mask, segments, at))
+    return scores_of(queries, terms, torch.cat(found).numpy())
+
+
 def _transformer(checkpoint: Checkpoint) -> Transformer:
     network = checkpoint.network
     return Transformer(
@@ -167,8 +190,12 @@ def _transformer(checkpoint: Checkpoint) -> Transformer:
     )
 
 
-def _name_head(path: Path, head: "EPICHead") -> None:
-    """Keep 32 bits for all behind the last layer but the expansion, which is most of the work."""
+def _name_head(path: Path, head: "epic_network.EPICHead") -> None:
+    """Keep 32 bits for all behind the last layer but the expansion, which is most of the work.
+
+    In a graph of documents the importances come before the expansion, and so are the encoder's: in
+    16 bits they have these, beside int8 they keep 32.
+    """
     import onnx
 
     model = onnx.load(str(path))

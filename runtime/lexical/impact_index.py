@@ -235,7 +235,8 @@ def _max_score(
         fresh = each.documents[current == 0]
         touched.append(fresh)
         found += len(fresh)
-        current += each.weight * each.impacts
+        # In float32 by name: numpy 1's product of a number and a float16 array is a float16 array.
+        current += np.multiply(each.impacts, each.weight, dtype=np.float32)
         accumulator[each.documents] = current
     documents = np.concatenate(touched)
     return documents, accumulator[documents]

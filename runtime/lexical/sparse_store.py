@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 
 MOST_TERMS = 1 << 16  # term ids are stored in 16 bits
+LARGEST_VALUE = float(np.finfo(np.float16).max)  # so are values
 
 
 class SparseStore:
@@ -73,6 +74,16 @@ class SparseStore:
         impacts[found] = self.values[at[found]]
         return impacts
 
+    def vector(self, document: int) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
+        """Return a document's terms and their values.
+
+        >>> store = SparseStore(np.array([0, 1, 2]), np.array([3, 7], np.uint16), np.ones(2, "<f2"))
+        >>> store.vector(1)[0].tolist()
+        [7]
+        """
+        span = slice(self.offsets[document], self.offsets[document + 1])
+        return self.terms[span], self.values[span].astype(np.float32)
+
     def verify(self, name: str, vocabulary: int) -> None:
         """Check every number; BundleError, which begins with `name`, says what is wrong."""
         if len(self.terms) and int(self.terms.max()) >= vocabulary:
@@ -116,6 +127,10 @@ def prune(vectors: NDArray[np.float32], kept: int) -> NDArray[np.uint16]:
         (documents, 2, min(r, vocabulary)) uint16: term ids, ascending, and the bits of their values
         in float16; values of 0 fill up where a vector has fewer above 0.
 
+    Raises:
+        BundleError: a value is past what float16 holds: cut off there it would no longer rank, and
+            no network that was trained well comes near.
+
     >>> (row,) = prune(np.array([[0.5, -1.0, 2.0, 1.0]], np.float32), 2)
     >>> row[0].tolist(), row[1].view(np.float16).tolist()
     ([2, 3], [2.0, 1.0])
@@ -123,7 +138,14 @@ def prune(vectors: NDArray[np.float32], kept: int) -> NDArray[np.uint16]:
     dropped = max(0, vectors.shape[1] - kept)
     best = np.argpartition(vectors, min(dropped, vectors.shape[1] - 1), axis=1)[:, dropped:]
     best.sort(axis=1)
-    values = np.take_along_axis(vectors, best, axis=1).clip(0, np.finfo(np.float16).max)
+    values = np.take_along_axis(vectors, best, axis=1).clip(0)
+    largest = float(values.max(initial=0))
+    if not largest <= LARGEST_VALUE:
+        raise BundleError(
+            f"a document's value of a term is {largest:g}, and {LARGEST_VALUE:g} is the most that "
+            "is stored: the network was trained badly (at a lower rate it stays smaller), or the "
+            "bundle is damaged"
+        )
     bits = values.astype(np.float16).view(np.uint16)
     return np.stack([best.astype(np.uint16), bits], axis=1)
 

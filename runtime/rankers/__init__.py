@@ -12,7 +12,7 @@ RERANKERS = ("cross_encoder",)  # kinds that run a network over each pair: for f
 # Kinds that have an index of their own; the others rescore.
 RETRIEVERS = ("bm25", "repbert", "epic", "conformer_kernel")
 # Of these, whose index is one of impacts: deep lists are cheap.
-IMPACTS = ("bm25", "conformer_kernel")
+IMPACTS = ("bm25", "epic", "conformer_kernel")
 # Of the kind conformer_kernel: reads query and document together; has no network.
 RERANKING_FORM, NUMPY_FORM = "tk", "ndrm2"
 

@@ -20,7 +20,7 @@ from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.session import Runs, run_each
 from ranklet.runtime.settings import check_one_of, settings_from
-from ranklet.runtime.text.analysis import Analyzer, Vocabulary
+from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
 from ranklet.runtime.translations import explain_translations
 
@@ -94,7 +94,7 @@ class CrossEncoder:
         self.slice_size = max(1, FIRST_SLICE // settings.chunks)
         self._tokenizer = tokenizer
         self.pairing = Pairing(settings, tokenizer)
-        self.analyzer = Analyzer(_no_words, lambda: tokenizer)
+        self.analyzer = Analyzer.of_pieces(tokenizer)
 
     @classmethod
     def open(cls, bundle: "Bundle", name: str) -> "CrossEncoder":
@@ -246,10 +246,6 @@ def _batches(pairs: Sequence[Pair], together: bool) -> Iterator[list[int]]:
         rows += len(pairs[at].rows)
     if batch:
         yield batch
-
-
-def _no_words() -> Vocabulary:
-    raise BundleError("a cross-encoder has word pieces only, no words")
 
 
 RANKER = CrossEncoder

@@ -4,8 +4,9 @@ Source: MacAvaney et al. 2020 (paper 003), §2.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.candidates import Candidates
 from ranklet.runtime.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.explanation import OWN_PIECES, Explanation
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
 from ranklet.runtime.lexical.sparse_store import (
     MOST_TERMS,
@@ -25,6 +26,7 @@ from ranklet.runtime.lexical.sparse_store import (
 )
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.settings import check_integer, check_number, check_one_of, settings_from
+from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -45,6 +47,7 @@ TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16
 VALUES = "vectors.values.npy"  # > 0, (n,) float16
 
 AT_A_TIME = 64  # documents whose whole vectors are held before they are pruned; 8 MB
+EXPANSION_SHOWN = 10  # terms of a document that its text does not hold, in an explanation
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,7 @@ class Settings:
         impacts: what the impact index stores values as: float32, float16 or uint8.
         impact_loss: share of the impacts that storing them so lost, as measured at build.
         truncated: documents of the collection that were longer than the limit, as counted at build.
-        field: wordpieces: the pieces of the bundle's tokenizer; empty: it has one of its own, and
-            the words that match cannot be highlighted.
+        field: wordpieces: the pieces of the bundle's tokenizer; empty: it has one of its own.
     """
 
     max_query_tokens: int = 32
@@ -118,6 +120,7 @@ class EPIC:
     ) -> None:
         self.settings, self._queries, self._open_documents = settings, queries, documents
         self._tokenizer, self._bundle, self._name = tokenizer, bundle, name
+        self.analyzer = Analyzer.of_pieces(tokenizer)  # of what its explanations name
 
     @classmethod
     def open(cls, bundle: "Bundle", name: str) -> "EPIC":
@@ -212,7 +215,8 @@ class EPIC:
         """Return the dot product with each candidate, (n,) float32."""
         terms, weights = self.encode_query(query)
         # float64: rounding cannot tell a document alone from the same one among others
-        total = weights.astype(np.float64) @ self._impacts(query, terms, candidates)
+        store, numbers = self._vectors(query, candidates)
+        total = weights.astype(np.float64) @ store.impacts(terms, numbers)
         return total.astype(np.float32)
 
     def scale(self, query: Query) -> float:
@@ -221,28 +225,29 @@ class EPIC:
         return 1 / total if total > 0 else 1.0
 
     def explain(self, query: Query, candidate: Candidates) -> Explanation:
-        """Explain a score by the query's terms: those that the document has, and its expansion."""
+        """Explain a score by all of the query's terms: what stands in the text, and expansion.
+
+        Importances of the query's terms are in the labels (paper 003, figure 3), and so is what the
+        document was expanded by most (figure 4), which adds nothing unless the query asks for it.
+        """
         terms, weights = self.encode_query(query)
-        impacts = self._impacts(query, terms, candidate)[:, 0]
+        store, (number,) = self._vectors(query, candidate)
+        impacts = store.impacts(terms, np.array([number]))[:, 0]
         read, _ = self._queries.token_ids(candidate.texts, self.settings.max_document_tokens)
-        held = set(read[0])
-        matched, expansion = [], []
+        held, field = set(read[0]), self.settings.field or OWN_PIECES + self._name
+        parts = []
         for term, weight, impact in zip(terms.tolist(), weights, impacts, strict=True):
-            if impact <= 0:
-                continue
-            name = self._tokenizer.id_to_token(term) or f"#{term}"
+            name = self._spelling(term)
             label = f"{name}: importance {weight:.3f} · impact {impact:.3f}"
-            value = float(weight * impact)
-            if term in held:
-                source = (self.settings.field, name) if self.settings.field else None
-                matched.append(Explanation(label, value, source=source))
-            else:
-                expansion.append(Explanation(label, value))
-        parts = [
-            Explanation.total(label, each)
-            for label, each in (("terms of the document", matched), ("expansion", expansion))
-            if each
-        ]
+            inner = []
+            if impact > 0:
+                value, source = float(weight * impact), (field, name) if term in held else None
+                place = "in the text" if source else "by expansion"
+                inner.append(Explanation(f"{name}, {place}", value, source=source))
+            part = Explanation.total(label, inner)
+            parts.append(replace(part, asked=(field, name)))
+        if strongest := self._expansion(*store.vector(number), held):
+            parts.append(Explanation.total("not in the text: its strongest expansion", strongest))
         return Explanation.total("EPIC", parts)
 
     def verify(self) -> None:
@@ -274,16 +279,30 @@ class EPIC:
         counted = weights > 0  # [CLS] and the like are no terms
         return SparseQuery(terms[counted], weights[counted])
 
-    def _impacts(
-        self, query: Query, terms: NDArray[np.int32], candidates: Candidates
-    ) -> NDArray[np.float32]:
-        """Return the impact of each term on each candidate, (terms, candidates) float32."""
+    def _expansion(
+        self, terms: NDArray[np.uint16], values: NDArray[np.float32], held: set[int]
+    ) -> list[Explanation]:
+        """Return the strongest terms of a document's vector that its text does not hold."""
+        best = np.argsort(-values, kind="stable")
+        others = (at for at in best.tolist() if int(terms[at]) not in held)
+        return [
+            Explanation(f"{self._spelling(int(terms[at]))}: impact {values[at]:.3f}", 0.0)
+            for at in islice(others, EXPANSION_SHOWN)
+        ]
+
+    def _spelling(self, term: int) -> str:
+        return self._tokenizer.id_to_token(term) or f"#{term}"
+
+    def _vectors(
+        self, query: Query, candidates: Candidates
+    ) -> tuple[SparseStore, NDArray[np.integer]]:
+        """Return a store that holds the candidates, and their numbers in it."""
         if candidates.stored is not None:
-            return self.store.impacts(terms, candidates.stored)
+            return self.store, candidates.stored
         found = self.encode_documents(candidates.texts)
         if found.truncated:
             query.truncated[self._name] += found.truncated
-        return found.store.impacts(terms, np.arange(len(candidates)))
+        return found.store, np.arange(len(candidates))
 
     def _collection(self) -> "Bundle":
         if self._bundle is None:

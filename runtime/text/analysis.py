@@ -55,6 +55,11 @@ class Analyzer:
         self._tokenizer: Tokenizer | None = None
         self._pieces = 0
 
+    @classmethod
+    def of_pieces(cls, tokenizer: "Tokenizer") -> "Analyzer":
+        """Return the analysis of a ranker's own word pieces; it has no words."""
+        return cls(_no_words, lambda: tokenizer)
+
     @property
     def vocabulary(self) -> Vocabulary:
         """The words, opened when they are first asked for: a dense ranker never does."""
@@ -111,6 +116,10 @@ class Analyzer:
     def begin(self) -> "Analysis":
         """Start the analysis of the texts of one call."""
         return Analysis(self)
+
+
+def _no_words() -> Vocabulary:
+    raise BundleError("a ranker's own tokenizer has word pieces only, no words")
 
 
 class Analysis:

@@ -68,10 +68,17 @@ def test_pruning_keeps_the_largest(seed: int) -> None:
     held.verify("the ranker", vocabulary)
 
 
-def test_values_past_16_bits_stay_finite() -> None:
-    held = store_of_rows(prune(np.array([[1e6, 1e-9, 1.0]], np.float32), 3))
+def test_values_that_16_bits_hold_are_kept() -> None:
+    held = store_of_rows(prune(np.array([[65504, 1e-9, 1.0]], np.float32), 3))
     assert held.terms.tolist() == [0, 2]  # 10⁻⁹ is nothing in 16 bits
     assert held.values.tolist() == [65504.0, 1.0]
+
+
+@pytest.mark.parametrize("value", [65_520, 1e6, np.inf, np.nan])
+def test_values_past_16_bits_are_told(value: float) -> None:
+    with pytest.raises(BundleError, match=r"value of a term is .*, and 65504 is the most"):
+        prune(np.array([[1.0, value, 2.0]], np.float32), 2)
+    assert prune(np.array([[1.0, -1e9]], np.float32), 1)[0, 0].tolist() == [0]
 
 
 @pytest.mark.parametrize(
