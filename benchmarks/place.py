@@ -57,7 +57,7 @@ class Place:
             code: files and folders of code that it depends on.
         """
         path, stamp = self.work / name, self.work / f"{name}.stamp"
-        if path.exists() and stamp.is_file() and stamp.read_text() == code_digest(code):
+        if path.exists() and stamp.is_file() and stamp.read_text() == _digest(code):
             return path
         stamp.unlink(missing_ok=True)
         if path.is_dir():
@@ -66,7 +66,7 @@ class Place:
         self.work.mkdir(parents=True, exist_ok=True)
         print(f"building {name} …", file=sys.stderr)
         build(path)
-        stamp.write_text(code_digest(code))
+        stamp.write_text(_digest(code))
         return path
 
     def state(self, name: str, code: tuple[str, ...]) -> Path:
@@ -80,7 +80,7 @@ def default_data() -> Path:
 
 
 @cache
-def code_digest(code: tuple[str, ...]) -> str:
+def _digest(code: tuple[str, ...]) -> str:
     """Return the sha256 of the code that a built thing depends on."""
     found = hashlib.sha256()
     for name in code:

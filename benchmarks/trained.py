@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.place import Place, code_digest
+from benchmarks.place import Place
 from ranklet.runtime.rankers import cross_encoder as cross
 from ranklet.runtime.rankers.bm25 import Settings
 from ranklet.runtime.rankers.conformer_kernel import Settings as ConformerSettings
@@ -291,7 +291,7 @@ class Conformers:
         name = f"{self.name}.{form}.{minutes:g}min"
 
         def build(path: Path) -> None:
-            state = path.with_name(f"{name}.{code_digest(_CONFORMER)[:8]}.state")
+            state = self.place.state(name, _CONFORMER)
             plan = replace(
                 conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=self.every
             )
