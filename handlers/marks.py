@@ -5,9 +5,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ranklet.handlers.markup import Markup, element, join
-from ranklet.runtime.highlight import Span, carried, marked, unread
+from ranklet.runtime.highlight import carried, marked, unread
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.text.ranked import ranked_part
 
 FAINT = 0.02  # of the strongest mark: what is less is not drawn, as in the playground
 
@@ -38,11 +39,9 @@ def pieces(bundle: LoadedBundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
     found = hit.explanation
     if found is None:
         return [], []
-    (ranked, at), whole = bundle.ranked(hit), f"{hit.title}\n{hit.text}"
-    spans = [
-        (Span(span.begin + at, span.end + at, span.value), asked)
-        for span, asked in carried(found, ranked, bundle.analysis)
-    ]
+    ranked, at = ranked_part(hit.title, hit.text, bundle.manifest.titles)
+    whole = f"{hit.title}\n{hit.text}"
+    spans = [(span.moved(at), asked) for span, asked in carried(found, ranked, bundle.analysis)]
     exact, rest = (
         [(begin + at, end + at) for begin, end in places(found, ranked, bundle.analysis)]
         for places in (marked, unread)

@@ -17,6 +17,10 @@ class Span(NamedTuple):
     end: int
     value: float
 
+    def moved(self, by: int) -> "Span":
+        """Return the same, so many characters further on."""
+        return Span(self.begin + by, self.end + by, self.value)
+
 
 class Node(NamedTuple):
     """A branch of an explanation and where it hangs.

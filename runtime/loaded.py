@@ -33,7 +33,7 @@ from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.recipe import Recipe, chosen
 from ranklet.runtime.text.analysis import FIELDS, Analysis, Analyzer
-from ranklet.runtime.text.ranked import ranked_begin, ranked_text
+from ranklet.runtime.text.ranked import ranked_part
 
 
 class LoadedBundle:
@@ -249,14 +249,8 @@ class LoadedBundle:
         """Return where in ``title + newline + text`` an explained hit's score comes from."""
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
-        text, at = self.ranked(hit)
-        found = spans(hit.explanation, text, self.analysis)
-        return [Span(begin + at, end + at, value) for begin, end, value in found]
-
-    def ranked(self, hit: Hit) -> tuple[str, int]:
-        """Return what was ranked of a hit, and where in ``title + newline + text`` that begins."""
-        titles = self.manifest.titles
-        return ranked_text(hit.title, hit.text, titles), ranked_begin(hit.title, titles)
+        text, at = ranked_part(hit.title, hit.text, self.manifest.titles)
+        return [each.moved(at) for each in spans(hit.explanation, text, self.analysis)]
 
     def analysis(self, field: str) -> Analysis:
         """Return the analysis of texts in a field that an explanation names."""

@@ -4,9 +4,8 @@ Source: MacAvaney et al. 2020 (paper 003), §2.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from ranklet.runtime.lexical.sparse_store import (
 )
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.settings import check_integer, check_number, check_one_of, settings_from
+from ranklet.runtime.sparse_explanation import explain_terms
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16
 VALUES = "vectors.values.npy"  # > 0, (n,) float16
 
 AT_A_TIME = 64  # documents whose whole vectors are held before they are pruned; 8 MB
-EXPANSION_SHOWN = 10  # terms of a document that its text does not hold, in an explanation
 
 
 @dataclass(frozen=True)
@@ -225,30 +224,14 @@ class EPIC:
         return 1 / total if total > 0 else 1.0
 
     def explain(self, query: Query, candidate: Candidates) -> Explanation:
-        """Explain a score by all of the query's terms: what stands in the text, and expansion.
-
-        Importances of the query's terms are in the labels (paper 003, figure 3), and so is what the
-        document was expanded by most (figure 4), which adds nothing unless the query asks for it.
-        """
-        terms, weights = self.encode_query(query)
+        """Explain a score by all of the query's terms; see `explain_terms`."""
+        asked = self.encode_query(query)
         store, (number,) = self._vectors(query, candidate)
-        impacts = store.impacts(terms, np.array([number]))[:, 0]
+        impacts = store.impacts(asked.terms, np.array([number]))[:, 0]
         read, _ = self._queries.token_ids(candidate.texts, self.settings.max_document_tokens)
-        held, field = set(read[0]), self.settings.field or OWN_PIECES + self._name
-        parts = []
-        for term, weight, impact in zip(terms.tolist(), weights, impacts, strict=True):
-            name = self._spelling(term)
-            label = f"{name}: importance {weight:.3f} · impact {impact:.3f}"
-            inner = []
-            if impact > 0:
-                value, source = float(weight * impact), (field, name) if term in held else None
-                place = "in the text" if source else "by expansion"
-                inner.append(Explanation(f"{name}, {place}", value, source=source))
-            part = Explanation.total(label, inner)
-            parts.append(replace(part, asked=(field, name)))
-        if strongest := self._expansion(*store.vector(number), held):
-            parts.append(Explanation.total("not in the text: its strongest expansion", strongest))
-        return Explanation.total("EPIC", parts)
+        field = self.settings.field or OWN_PIECES + self._name
+        vector = store.vector(number)
+        return explain_terms(asked, impacts, vector, set(read[0]), self._spelling, field)
 
     def verify(self) -> None:
         """Check every number, and that both forms hold the same; BundleError names the fault."""
@@ -278,17 +261,6 @@ class EPIC:
             raise BundleError("the query encoder gave an impossible term or weight: damaged bundle")
         counted = weights > 0  # [CLS] and the like are no terms
         return SparseQuery(terms[counted], weights[counted])
-
-    def _expansion(
-        self, terms: NDArray[np.uint16], values: NDArray[np.float32], held: set[int]
-    ) -> list[Explanation]:
-        """Return the strongest terms of a document's vector that its text does not hold."""
-        best = np.argsort(-values, kind="stable")
-        others = (at for at in best.tolist() if int(terms[at]) not in held)
-        return [
-            Explanation(f"{self._spelling(int(terms[at]))}: impact {values[at]:.3f}", 0.0)
-            for at in islice(others, EXPANSION_SHOWN)
-        ]
 
     def _spelling(self, term: int) -> str:
         return self._tokenizer.id_to_token(term) or f"#{term}"

@@ -10,10 +10,10 @@ def ranked_text(title: str, text: str, titles: bool = True) -> str:
     return f"{title}\n{text}" if titles else text
 
 
-def ranked_begin(title: str, titles: bool = True) -> int:
-    r"""Return where in title + newline + text that begins which is ranked.
+def ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
+    r"""Return what is ranked of a document, and where in title + newline + text that begins.
 
-    >>> ranked_begin("Bread"), ranked_begin("Bread", titles=False)
-    (0, 6)
+    >>> ranked_part("Bread", "Knead it."), ranked_part("Bread", "Knead it.", titles=False)
+    (('Bread\nKnead it.', 0), ('Knead it.', 6))
     """
-    return 0 if titles else len(title) + 1
+    return ranked_text(title, text, titles), 0 if titles else len(title) + 1
