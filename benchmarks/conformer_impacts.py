@@ -115,8 +115,8 @@ def section(bundle: Bundle, queries: list[JudgedQuery], most: int = DOCUMENTS) -
     study = _study(bundle, documents, matching, queries, numbers)
     offsets, tokens = analysed.offsets(field), analysed.tokens(field)
     most_terms = ranker.settings.max_document_terms
-    held = [tokens[offsets[at] :][: min(offsets[at + 1] - offsets[at], most_terms)]
-            for at in numbers.tolist()]  # fmt: skip
+    lengths = np.minimum(np.diff(offsets), most_terms)
+    held = [np.asarray(tokens[offsets[at] :][: lengths[at]], np.int32) for at in numbers.tolist()]
     scores = _candidates(matching, neighbours(bundle, FORM), held)
     of_floors = floor_scores(matching, floor_documents(matching, analysed))
     floors = {}

@@ -576,7 +576,7 @@ def test_a_stage_within_a_budget_asks_for_such_slices(
 
     monkeypatch.setattr(ranker, "score", noted)
     texts = ["an old river"] * 20 if own else None
-    recipe = [
+    recipe: list[dict[str, Any]] = [
         {"stage": "retrieve", "ranker": "bm25", "k": 20},
         {"stage": "rescore", "ranker": "ndrm3"},
     ]
@@ -699,7 +699,7 @@ def test_an_interrupted_indexing_goes_on_and_ends_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(term_impacts, "BLOCK", 10)
-    computed = term_impacts.scores_of_each
+    computed = scores_of_each
     calls: list[int] = []
 
     def counted(session: Any, terms: Any, documents: Any) -> Any:
