@@ -15,7 +15,6 @@ from ranklet.training.collection import Collection
 from ranklet.training.text_pairs import BatchOptions
 
 pytest.importorskip("matplotlib", reason="of extra [bench]")
-# Run as `python -m pytest`, which finds the folder.
 trained = pytest.importorskip("benchmarks.trained")
 epic_quality = pytest.importorskip("benchmarks.epic_quality")
 epic_speed = pytest.importorskip("benchmarks.epic_speed")

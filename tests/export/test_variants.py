@@ -25,7 +25,7 @@ def error(path: Path, source: Path, feeds: list[Feeds]) -> float:
     return float((lost / np.linalg.norm(wanted, axis=1)).mean())
 
 
-@pytest.mark.parametrize(("variant", "most"), [("fp32", 0.0), ("fp16", 0.002), ("int8", 0.02)])
+@pytest.mark.parametrize(("variant", "most"), [("fp32", 1e-6), ("fp16", 0.002), ("int8", 0.02)])
 def test_a_variant_is_close_and_silent_and_of_no_place(
     variant: str,
     most: float,
