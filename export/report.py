@@ -95,16 +95,17 @@ class Report(Agreement):
 def read_reports(path: str | Path) -> dict[str, list[Report]]:
     """Return the proofs in a bundle, refused variants among them, by ranker."""
     bundle = Bundle(path)
-    found = {}
-    for name in bundle.manifest.rankers:
-        file = f"rankers/{name}/{REPORT}"
-        if bundle.has(file):
-            rows = json.loads(bytes(bundle.file(file)))
-            found[name] = [
-                Report(**{key: value for key, value in row.items() if key != "ndcg_loss"})
-                for row in rows
-            ]
-    return found
+    found = {name: reports_of(bundle, name) for name in bundle.manifest.rankers}
+    return {name: reports for name, reports in found.items() if reports is not None}
+
+
+def reports_of(bundle: Bundle, name: str) -> list[Report] | None:
+    """Return the proofs of a ranker of a bundle; None where it has none."""
+    file = f"rankers/{name}/{REPORT}"
+    if not bundle.has(file):
+        return None
+    rows = json.loads(bytes(bundle.file(file)))
+    return [Report(**{k: value for k, value in row.items() if k != "ndcg_loss"}) for row in rows]
 
 
 def compare_scores(

@@ -9,6 +9,7 @@ measures.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from itertools import filterfalse, islice, pairwise
 from typing import NamedTuple
 
@@ -255,12 +256,7 @@ def impact_reports(
                 bytes=index.documents.nbytes + index.impacts.nbytes,
                 ms=0.0,
                 fused={},
-                max_error=agreement.max_error,
-                kendall=alike,
-                overlap=agreement.overlap,
-                same_top=agreement.same_top,
-                ndcg=agreement.ndcg,
-                torch_ndcg=agreement.torch_ndcg,
+                **asdict(replace(agreement, kendall=alike)),
             )
         )
     return found

@@ -23,7 +23,7 @@ from ranklet.export.kept_blocks import KeptBlocks
 from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.prove import write_reports, write_variants
-from ranklet.export.report import REPORT, Report
+from ranklet.export.report import REPORT, Report, reports_of
 from ranklet.export.term_impacts import document_impacts, impact_reports, latent_floors
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
@@ -158,7 +158,7 @@ def index(
     writer.copy(source, folder, leave_out=written)
     rows = term_rows(known_words(source, name), analysed.analyzer.vocabulary)
     matching = _matching(settings, analysed, rows, lambda: _session(source, folder))
-    reports = _proofs(source, folder)
+    reports = _proofs(source, name)
     settings = replace(settings, truncated=_truncated(settings, analysed, name))
     if settings.form != "tk":
         near = neighbours(source, name) if settings.latent else np.zeros((0, 0), np.int32)
@@ -223,13 +223,9 @@ def _kept(
     )
 
 
-def _proofs(source: Bundle, folder: str) -> list[Report]:
+def _proofs(source: Bundle, name: str) -> list[Report]:
     """Return the proofs of the network's variants, without those of an earlier index."""
-    if not source.has(folder + REPORT):
-        return []
-    rows = json.loads(bytes(source.file(folder + REPORT)))
-    of_files = [row for row in rows if row["variant"] in VARIANTS]
-    return [Report(**{k: v for k, v in row.items() if k != "ndcg_loss"}) for row in of_files]
+    return [each for each in reports_of(source, name) or () if each.variant in VARIANTS]
 
 
 def _truncated(settings: Settings, analysed: AnalysedCollection, name: str) -> int:
