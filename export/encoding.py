@@ -1,13 +1,14 @@
 """Encoding a collection with an exported model, so that an interrupted run goes on where it was."""
 
-import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ranklet.export.kept_blocks import Arrays, KeptBlocks
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.progress import progress
 
@@ -20,10 +21,6 @@ class Encodes(Protocol):
     @property
     def digest(self) -> str:
         """What tells these rows from any other ranker's: the model's digest, and the limits."""
-        ...
-
-    def count_truncated(self, texts: list[str]) -> int:
-        """Return how many documents are longer than it reads."""
         ...
 
 
@@ -55,36 +52,18 @@ def encode_documents(
         analysed: the collection.
         folder: where finished blocks are kept until the bundle is written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = analysed.ranked_texts()
+    texts, kept = analysed.ranked_texts(), KeptBlocks(folder, ranker.digest, str(shape))
+    types = {"rows": np.dtype(dtype), "cut": np.dtype(np.int64)}
+
+    def encoded(block: list[str]) -> Arrays:
+        rows, cut = encode(block)
+        return {"rows": rows, "cut": np.array(cut, np.int64)}
+
     blocks, truncated = [], 0
     places = range(0, len(texts), BLOCK)
     for begin in progress(places, f"encoding blocks of {BLOCK:,} documents"):
         block = texts[begin : begin + BLOCK]
-        key = hashlib.sha256("\0".join([ranker.digest, *block]).encode("utf-8", "replace"))
-        path = folder / f"{key.hexdigest()[:32]}.npy"
-        rows = _read(path, (len(block), *shape), dtype)
-        if rows is None:
-            rows, cut = encode(block)
-            _write(path, rows)
-        else:
-            cut = ranker.count_truncated(block)
-        truncated += cut
-        blocks.append(rows)
+        found = kept.block("rows", tuple(block), types, partial(encoded, block))
+        blocks.append(found["rows"])
+        truncated += int(found["cut"])
     return Rows(np.concatenate(blocks), truncated)
-
-
-def _write(path: Path, vectors: NDArray[Any]) -> None:
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        np.save(file, vectors, allow_pickle=False)
-    partial.replace(path)
-
-
-def _read(path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any] | None:
-    """Return a finished block, None where there is none or it is not whole."""
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (OSError, ValueError):
-        return None
-    return found if found.shape == shape and found.dtype == dtype else None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -29,8 +29,8 @@ class KeptBlocks:
     def block(
         self,
         what: str,
-        depends: tuple[NDArray[Any], ...],
-        types: Mapping[str, type],
+        depends: tuple[str | NDArray[Any], ...],
+        types: Mapping[str, DTypeLike],
         make: Callable[[], Arrays],
     ) -> Arrays:
         """Return a block's arrays as they are kept, or else made and kept.
@@ -72,7 +72,7 @@ def _write(path: Path, arrays: Arrays) -> None:
     partial.replace(path)
 
 
-def _read(path: Path, types: Mapping[str, type]) -> Arrays | None:
+def _read(path: Path, types: Mapping[str, DTypeLike]) -> Arrays | None:
     """Return a finished block, None where there is none or it is not whole."""
     try:
         # A zip, whose checksums are compared. numpy leaves open what it opened and cannot read.

@@ -250,10 +250,6 @@ class EPIC:
         given = self.settings
         return f"{self.document_encoder.digest} {given.max_document_tokens} {given.kept}"
 
-    def count_truncated(self, texts: Sequence[str]) -> int:
-        """Return how many documents are longer than the limit."""
-        return self.document_encoder.token_ids(texts, self.settings.max_document_tokens)[1]
-
     def _vector(self, ids: Sequence[int], importances: NDArray[np.float32]) -> SparseQuery:
         terms, place = np.unique(np.array(ids, np.int32), return_inverse=True)
         weights = np.bincount(place, weights=importances).astype(np.float32)

@@ -185,10 +185,6 @@ class RepBERT:
         """What tells this encoder from any other: its model's digest and its limits."""
         return f"{self.encoder.digest} {self.settings.max_document_tokens}"
 
-    def count_truncated(self, texts: list[str]) -> int:
-        """Return how many documents are longer than the limit."""
-        return self.encoder.token_ids(texts, self.settings.max_document_tokens)[1]
-
     def _told(self, query: Query, encoded: Encoded) -> NDArray[np.float32]:
         """Return the vectors, and note with the query how many texts were cut."""
         if encoded.truncated:
