@@ -107,7 +107,7 @@ def section(bundle: Bundle, queries: list[JudgedQuery], most: int = DOCUMENTS) -
     ranker, documents = bundle.ranker(FORM), bundle.documents
     if not isinstance(ranker, ConformerKernel) or documents is None:
         raise TypeError(f"{bundle.path} holds no indexed {FORM}")
-    forwards = {field: documents._forward(field) for field in documents.stored_fields}
+    forwards = {field: documents.forward(field) for field in documents.stored_fields}
     field = ranker.settings.field
     analysed = AnalysedCollection(documents, bundle.analyzer, forwards, (field,), titles=False)
     matching = _exact(bundle, ranker)

@@ -87,18 +87,19 @@ class Documents:
         """The fields whose tokens are stored: words, wordpieces."""
         return tuple(self._forwards)
 
-    def all_tokens(self, stored_field: str) -> NDArray[np.integer]:
-        """Return the tokens of all documents, end to end."""
-        return self._forward(stored_field).tokens
-
     def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
         """Return the tokens of some documents in a field."""
         if field != "lemmas":
-            return self._forward(field).gather(numbers)
-        found = self._forward("words").gather(numbers)
+            return self.forward(field).gather(numbers)
+        found = self.forward("words").gather(numbers)
         return found._replace(tokens=self._vocabulary.lemma_of[found.tokens])
 
-    def _forward(self, stored_field: str) -> Forward:
+    def forward(self, stored_field: str) -> Forward:
+        """Return the forward store of a field: the tokens of all documents, end to end.
+
+        Raises:
+            BundleError: the bundle does not store that field.
+        """
         if stored_field not in self._forwards:
             raise BundleError(
                 f"the bundle does not have the {stored_field} of its documents, which a ranker "

@@ -74,7 +74,7 @@ def _forwards(bundle: Bundle) -> None:
     if documents is None:
         return
     for field in {"words", *bundle.manifest.fields} - {"lemmas"}:
-        tokens = documents.all_tokens(field)
+        tokens = documents.forward(field).tokens
         size = bundle.analyzer.size(field)
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < size:
             raise BundleError(f"documents: a token of {field} is past the {size} of the vocabulary")

@@ -150,7 +150,7 @@ def by_pytorch(checkpoint: Checkpoint, bundle: Bundle, text: str) -> Any:
 def analyse_again(bundle: Bundle) -> AnalysedCollection:
     documents = bundle.documents
     assert documents is not None
-    forwards = {"words": documents._forward("words")}
+    forwards = {"words": documents.forward("words")}
     return AnalysedCollection(documents, bundle.analyzer, forwards, ("words",))
 
 
