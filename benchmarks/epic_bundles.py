@@ -1,9 +1,9 @@
-"""EPIC's bundles: learned from qa-mix, with the vectors of one collection or another."""
+"""EPIC's bundles: learned from qa-mix, and for scifact from its claims, too."""
 
 from pathlib import Path
 
 from benchmarks.place import Place
-from benchmarks.trained import EPIC, qa_mix_epic, tuned_bm25
+from benchmarks.trained import EPIC, qa_mix_epic, scifact_epic, tuned_bm25
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.training.checkpoint import Checkpoint
@@ -12,6 +12,7 @@ from ranklet.training.checkpoint import Checkpoint
 # enough to keep all that MiniLM's vocabulary gives them.
 WHOLE = 30_522
 KEPT = {"qa-mix": 2000, "scifact": WHOLE}
+LEARNED = {"qa-mix": qa_mix_epic, "scifact": scifact_epic}
 VARIANTS = {"qa-mix": ("fp32", "fp16", "int8"), "scifact": ("fp32", "int8")}
 
 # What such a bundle depends on. The rest of training/, export/ and runtime/ may change.
@@ -34,7 +35,7 @@ CODE = (
 
 
 def epic_bundle(place: Place, collection: str) -> Path:
-    """Return an indexed bundle of a collection: BM25, tuned on it, and EPIC, learned from qa-mix.
+    """Return an indexed bundle of a collection: BM25, tuned on it, and EPIC.
 
     The collection is encoded with int8, where that variant holds.
     """
@@ -42,7 +43,7 @@ def epic_bundle(place: Place, collection: str) -> Path:
     def build(path: Path) -> None:
         checkpoints = {
             "bm25": Checkpoint("bm25", tuned_bm25(place, collection)),
-            "epic": qa_mix_epic(place),
+            "epic": LEARNED[collection](place),
         }
         rankers = path.with_name(f"{path.name}.rankers")
         options = ExportOptions(variants=VARIANTS[collection], prune=KEPT[collection])

@@ -219,6 +219,22 @@ def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> N
         epic.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
 
 
+def test_a_second_phase_goes_on_with_all_that_was_learned(
+    learned: Checkpoint, tiny_collection: Collection, tmp_path: Path
+) -> None:
+    backbone = load_backbone(learned.save(tmp_path / "first"))
+    short = replace(PLAN, epochs=1)
+    found = train(tiny_collection, backbone, start=learned, plan=short)
+    first = found.training["evaluations"][0]
+    assert first["step"] == 0
+    assert first["value"] == pytest.approx(learned.training["best"])
+    with pytest.raises(InputError, match="starts from an EPIC, not from a bm25"):
+        train(tiny_collection, backbone, start=replace(learned, kind="bm25"))
+    cut = {n: w[:1] if n == "head.expansion.weight" else w for n, w in learned.weights.items()}
+    with pytest.raises(InputError, match="do not fit"):
+        train(tiny_collection, backbone, start=replace(learned, weights=cut))
+
+
 def test_texts_longer_than_the_backbone_reads_are_told(
     tiny_collection: Collection, tiny_backbone: Backbone
 ) -> None:
@@ -277,3 +293,11 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     assert read.training["plan"]["head_rate"] == 5
     assert read.training["objective"] == "pairwise"
     assert main([*arguments, "--pairwise", "--negatives", "in-batch"]) == 1
+    second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
+    assert main([*second, str(output)]) == 1  # two things to begin with
+    at = second.index("--backbone")
+    del second[at : at + 2]
+    assert main([*second, str(output)]) == 0
+    assert "gone on" in read_checkpoint(tmp_path / "second").training["expansion"]
+    second[1] = "repbert"
+    assert main([*second, str(output)]) == 1

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
@@ -38,6 +38,7 @@ PLAN = Plan(learning_rate=5e-5, head_rate=10.0, epochs=1, schedule="linear", war
 BATCHES = BatchOptions(batch=16, negatives="bm25")
 EVALUATIONS = 5  # of a training, unless the plan says how often
 ENCODED = 32  # texts at a time, outside of training
+_HEAD = "head."  # begins the names of the weights that EPIC adds to its encoder
 
 Objective = Literal["pairwise", "in-batch"]
 
@@ -48,6 +49,7 @@ def train(
     dev: Sequence[JudgedQuery],
     *,
     backbone: Backbone,
+    start: Checkpoint | None = None,
     plan: Plan = PLAN,
     data: BatchOptions = BATCHES,
     objective: Objective = "in-batch",
@@ -64,6 +66,8 @@ def train(
         dev: other queries; how well some of them find their documents in a pool tells which weights
             are best.
         backbone: what it starts from; its weights are changed.
+        start: an EPIC that is gone on with, on other documents perhaps; `backbone` is then of its
+            folder, and what EPIC adds to the encoder comes from `start`.
         plan: how long and how fast; all but the encoder learns at its `head_rate`.
         data: batches, lengths, negatives.
         objective: in-batch, softmax over all documents of the batch, negatives among them, which is
@@ -76,7 +80,7 @@ def train(
 
     Raises:
         InputError: an option is not allowed, no query has a relevant document here, the encoder
-            reads fewer tokens, or its vocabulary is past 16 bits.
+            reads fewer tokens, its vocabulary is past 16 bits, or `start` is no EPIC of this size.
         TrainingError: see `fit`.
     """
     settings = _settings(backbone, data, objective)
@@ -86,11 +90,9 @@ def train(
         documents, queries, tokenizer, data, bm25 or BM25Settings(), plan.seed, titles
     )
     pool = Pool(pairs, dev, seed=plan.seed)
-    start, started_from = expansion_start(backbone)
     with seeded(plan.seed):
         model = EPIC(backbone.model, _head(backbone.config, special_tokens(tokenizer)))
-    with torch.no_grad():
-        model.head.expansion.weight.copy_(torch.from_numpy(start))
+    started_from = _begin(model.head, backbone, start)
 
     def inputs(padded: Padded, segment: int) -> tuple[Tensor, Tensor, Tensor]:
         device = model.head.is_term.device
@@ -175,15 +177,34 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no EPIC")
     encoder: Any = new_model(checkpoint.network, attention)
     model = EPIC(encoder, _head(encoder.config, special_tokens(checkpoint.tokenizer)))
-    head = {name: each for name, each in checkpoint.weights.items() if name.startswith("head.")}
-    body = {f"encoder.{name}": w for name, w in checkpoint.weights.items() if name not in head}
-    _load(model, {**head, **body})
+    head = _weights_of_head(checkpoint)
+    body = {name: w for name, w in checkpoint.weights.items() if not name.startswith(_HEAD)}
+    _load(model.head, head)
+    _load(model.encoder, body)
     return model.eval()
 
 
-def _load(model: EPIC, weights: Arrays) -> None:
+def _begin(head: EPICHead, backbone: Backbone, start: Checkpoint | None) -> str:
+    """Give the head what its expansion, or all of it, begins with; returns where that is from."""
+    if start is not None:
+        if start.kind != "epic":
+            raise InputError(f"a second phase starts from an EPIC, not from a {start.kind}")
+        _load(head, _weights_of_head(start))
+        return "that of the checkpoint gone on with"
+    expansion, told = expansion_start(backbone)
+    with torch.no_grad():
+        head.expansion.weight.copy_(torch.from_numpy(expansion))
+    return told
+
+
+def _weights_of_head(checkpoint: Checkpoint) -> Arrays:
+    held = checkpoint.weights.items()
+    return {name.removeprefix(_HEAD): each for name, each in held if name.startswith(_HEAD)}
+
+
+def _load(module: nn.Module, weights: Arrays) -> None:
     try:
-        model.load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
+        module.load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
     except RuntimeError as error:
         raise InputError(f"the weights do not fit config.json: {error}") from error
 

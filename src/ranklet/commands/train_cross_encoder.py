@@ -12,6 +12,7 @@ from .train_options import (
     changed_plan,
     given_options,
     read_queries,
+    start_checkpoint,
     state_folder,
 )
 
@@ -59,10 +60,6 @@ def add_arguments(group: Any) -> None:
     group.add_argument(
         "--expansion", help="append 8 tokens to the query: none, mask or hash (none)"
     )
-    group.add_argument(
-        "--start",
-        help="checkpoint of a cross-encoder with the same head, to go on from: a second phase",
-    )
 
 
 def train(options: argparse.Namespace) -> "Checkpoint":
@@ -80,7 +77,7 @@ def train(options: argparse.Namespace) -> "Checkpoint":
     plan = changed_plan(options, cross_encoder.PLAN)
     if options.head_rate is not None:
         plan = replace(plan, head_rate=options.head_rate)
-    start = _start(options)
+    start = start_checkpoint(options)
     backbone = load_backbone(options.start or options.backbone)
     collection, queries, dev = read_queries(options)
     bm25 = bm25_settings(options)
@@ -105,19 +102,3 @@ def train(options: argparse.Namespace) -> "Checkpoint":
         folder=state_folder(options),
         resume=options.resume,
     )
-
-
-def _start(options: argparse.Namespace) -> "Checkpoint | None":
-    from ranklet.training.checkpoint import read_checkpoint
-
-    if not options.start:
-        return None
-    if options.backbone:
-        raise InputError(
-            "--start and --backbone both name what training begins with: give --start for a "
-            "cross-encoder with its head, --backbone for any encoder and a new head"
-        )
-    found = read_checkpoint(options.start)
-    if found.kind != "cross_encoder":
-        raise InputError(f"--start {options.start!r} is a {found.kind}, not a cross-encoder")
-    return found

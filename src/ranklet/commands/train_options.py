@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+    from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.collection import Collection
     from ranklet.training.plan import Plan
     from ranklet.training.splits import JudgedQuery
@@ -68,6 +69,24 @@ def batch_options(options: argparse.Namespace) -> dict[str, Any]:
 def given_options(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return those of some options that were given."""
     return {name: value for name in names if (value := getattr(options, name)) is not None}
+
+
+def start_checkpoint(options: argparse.Namespace) -> "Checkpoint | None":
+    """Return the checkpoint that `--start` names, of the kind that is trained; None without."""
+    from ranklet.runtime.errors import InputError
+    from ranklet.training.checkpoint import read_checkpoint
+
+    if not options.start:
+        return None
+    if options.backbone:
+        raise InputError(
+            "--start and --backbone both name what training begins with: give --start for a "
+            f"{options.kind} with all that it has learned, --backbone for any encoder"
+        )
+    found = read_checkpoint(options.start)
+    if found.kind != options.kind:
+        raise InputError(f"--start {options.start!r} is a {found.kind}, not a {options.kind}")
+    return found
 
 
 def state_folder(options: argparse.Namespace) -> Path:
