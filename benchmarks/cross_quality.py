@@ -37,6 +37,8 @@ BASE, VANILLA = "BM25 (lemmas), tuned", "vanilla, short"
 
 SHORT = {"max_tokens": 128}
 FULL = {"max_tokens": 256, "chunks": 2}  # paper 000, §3, has 3 of 512, for longer documents
+# As many tokens, each chunk with a score of its own (MaxP, as in paper 001, chapter 7).
+BEST_CHUNK = {"max_tokens": 128, "chunks": 4, "combine": "max"}
 MARKED = {"max_tokens": 160, "marking": "pre_pair"}  # marks take room
 
 
@@ -76,6 +78,7 @@ STUDIES = {
         {
             VANILLA: SHORT,
             "vanilla, full": FULL,
+            "vanilla, best of 4 chunks": BEST_CHUNK,
             "BERT-Model1, short": {**SHORT, "head": "model1"},
             "BERT-Model1, full": {**FULL, "head": "model1"},
         },
