@@ -88,9 +88,9 @@ docs/{PICTURE.name}); KiB a document:
 {curve_table(curves)}
 
 The same on the probes of the export, {pruned[0].pairs:,} pairs of held-out queries and documents \
-of qa-mix. Here r is compared with φ_d itself in PyTorch, whose values below 0 are not stored, so \
-the last row is what leaving these out costs; errors are shares of the standard deviation of \
-PyTorch's scores:
+of qa-mix. Here r is compared with φ_d itself in PyTorch, whose values below a term's floor are \
+not stored, so the last row is what leaving these out costs; errors are shares of the standard \
+deviation of PyTorch's scores:
 
 {proof_table(pruned)}
 

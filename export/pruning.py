@@ -12,6 +12,24 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore, prune
 LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured
 NEXT_TO_NOTHING = 0.005  # of nDCG@10, which `auto` may lose
 VALUE_BYTES = 4  # a 16-bit term and a 16-bit value
+FLOOR = 0.5  # quantile
+
+
+def term_floors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return what each term's impacts are counted from, (vocabulary,) float32.
+
+    It is what half of the documents give the term: ours, not the paper's, which prunes φ_d as it
+    is. Nearly all values of a φ_d are above 0, and the largest are often large in every document;
+    above floors the r that are kept tell documents apart (docs/LOG.md: r = 1000 lost 1.6 % of
+    nDCG@10, and 0.2 % so). Taken from all documents, a floor changes no order by itself.
+
+    Args:
+        vectors: φ_d of some documents, ≥ 0, (documents, vocabulary) float32.
+
+    >>> term_floors(np.array([[0, 1], [0, 3], [2, 8]], np.float32)).tolist()
+    [0.0, 3.0]
+    """
+    return np.quantile(vectors, FLOOR, axis=0).astype(np.float32)
 
 
 def pruning_reports(
@@ -24,9 +42,9 @@ def pruning_reports(
     """Return how each r ranks the probes, ascending; the last keeps all that is above 0.
 
     Args:
-        reference: scores of φ_d itself, values below 0 included, (queries, documents) float32: so
-            that leaving these out is part of what is measured.
-        vectors: of the documents, ≥ 0, (documents, vocabulary) float32.
+        reference: scores of φ_d itself less the floors, values below 0 included, (queries,
+            documents) float32: so that leaving these out is part of what is measured.
+        vectors: of the documents above the floors, ≥ 0, (documents, vocabulary) float32.
         queries: their vectors.
         relevant: for each query, the places of its relevant documents.
         kept: one more r to measure; None for no other.

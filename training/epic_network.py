@@ -106,24 +106,32 @@ class QueryEncoder(nn.Module):
 
 
 class DocumentEncoder(nn.Module):
-    """What is exported for documents: the part of φ_d above 0, over the whole vocabulary.
+    """What is exported for documents: φ_d above each term's floor, over the whole vocabulary.
 
-    [CLS] is always there, and a token that is no term has the weight 0, so the maximum over all
-    tokens is never below 0: where a term's is, that value would be pruned, and so it is already.
+    A floor is taken from all documents alike, so it moves none before another; what is not above
+    it is 0. [CLS] is always there, and a token that is no term has the weight 0, so the maximum
+    over all tokens is never below 0, and no floor should be: less would be pruned, and is already.
     Expansion is linear, so a token is weighed before it and not behind: each saves a pass over a
     tensor of tokens × vocabulary.
+
+    Args:
+        network: of both encoders.
+        floors: of each term, ≥ 0, (vocabulary,) float32; None for 0.
     """
 
-    def __init__(self, network: EPIC) -> None:
+    floors: Tensor | None
+
+    def __init__(self, network: EPIC, floors: Tensor | None = None) -> None:
         super().__init__()
         self.network = network
+        self.register_buffer("floors", floors, persistent=False)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """Return max(0, φ_d), (batch, vocabulary) float32."""
+        """Return max(0, φ_d − floor), (batch, vocabulary) float32."""
         network, head = self.network, self.network.head
         states = network.states(input_ids, attention_mask, token_type_ids)
         weights = importance(head.document_importance(states))  # (batch, tokens, 1)
         weights = weights * network._terms(input_ids, attention_mask).unsqueeze(-1)
         best = head.expansion(states * weights).amax(1)
         found: Tensor = torch.sigmoid(head.quality(states[:, 0])) * best * head.is_term
-        return found
+        return found if self.floors is None else torch.relu(found - self.floors)

@@ -25,7 +25,13 @@ from ranklet.export.prove import (
     write_joint_variants,
     write_reports,
 )
-from ranklet.export.pruning import fewest, pruning_reports, scores_of, sparse_scores
+from ranklet.export.pruning import (
+    fewest,
+    pruning_reports,
+    scores_of,
+    sparse_scores,
+    term_floors,
+)
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.encoder import TOKENIZER, Encoder
@@ -69,6 +75,8 @@ def export(
     Raises:
         ExportError: no probes, weights that are not finite, or no variant within its tolerance.
     """
+    from torch import from_numpy
+
     from ranklet.training.epic_network import DocumentEncoder, QueryEncoder
     from ranklet.training.rankers import epic
 
@@ -77,12 +85,16 @@ def export(
     network = epic.load(checkpoint, attention="eager")  # what the optimiser can fuse
     check_tokenizer(tokenizer, checkpoint.settings.vocabulary, name)
     folder = f"rankers/{name}/"
-    queries, documents = QueryEncoder(network), DocumentEncoder(network)
-    of_queries, of_documents = Recording(TorchSession(queries)), Recording(TorchSession(documents))
+    queries = QueryEncoder(network)
+    of_queries = Recording(TorchSession(queries))
+    of_documents = Recording(TorchSession(DocumentEncoder(network)))
     torch = _ranker(checkpoint.settings, tokenizer, of_queries, of_documents)
-    whole = torch.encode_whole(probes.documents).vectors
+    vectors = torch.encode_whole(probes.documents).vectors
+    floors = term_floors(vectors)
+    whole = np.maximum(vectors - floors, 0)
+    documents = DocumentEncoder(network, from_numpy(floors))
     asked, _ = torch.encode_queries(probes.queries)
-    exact = _exact_scores(network, asked, of_documents.feeds)
+    exact = _exact_scores(network, floors, asked, of_documents.feeds)
     pruned = pruning_reports(exact, whole, asked, probes.relevant, options.prune)
     kept = options.prune or fewest(pruned)
     settings: Settings = replace(checkpoint.settings, kept=kept, impacts=options.impacts)
@@ -162,14 +174,21 @@ def _score(ranker: EPIC, texts: Probes) -> NDArray[np.float32]:
 
 
 def _exact_scores(
-    network: "epic_network.EPIC", queries: Sequence[SparseQuery], documents: Sequence[Feeds]
+    network: "epic_network.EPIC",
+    floors: NDArray[np.float32],
+    queries: Sequence[SparseQuery],
+    documents: Sequence[Feeds],
 ) -> NDArray[np.float32]:
-    """Return PyTorch's dot products with φ_d, not cut off at 0; (queries, documents) float32.
+    """Return PyTorch's dot products with φ_d − floors, not cut off at 0.
 
     Args:
         network: of both.
+        floors: of the terms, (vocabulary,) float32.
         queries: their vectors.
         documents: what each document's encoder was fed.
+
+    Returns:
+        (queries, documents) float32.
     """
     import torch
 
@@ -180,7 +199,7 @@ def _exact_scores(
         for each in documents:
             ids, mask, segments = (torch.from_numpy(each[name]) for name in INPUTS)
             found.append(network.document(ids, mask, segments, at))
-    return scores_of(queries, terms, torch.cat(found).numpy())
+    return scores_of(queries, terms, torch.cat(found).numpy() - floors[terms])
 
 
 def _transformer(checkpoint: Checkpoint) -> Transformer:

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,23 @@ def test_the_expansion_is_in_8_bits_and_the_importances_are_not(exported: Path) 
             assert makers[smooth.input[0]].op_type == "Mul"
 
 
+def exact_vectors(
+    checkpoint: Checkpoint, ranker: EPIC, texts: Sequence[str]
+) -> NDArray[np.float32]:
+    """Return φ_d in PyTorch, (texts, vocabulary) float32."""
+    import torch
+
+    network, found = epic.load(checkpoint), []
+    everything = torch.arange(ranker.settings.vocabulary)
+    ids, _ = ranker.document_encoder.token_ids(texts, 16)
+    with torch.inference_mode():
+        for each in ids:
+            tokens = torch.tensor([each])
+            ones = torch.ones_like(tokens)
+            found.append(network.document(tokens, ones, ones, everything).numpy())
+    return np.concatenate(found)
+
+
 def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_path: Path) -> None:
     import torch
 
@@ -127,9 +144,11 @@ def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_pat
     tokens = torch.tensor(ids)
     ones = torch.ones_like(tokens)
     with torch.inference_mode():
-        everything = torch.arange(ranker.settings.vocabulary)
-        wanted = network.document(tokens, ones, ones, everything)[0].numpy()
         weights = network.query(tokens, ones, 0 * ones)[0].numpy()
+    probes = checkpoints["epic"].probes
+    assert probes is not None
+    vectors = exact_vectors(checkpoints["epic"], ranker, [text, *probes.documents]).clip(0)
+    wanted = vectors[0] - np.median(vectors[1:], axis=0)  # what half of the probes have
     found = ranker.encode_whole([text]).vectors[0]
     np.testing.assert_allclose(found, np.maximum(wanted, 0), rtol=1e-3, atol=1e-4)
     (query,), truncated = ranker.encode_queries([text])
@@ -288,27 +307,16 @@ def test_auto_keeps_as_few_values_as_lose_next_to_nothing(
 def test_pruning_is_measured_beside_vectors_with_values_below_0(
     checkpoints: dict[str, Checkpoint], exported: Path
 ) -> None:
-    import torch
-
-    network, ranker = epic.load(checkpoints["epic"]), opened(exported)
-    probes = checkpoints["epic"].probes
+    ranker, probes = opened(exported), checkpoints["epic"].probes
     assert probes is not None
-    everything = torch.arange(ranker.settings.vocabulary)
-    ids, _ = ranker.document_encoder.token_ids(probes.documents, 16)
-    with torch.inference_mode():
-        texts = [torch.tensor([each]) for each in ids]
-        ones = [torch.ones_like(each) for each in texts]
-        found = [
-            network.document(text, one, one, everything)
-            for text, one in zip(texts, ones, strict=True)
-        ]
-        vectors = torch.cat(found).numpy()
-        asked, _ = ranker.encode_queries(probes.queries)
+    vectors = exact_vectors(checkpoints["epic"], ranker, probes.documents)
+    vectors -= np.median(vectors.clip(0), axis=0)
+    asked, _ = ranker.encode_queries(probes.queries)
     exact = np.array([weights @ vectors[:, terms].T for terms, weights in asked])
     kept = np.array([weights @ vectors[:, terms].T.clip(0) for terms, weights in asked])
-    assert np.abs(kept - exact).max() > 0.01  # some values are below 0
+    assert np.abs(kept - exact).max() > 0.01  # some values are below the floors
     whole = read_reports(exported)["epic"][-1]
-    assert whole.variant == f"r={len(everything)}"
+    assert whole.variant == f"r={vectors.shape[1]}"
     assert whole.max_error == pytest.approx(np.abs(kept - exact).max() / exact.std(), rel=0.05)
 
 
@@ -328,7 +336,12 @@ def test_the_index_in_other_forms(
     wanted = {hit.id: hit.score for hit in indexed.rank("quiet stream", k=48, pipeline=ALONE)}
     scores = [hit.score for hit in found]
     expected = [wanted[hit.id] for hit in found]
-    np.testing.assert_allclose(scores, expected, rtol=1e-6 if form == "float32" else 0.05)
+    np.testing.assert_allclose(
+        scores,
+        expected,
+        rtol=1e-6 if form == "float32" else 0.05,
+        atol=0 if form == "float32" else 0.02,
+    )
 
 
 def test_an_interrupted_index_goes_on_where_it_was(
