@@ -220,6 +220,13 @@ class ExplicitMatch(nn.Module):
         self.weight = nn.Parameter(torch.ones(()))  # w_dlen
         self.bias = nn.Parameter(torch.ones(()))  # b_dlen
 
+    def begin_as_bm25(self, k1: float, b: float, average_length: float) -> None:
+        """Set w and b so that this is BM25, by the means so far; see `term_match`."""
+        k1, tf = max(k1, 0.01), self.tf.mean.clamp(min=EPSILON)  # ReLU(0) has no gradient
+        with torch.no_grad():
+            self.weight.copy_(k1 * b / tf * self.length.mean / max(average_length, EPSILON))
+            self.bias.copy_(k1 * (1 - b) / tf)
+
     def forward(self, pairs: Pairs) -> Tensor:
         """Return s_explicit of each query term, (pairs, query terms) float32."""
         tf = self.tf(pairs.tf, pairs.query_rows != PADDING)

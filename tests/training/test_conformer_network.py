@@ -91,6 +91,24 @@ def test_ndrm2_is_bm25_with_learned_k1_and_b() -> None:
     np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
 
 
+def test_explicit_matching_begins_as_bm25() -> None:
+    net = model("ndrm2")
+    explicit = net.explicit
+    assert explicit is not None
+    explicit.tf.mean.fill_(0.3)
+    explicit.length.mean.fill_(31.0)
+    k1, b, average = 0.8, 0.6, 25.0
+    explicit.begin_as_bm25(k1, b, average)
+    tf, length = np.array([0.0, 1, 2, 7]), np.array([3.0, 40, 10, 90])
+    found = Settings(form="ndrm2", **net.served()).matches(  # type: ignore[arg-type]
+        tf, length, np.array([2.0])
+    )
+    np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
+    explicit.begin_as_bm25(0, b, average)
+    assert explicit.bias > 0
+    assert explicit.weight > 0
+
+
 def test_the_runtimes_formula_is_the_networks() -> None:
     net = model("ndrm2")
     rng = np.random.default_rng(0)

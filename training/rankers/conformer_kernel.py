@@ -91,7 +91,8 @@ def train(
         vectors: what the embeddings begin with: word2vec of the documents and queries, or random.
         least: occurrences of a term that the network knows.
         most: terms that it knows.
-        bm25: the ranker that gives negatives and candidates; None for the default over lemmas.
+        bm25: the ranker that gives negatives and candidates, and that explicit matching begins as;
+            None for the default over lemmas.
         folder: where the state is kept meanwhile.
         resume: whether to go on from the state in `folder`.
         start: of the same collection, queries, field, terms and seed, to begin with word2vec; None
@@ -132,6 +133,8 @@ def train(
             with torch.no_grad():  # row 0 stays the padding's
                 table[1:] = torch.from_numpy(learned[1:])
         _gather_statistics(model, [pairs.pairs(each) for each in pairs.batches(0)[:WARMING]])
+        if model.explicit is not None:
+            model.explicit.begin_as_bm25(chosen.k1, chosen.b, float(reader.lengths.mean()))
 
     def loss(batch: Batch) -> torch.Tensor:
         scores = model(_moved(pairs.pairs(batch), model))
