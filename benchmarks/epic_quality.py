@@ -288,6 +288,13 @@ def _name(r: int) -> str:
     return "unpruned" if r >= WHOLE else str(r)
 
 
+def _short(r: int) -> str:
+    """Return what stands at an axis: 500, 1k, all."""
+    if r >= WHOLE:
+        return "all"
+    return str(r) if r < 1000 else f"{r // 1000}k"
+
+
 def _stored(kept: int) -> str:
     return "vectors not pruned" if kept >= WHOLE else f"r = {kept}"
 
@@ -304,7 +311,7 @@ def draw(curves: Mapping[str, Curve], target: Path) -> None:
         for at, label in enumerate((RERANK, ALONE)):
             panel.plot(list(points), [each[at] for each in points.values()], "o-", label=label)
         panel.set(xscale="log", xlabel="r, values kept of a document", title=name)
-        panel.set_xticks(list(points), ["all" if r >= WHOLE else str(r) for r in points])
+        panel.set_xticks(list(points), [_short(r) for r in points])
         panel.minorticks_off()
         panel.grid(alpha=0.3)
     first = np.atleast_1d(panels)[0]
