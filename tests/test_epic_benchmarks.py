@@ -88,8 +88,9 @@ def test_quality_and_speed_run_to_their_end(
     monkeypatch.setattr(epic_speed, "ROUNDS", 1)
     monkeypatch.setattr(epic_speed, "DEPTHS", (5, 20))
     found = epic_speed.run(tiny_place)
-    assert "top 5 |" in found
-    assert "top 20 |" in found
+    assert "r = 200, top 5 |" in found
+    assert "r = 1000, top 20 |" in found
+    assert found.count("Seismic, query_cut 4,") == 2  # of r = 200 only
 
 
 @pytest.mark.slow
