@@ -36,8 +36,8 @@ PEERS = {"seismic": "pyseismic-lsr", "bm25s": "bm25s", "numba": "numba"}  # pack
 COLLECTION, QUERIES, ROUNDS = "qa-mix", 300, 3
 KEPT, RESCORED = 1000, 1000  # r of this benchmark; candidates of BM25
 RETRIEVED = (200, KEPT)  # r of what is retrieved from
-# Seismic's summaries take the longer the more values a vector has. With 1,000 its index was not done
-# after twelve minutes on one thread.
+# Seismic's summaries take the longer the more values a vector has. With 1,000 its index was not
+# done after twelve minutes on one thread.
 SEISMIC_KEPT = 200
 DEPTHS = (10, 1000)
 # Seismic: (lists of a query that it visits, share of the k-th score that a block must promise).
@@ -110,8 +110,8 @@ Retrieval; recall is the share of the exact top k that is found:
 
 {chr(10).join(lists)}
 - Seismic is built over the same vectors with its defaults; `query_cut` and `heap_factor` trade \
-recall for time. It stores values in 16 bits of its own. Its call takes terms as strings. Of vectors \
-with more than {SEISMIC_KEPT} values its index takes too long to build here, and is left out.
+recall for time. It stores values in 16 bits of its own. Its call takes terms as strings. Of \
+vectors with more than {SEISMIC_KEPT} values its index takes too long to build here, and is left out.
 - bm25s has no weights for a query's terms: it adds up the same postings without them, which is as \
 much work; so it has no recall.
 """
