@@ -111,7 +111,8 @@ Retrieval; recall is the share of the exact top k that is found:
 {chr(10).join(lists)}
 - Seismic is built over the same vectors with its defaults; `query_cut` and `heap_factor` trade \
 recall for time. It stores values in 16 bits of its own. Its call takes terms as strings. Of \
-vectors with more than {SEISMIC_KEPT} values its index takes too long to build here, and is left out.
+vectors with more than {SEISMIC_KEPT} values its index takes too long to build here, and is left \
+out.
 - bm25s has no weights for a query's terms: it adds up the same postings without them, which is as \
 much work; so it has no recall.
 """
