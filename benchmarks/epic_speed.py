@@ -249,7 +249,20 @@ def _seismic_index(store: SparseStore) -> Any:
     for at in range(len(store)):
         terms, values = store.vector(at)
         dataset.add_document(str(at), names[terms], values)
-    return seismic.SeismicIndex.build_from_dataset(dataset, num_threads=os.cpu_count() or 1)
+    with _output_to_errors():
+        return seismic.SeismicIndex.build_from_dataset(dataset, num_threads=os.cpu_count() or 1)
+
+
+@contextmanager
+def _output_to_errors() -> Iterator[None]:
+    """Send what native code prints to where progress goes: a section is what is on the output."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _seismic_names() -> NDArray[Any]:
