@@ -12,13 +12,14 @@ from benchmarks.conformer_quality import bundle_of
 from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.trained import Conformers
-from ranklet.export.term_impacts import (
-    CandidateScores,
-    candidate_scores,
-    floor_documents,
-    floor_scores,
+from ranklet.export.likely_terms import LikelyTerms, likely_terms
+from ranklet.export.term_floors import (
+    FLOOR_DOCUMENTS,
+    drawn_documents,
     quantiles,
+    scores_of_all,
 )
+from ranklet.export.term_impacts import CandidateScores, candidate_scores
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.documents import Documents
@@ -28,6 +29,7 @@ from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.conformer_kernel import ConformerKernel, neighbours
 from ranklet.runtime.session import Session
 from ranklet.runtime.term_matching import TermMatching
+from ranklet.runtime.term_network import FIRST
 from ranklet.runtime.topk import top_k
 from ranklet.training.indexing import AnalysedCollection
 from ranklet.training.measures import discount
@@ -38,10 +40,10 @@ PACKAGES = ("onnxruntime",)
 COLLECTION, FORM = "medquad", "ndrm3"
 QUERIES = 300
 DOCUMENTS = 4000  # all that are relevant to these among them
-KEPT = (100, 300, 1000)  # impacts a document
-CANDIDATES = 1500  # terms a document that impacts are computed for
+KEPT = (100, 500)  # impacts a document
+CANDIDATES = 2000  # terms a document that impacts are computed for, where it has many
 FLOORS = (0.0, 0.5, 0.9)  # quantiles
-STORED = ("float32", "float16", "uint8")
+STORED = ("float32", "float16")
 BLOCK = 128  # documents whose scores are computed together
 
 Top = NDArray[np.intp]  # the best documents, best first
@@ -111,47 +113,67 @@ def section(bundle: Bundle, queries: list[JudgedQuery], most: int = DOCUMENTS) -
     field = ranker.settings.field
     analysed = AnalysedCollection(documents, bundle.analyzer, forwards, (field,), titles=False)
     matching = _exact(bundle, ranker)
+    usual, words = ranker.settings, len(matching.rows)
     numbers = _drawn(documents, queries, most)
     study = _study(bundle, documents, matching, queries, numbers)
     offsets, tokens = analysed.offsets(field), analysed.tokens(field)
-    most_terms = ranker.settings.max_document_terms
+    most_terms = usual.max_document_terms
     lengths = np.minimum(np.diff(offsets), most_terms)
     held = [np.asarray(tokens[offsets[at] :][: lengths[at]], np.int32) for at in numbers.tolist()]
-    scores = _candidates(matching, neighbours(bundle, FORM), held)
-    of_floors = floor_scores(matching, floor_documents(matching, analysed))
+    known = np.flatnonzero(matching.rows >= FIRST)
+    drawn = drawn_documents(matching, analysed, FLOOR_DOCUMENTS)
+    of_floors = scores_of_all(matching, known, drawn, "floors of terms")
     floors = {}
     for share in FLOORS:
-        matching.settings = replace(matching.settings, floor=share)
+        matching.settings = replace(usual, floor=share)
         floors[share] = quantiles(matching, of_floors)
-    words, usual = len(matching.rows), ranker.settings.floor
+    matching.settings, matching.floors = usual, floors[usual.floor]
+    likely = likely_terms(matching, analysed)
+    near = neighbours(bundle, FORM)
+    kinds = {
+        "as it is made": _candidates(matching, near, likely, held),
+        "near ones, none likely": _candidates(matching, near, LikelyTerms.none(), held),
+        "likely ones, none near": _candidates(matching, near[:, :0], likely, held),
+    }
+    matching.settings = replace(usual, candidates=CANDIDATES)
+    kinds[f"{CANDIDATES:,} candidates"] = _candidates(matching, near, likely, held)
+    scores, usual_floors = kinds["as it is made"], floors[usual.floor]
     rows = [study.measured("the network, every document", study.reference, 0)]
+    for told, each in kinds.items():
+        index = each.largest(usual_floors, usual.terms).indexed(words, usual.impacts)
+        rows.append(study.row(told, index))
+    own = _own(scores).largest(usual_floors, CANDIDATES).indexed(words, usual.impacts)
+    rows.append(study.row("its own terms only", own))
     for share in FLOORS:
-        for kept in KEPT if share == usual else KEPT[1:2]:
-            for stored in STORED if (kept, share) == (KEPT[1], usual) else STORED[-1:]:
-                index = scores.largest(floors[share], kept).indexed(words, stored)
-                rows.append(study.row(f"floor at {share:.0%}, {kept} terms, {stored}", index))
-    own = _own(scores).largest(floors[usual], CANDIDATES).indexed(words, STORED[-1])
-    rows.append(study.row(f"its own terms only, {STORED[-1]}", own))
+        if share != usual.floor:
+            index = scores.largest(floors[share], usual.terms).indexed(words, usual.impacts)
+            rows.append(study.row(f"floor at {share:.0%}", index))
+    for kept in KEPT:
+        index = scores.largest(usual_floors, kept).indexed(words, usual.impacts)
+        rows.append(study.row(f"{kept:,} terms kept", index))
+    for stored in STORED:
+        index = scores.largest(usual_floors, usual.terms).indexed(words, stored)
+        rows.append(study.row(stored, index))
     head = ["impacts", "nDCG@10", "R@100", "network's 10 best found", "MB"]
     return f"""
 {COLLECTION}, {FORM.upper()}, {len(queries)} dev queries and {len(numbers):,} documents, all that \
 are relevant to them and others at random. A term's scores are counted from its floor, a quantile \
 of what the network gives it for other documents; what is below is left out. Candidates are a \
-document's own terms and those nearest by embedding, {CANDIDATES:,} at most; as the bundle is \
-made, it has {ranker.settings.candidates} candidates, the floor at {usual:.0%} and \
-{ranker.settings.terms} terms.
+document's own terms; of the room that they leave, half are near to these by embedding, the rest \
+likely to be given most, as foretold from {len(likely.probes)} of {len(likely.terms):,} common \
+terms. A bundle is made with {usual.candidates} candidates, floors at {usual.floor:.0%}, \
+{usual.terms} terms kept, {usual.impacts}; each row changes one of these.
 
 {table(head, rows)}
 """
 
 
 def _exact(bundle: Bundle, ranker: ConformerKernel) -> TermMatching:
-    """Return the model by its fp32 network, without floors, for more candidates."""
+    """Return the model by its fp32 network, without floors."""
     held = ranker.matching
     name = f"rankers/{FORM}/{VARIANTS['fp32']}"
     return TermMatching(
-        replace(ranker.settings, candidates=CANDIDATES),
-        held.rows, held.idf_of, np.zeros_like(held.floors),
+        ranker.settings, held.rows, held.idf_of, np.zeros_like(held.floors),
         lambda: Session(bundle.file(name), name, device="cpu", many=True),
         bundle.manifest.documents,
     )  # fmt: skip
@@ -196,11 +218,14 @@ def _study(
 
 
 def _candidates(
-    matching: TermMatching, near: NDArray[np.int32], held: list[NDArray[np.int32]]
+    matching: TermMatching,
+    near: NDArray[np.int32],
+    likely: LikelyTerms,
+    held: list[NDArray[np.int32]],
 ) -> CandidateScores:
     """Return what the network gives each document's candidates, of all documents."""
     blocks = [
-        candidate_scores(matching, near, held[at : at + BLOCK])
+        candidate_scores(matching, near, likely, held[at : at + BLOCK])
         for at in progress(range(0, len(held), BLOCK), "scores of candidates")
     ]
     lengths = np.concatenate([np.diff(each.offsets) for each in blocks])

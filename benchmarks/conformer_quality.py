@@ -45,7 +45,8 @@ BUNDLE = (
         f"export/{name}.py"
         for name in (
             "rankers/bm25", "rankers/conformer_kernel", "term_impacts", "impacts", "kept_blocks",
-            "nearest_terms", "exporting", "recipes", "prove", "graph", "head_nodes", "variants",
+            "nearest_terms", "likely_terms", "term_floors", "exporting", "recipes", "prove",
+            "graph", "head_nodes", "variants",
             "smoothing", "embedding_rows", "int8_weights", "calibration",
         )
     ),

@@ -8,7 +8,7 @@ is left out, and of the rest a document keeps its largest: both are losses, whic
 measures.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import filterfalse, islice, pairwise
 from typing import NamedTuple
@@ -17,20 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.kept_blocks import Arrays, KeptBlocks
+from ranklet.export.likely_terms import LikelyTerms
 from ranklet.export.report import Report, compare_scores
+from ranklet.export.term_floors import latent_scores, read_documents
 from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import FIRST, scores_of_each
+from ranklet.runtime.term_network import FIRST
 from ranklet.training.impacts import index_of_rows
 from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.padding import first_tokens
 from ranklet.training.progress import progress
 
 BLOCK = 256  # documents; what an interruption can cost
-TOGETHER = 8  # documents whose scores for all terms are computed side by side
-FLOOR_DOCUMENTS = 64  # that floors are taken from
 REPORT_DOCUMENTS, REPORT_QUERIES, REPORT_WORDS = 200, 50, 8
 _TYPES = {"lengths": np.int64, "terms": np.int32, "values": np.float32}
 
@@ -76,75 +75,23 @@ class CandidateScores(NamedTuple):
         return Impacts(offsets, self.terms[kept], impacts[kept])
 
 
-def latent_floors(
-    matching: TermMatching, analysed: AnalysedCollection, kept: KeptBlocks | None = None
-) -> NDArray[np.float32]:
-    """Return the quantile `floor` of each term's weighted latent scores, (terms,) float32.
-
-    Over documents drawn at random; 0 for words that the network does not know.
-
-    Args:
-        matching: the model.
-        analysed: the collection.
-        kept: where they are kept, if they are.
-    """
-    known = np.flatnonzero(matching.rows >= FIRST)
-    if not matching.settings.latent or not len(known):
-        return np.zeros(len(matching.rows), np.float32)
-    drawn = floor_documents(matching, analysed)
-
-    def make() -> Arrays:
-        return {"floors": quantiles(matching, floor_scores(matching, drawn))}
-
-    blocks = KeptBlocks() if kept is None else kept
-    lengths = np.array([len(each) for each in drawn])
-    depends = (lengths, np.concatenate(drawn))
-    return blocks.block("floors", depends, {"floors": np.float32}, make)["floors"]
-
-
-def floor_documents(
-    matching: TermMatching, analysed: AnalysedCollection
-) -> list[NDArray[np.int32]]:
-    """Return the tokens of the documents that floors are taken from."""
-    offsets, tokens = _read(matching, analysed)
-    drawn = np.random.default_rng(0).permutation(len(offsets) - 1)[:FLOOR_DOCUMENTS]
-    return [tokens[offsets[at] : offsets[at + 1]] for at in drawn.tolist()]
-
-
-def floor_scores(
-    matching: TermMatching, documents: Sequence[NDArray[np.int32]]
-) -> NDArray[np.float32]:
-    """Return the weighted latent scores of all terms that the network knows, (documents, known)."""
-    known = matching.rows[matching.rows >= FIRST].astype(np.int64)
-    found = []
-    for begin in progress(range(0, len(documents), TOGETHER), "floors of terms"):
-        some = documents[begin : begin + TOGETHER]
-        found += _latent(matching, [known] * len(some), some)
-    return np.stack(found)
-
-
-def quantiles(matching: TermMatching, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the floors that follow from `floor_scores`, of all word forms; (terms,) float32."""
-    found = np.zeros(len(matching.rows), np.float32)
-    found[matching.rows >= FIRST] = np.quantile(scores, matching.settings.floor, axis=0)
-    return found
-
-
 def document_impacts(
     matching: TermMatching,
     neighbours: NDArray[np.int32],
+    likely: LikelyTerms,
     analysed: AnalysedCollection,
     kept: KeptBlocks | None = None,
 ) -> Impacts:
     """Return the largest impacts of every document.
 
     Args:
-        matching: the model; its network gives a score for each term.
+        matching: the model, with its floors; its network gives a score for each term.
         neighbours: rows nearest to each row, nearest first, (rows, n) int32.
+        likely: tells which terms the network is likely to give most.
         analysed: the collection.
         kept: where finished blocks are kept, if they are.
     """
-    offsets, tokens = _read(matching, analysed)
+    offsets, tokens = read_documents(matching, analysed)
     blocks = KeptBlocks() if kept is None else kept
     found: list[Arrays] = []
     places = range(0, len(offsets) - 1, BLOCK)
@@ -153,12 +100,13 @@ def document_impacts(
         some = [tokens[first:last] for first, last in pairwise(ends.tolist())]
 
         def make(some: list[NDArray[np.int32]] = some) -> Arrays:
-            scores = candidate_scores(matching, neighbours, some)
+            scores = candidate_scores(matching, neighbours, likely, some)
             impacts = scores.largest(matching.floors, matching.settings.terms)
             lengths = np.diff(impacts.offsets)
             return {"lengths": lengths, "terms": impacts.terms, "values": impacts.values}
 
-        depends = (matching.floors, np.diff(ends), tokens[ends[0] : ends[-1]])
+        told = (likely.terms, likely.probes, likely.predictor)
+        depends = (matching.floors, *told, np.diff(ends), tokens[ends[0] : ends[-1]])
         found.append(blocks.block("impacts", depends, _TYPES, make))
     lengths = np.concatenate([each["lengths"] for each in found])
     return Impacts(
@@ -171,13 +119,18 @@ def document_impacts(
 def candidate_scores(
     matching: TermMatching,
     neighbours: NDArray[np.int32],
+    likely: LikelyTerms,
     documents: Sequence[NDArray[np.int32]],
 ) -> CandidateScores:
-    """Return what the model gives each document's candidates: its own terms, then those near.
+    """Return what the model gives each document's candidates.
+
+    These are its own terms; of the room that they leave, up to half for those near to one of them,
+    and the rest for those that the network is likely to give most.
 
     Args:
-        matching: the model.
+        matching: the model, with its floors.
         neighbours: as in `document_impacts`.
+        likely: as there.
         documents: tokens of each, as far as the model reads them.
     """
     settings = matching.settings
@@ -186,14 +139,16 @@ def candidate_scores(
     if settings.latent:
         form_of[matching.rows[known]] = known
     own = [np.unique(held, return_counts=True) for held in documents]
+    predicted = likely.above_floors(matching, documents)
     terms = []
-    for each, _ in own:
-        near: list[int] = []
-        if settings.latent:
-            room = max(0, settings.candidates - len(each))
-            others = _nearest(matching.rows[each], neighbours, form_of)
-            near = list(islice(filterfalse({*each.tolist()}.__contains__, others), room))
-        terms.append(np.append(each, np.array(near, np.int32)).astype(np.int32))
+    for (each, _), above in zip(own, predicted, strict=True):
+        room = max(0, settings.candidates - len(each))
+        most = (room + 1) // 2 if len(likely.terms) else room
+        near = _others(_near(matching.rows[each], neighbours, form_of), each, most)
+        found = np.append(each, near)
+        best = likely.terms[np.argsort(-above, kind="stable")[: np.count_nonzero(above > 0)]]
+        rest = _others(best.tolist(), found, room - len(near))
+        terms.append(np.append(found, rest).astype(np.int32))
     lengths = np.array([len(each) for each in terms], np.int64)
     offsets = np.append(0, np.cumsum(lengths))
     every = np.concatenate(terms)
@@ -202,7 +157,7 @@ def candidate_scores(
     if settings.latent:
         rows = [matching.rows[each].astype(np.int64) for each in terms]
         latent[matching.rows[every] >= FIRST] = np.concatenate(
-            _latent(matching, [each[each >= FIRST] for each in rows], documents)
+            latent_scores(matching, [each[each >= FIRST] for each in rows], documents)
         )
     if settings.explicit:
         for begin, (each, tf), held in zip(offsets.tolist(), own, documents, strict=False):
@@ -268,29 +223,16 @@ def _asked(analysed: AnalysedCollection, numbers: NDArray[np.uint32]) -> Iterato
         yield title or " ".join(analysed.documents.texts[at].split()[:REPORT_WORDS])
 
 
-def _read(
-    matching: TermMatching, analysed: AnalysedCollection
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return offsets and tokens of the documents, as far as the model reads them."""
-    field, most = matching.settings.field, matching.settings.max_document_terms
-    return first_tokens(analysed.offsets(field), analysed.tokens(field), most)
-
-
-def _latent(
-    matching: TermMatching,
-    rows: Sequence[NDArray[np.int64]],
-    documents: Sequence[NDArray[np.int32]],
-) -> list[NDArray[np.float32]]:
-    """Return the weighted latent scores of some rows for each document, (rows,) float32 each."""
-    held = [matching.rows[each].astype(np.int64) for each in documents]
-    weight = np.float32(matching.settings.latent_weight)
-    return [each * weight for each in scores_of_each(matching.session, rows, held)]
-
-
-def _nearest(
+def _near(
     rows: NDArray[np.int32], neighbours: NDArray[np.int32], form_of: NDArray[np.int32]
 ) -> Iterator[int]:
     """Yield the word forms near to some rows, each once: all first neighbours, then all second."""
     known = rows[rows >= FIRST]
     forms = form_of[neighbours[known].ravel(order="F")]
     yield from dict.fromkeys(forms[forms >= 0].tolist())
+
+
+def _others(terms: Iterable[int], there: NDArray[np.int32], count: int) -> NDArray[np.int32]:
+    """Return the first `count` of the terms that are not there yet."""
+    new = filterfalse({*there.tolist()}.__contains__, terms)
+    return np.fromiter(islice(new, count), np.int32)

@@ -20,11 +20,13 @@ from ranklet.export.graph import TorchSession, example_inputs, export_graph
 from ranklet.export.head_nodes import name_head
 from ranklet.export.impacts import FILES, write_index
 from ranklet.export.kept_blocks import KeptBlocks
+from ranklet.export.likely_terms import likely_terms
 from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.prove import write_reports, write_variants
 from ranklet.export.report import REPORT, Report, reports_of
-from ranklet.export.term_impacts import document_impacts, impact_reports, latent_floors
+from ranklet.export.term_floors import latent_floors
+from ranklet.export.term_impacts import document_impacts, impact_reports
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import TextCandidates
@@ -164,7 +166,8 @@ def index(
         near = neighbours(source, name) if settings.latent else np.zeros((0, 0), np.int32)
         kept = _kept(source, folder, matching, near, writer.resume_folder / name)
         matching.floors = latent_floors(matching, analysed, kept)
-        impacts = document_impacts(matching, near, analysed, kept)
+        likely = likely_terms(matching, analysed, kept)
+        impacts = document_impacts(matching, near, likely, analysed, kept)
         stored = impacts.indexed(len(rows), settings.impacts)
         write_index(stored, folder, writer)
         found = impact_reports(matching, impacts, stored, analysed)

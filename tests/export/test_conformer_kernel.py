@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 import torch
 
-from ranklet.export import term_impacts
+from ranklet.export import term_floors, term_impacts
 from ranklet.export.errors import ExportError
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.head_nodes import HEAD
 from ranklet.export.kept_blocks import KeptBlocks
+from ranklet.export.likely_terms import LikelyTerms, likely_terms, predictor
 from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import conformer_kernel as exporting
@@ -664,10 +665,10 @@ def test_nearest_terms_by_hand() -> None:
     assert nearest_terms(table[:2], 3).shape == (2, 0)
 
 
-def test_candidates_are_a_documents_own_terms_then_the_nearest(
-    indexed: LoadedBundle, worded: AnalysedCollection, monkeypatch: pytest.MonkeyPatch
+def test_candidates_are_a_documents_own_terms_then_near_ones_then_likely_ones(
+    indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With room for few, the first neighbours come before all second ones."""
+    """Half of the room is for near ones, the first neighbours before all second ones."""
     matching = opened(indexed, "ndrm1").matching
     asked: list[list[int]] = []
 
@@ -676,19 +677,78 @@ def test_candidates_are_a_documents_own_terms_then_the_nearest(
         assert len(rows) == len(documents)
         return [np.full(len(each), 5.0, np.float32) for each in rows]
 
-    monkeypatch.setattr(term_impacts, "_latent", noted)
+    monkeypatch.setattr(term_impacts, "latent_scores", noted)
     analysed = analyse_again(indexed._bundle)
-    settings = replace(matching.settings, candidates=4, terms=3)
+    settings = replace(matching.settings, candidates=6, terms=3)
     monkeypatch.setattr(matching, "settings", settings)
     count = 2 + len(exporting.known_words(indexed._bundle, "ndrm1"))
     near = np.array([[(row + 1) % count, (row + 7) % count] for row in range(count)], np.int32)
-    impacts = term_impacts.document_impacts(matching, near, analysed)
+    form_of = {row: form for form, row in enumerate(matching.rows.tolist()) if row > 1}
     own = np.unique(analysed.tokens("words")[: analysed.offsets("words")[1]])
     rows = matching.rows[own].tolist()
     assert len(rows) == 2
-    assert asked[0] == [*rows, *(row + 1 for row in rows)]
+    first = [row + 1 for row in rows]
+    # The best is an own one, the next a near one, one is below its floor: none of them is added.
+    others = [row for row in range(2, count) if row not in (*rows, *first)][:3]
+    above = dict(zip([rows[0], first[0], *others], [9.0, 8.0, 1.0, 7.0, -1.0], strict=True))
+    terms = np.array([form_of[row] for row in above], np.int32)
+
+    class Told(LikelyTerms):
+        def above_floors(self, matching: Any, documents: Any) -> Any:
+            return np.tile(np.array([*above.values()], np.float32), (len(documents), 1))
+
+    told = Told(terms, terms[:1], np.zeros((1, len(terms)), np.float32))
+    impacts = term_impacts.document_impacts(matching, near, told, analysed)
+    assert asked[0] == [*rows, *first, others[1], others[0]]
     assert np.diff(impacts.offsets).max() == 3
     assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)
+    asked.clear()
+    term_impacts.document_impacts(matching, near, LikelyTerms.none(), analysed)
+    second = [(row + 7) % count for row in rows]
+    assert asked[0] == [*rows, *first, *second]
+
+
+def test_scores_of_low_rank_are_predicted_from_a_few() -> None:
+    rng = np.random.default_rng(0)
+    axes = rng.normal(size=(3, 40))
+    scores = (rng.normal(size=(60, 3)) @ axes).astype(np.float32)
+    asked = np.array([1, 5, 8, 20, 33])
+    of_five = predictor(scores, asked, 8)
+    assert of_five.shape == (5, 40)
+    fresh = rng.normal(size=(9, 3)) @ axes
+    np.testing.assert_allclose(fresh[:, asked] @ of_five, fresh, atol=0.02)
+    # What nobody can know is told less surely, not more: predictions shrink under noise.
+    noisy = scores + rng.normal(size=scores.shape) * 2
+    shrunk = fresh[:, asked] @ predictor(noisy.astype(np.float32), asked, 3)
+    assert np.abs(shrunk).mean() < 0.9 * np.abs(fresh).mean()
+    assert np.corrcoef(shrunk.ravel(), fresh.ravel())[0, 1] > 0.5
+    for one in (scores[:1], scores * 0):  # a single document; a network that says nothing
+        assert np.isfinite(predictor(one, asked, 8)).all()
+
+
+def test_likely_terms_are_the_commonest_and_foretell_the_network(
+    whole: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ranklet.export.likely_terms.COMMONEST", 20)
+    monkeypatch.setattr("ranklet.export.likely_terms.PROBES", 8)
+    matching, analysed = opened(whole, "ndrm3").matching, analyse_again(whole)
+    told = likely_terms(matching, analysed)
+    assert len(told.terms) == 20
+    assert len(told.probes) == 8
+    df = np.diff(analysed.postings("words").offsets)
+    others = np.setdiff1d(np.flatnonzero(matching.rows > 1), told.terms)
+    assert df[told.terms].min() >= df[others].max()
+    documents = term_floors.drawn_documents(matching, analysed, 99)
+    exact = term_floors.scores_of_all(matching, told.terms, documents, "")
+    found = told.above_floors(matching, documents)
+    above = exact - matching.floors[told.terms]
+    rest = ~np.isin(told.terms, told.probes)
+    assert np.corrcoef(found[:, rest].ravel(), above[:, rest].ravel())[0, 1] > 0.6
+    again = likely_terms(matching, analysed)
+    np.testing.assert_array_equal(again.predictor, told.predictor)
+    explicit = opened(whole, "ndrm2").matching
+    assert not len(likely_terms(explicit, analysed).terms)
+    assert LikelyTerms.none().above_floors(explicit, documents).shape == (len(documents), 0)
 
 
 # ----------------------------------------------------------------------------------- indexing
@@ -708,7 +768,7 @@ def test_an_interrupted_indexing_goes_on_and_ends_the_same(
             raise KeyboardInterrupt
         return computed(session, terms, documents)
 
-    monkeypatch.setattr(term_impacts, "scores_of_each", counted)
+    monkeypatch.setattr(term_floors, "scores_of_each", counted)
     stop, target = -1, tmp_path / "b"
     index_bundle(exported, tiny_collection, tmp_path / "whole")
     needed = len(calls)
