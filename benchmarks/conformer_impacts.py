@@ -26,7 +26,7 @@ from ranklet.runtime.documents import Documents
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.conformer_kernel import ConformerKernel, neighbours
+from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
 from ranklet.runtime.session import Session
 from ranklet.runtime.term_matching import TermMatching
 from ranklet.runtime.term_network import FIRST
@@ -40,9 +40,9 @@ PACKAGES = ("onnxruntime",)
 COLLECTION, FORM = "medquad", "ndrm3"
 QUERIES = 300
 DOCUMENTS = 4000  # all that are relevant to these among them
-KEPT = (100, 500)  # impacts a document
-CANDIDATES = 2000  # terms a document that impacts are computed for, where it has many
-FLOORS = (0.0, 0.5, 0.9)  # quantiles
+KEPT = (100, 200, 500)  # impacts a document
+CANDIDATES = (400, 1500)  # terms a document that impacts are computed for
+FLOORS = (0.0, 0.25, 0.5, 0.9)  # quantiles
 STORED = ("float32", "float16")
 BLOCK = 128  # documents whose scores are computed together
 
@@ -129,20 +129,16 @@ def section(bundle: Bundle, queries: list[JudgedQuery], most: int = DOCUMENTS) -
         floors[share] = quantiles(matching, of_floors)
     matching.settings, matching.floors = usual, floors[usual.floor]
     likely = likely_terms(matching, analysed)
-    near = neighbours(bundle, FORM)
-    kinds = {
-        "as it is made": _candidates(matching, near, likely, held),
-        "near ones, none likely": _candidates(matching, near, LikelyTerms.none(), held),
-        "likely ones, none near": _candidates(matching, near[:, :0], likely, held),
-    }
-    matching.settings = replace(usual, candidates=CANDIDATES)
-    kinds[f"{CANDIDATES:,} candidates"] = _candidates(matching, near, likely, held)
-    scores, usual_floors = kinds["as it is made"], floors[usual.floor]
+    scores, usual_floors = _candidates(matching, likely, held), floors[usual.floor]
+    kinds = {"as it is made": scores}
+    for count in CANDIDATES:
+        matching.settings = replace(usual, candidates=count)
+        kinds[f"{count:,} candidates"] = _candidates(matching, likely, held)
     rows = [study.measured("the network, every document", study.reference, 0)]
     for told, each in kinds.items():
         index = each.largest(usual_floors, usual.terms).indexed(words, usual.impacts)
         rows.append(study.row(told, index))
-    own = _own(scores).largest(usual_floors, CANDIDATES).indexed(words, usual.impacts)
+    own = _own(scores).largest(usual_floors, words).indexed(words, usual.impacts)
     rows.append(study.row("its own terms only", own))
     for share in FLOORS:
         if share != usual.floor:
@@ -159,10 +155,10 @@ def section(bundle: Bundle, queries: list[JudgedQuery], most: int = DOCUMENTS) -
 {COLLECTION}, {FORM.upper()}, {len(queries)} dev queries and {len(numbers):,} documents, all that \
 are relevant to them and others at random. A term's scores are counted from its floor, a quantile \
 of what the network gives it for other documents; what is below is left out. Candidates are a \
-document's own terms; of the room that they leave, half are near to these by embedding, the rest \
-likely to be given most, as foretold from {len(likely.probes)} of {len(likely.terms):,} common \
-terms. A bundle is made with {usual.candidates} candidates, floors at {usual.floor:.0%}, \
-{usual.terms} terms kept, {usual.impacts}; each row changes one of these.
+document's own terms and those that the network is likely to give most, as foretold for \
+{len(likely.terms):,} common terms from {len(likely.probes)} of them. A bundle is made with \
+{usual.candidates} candidates, floors at {usual.floor:.0%}, {usual.terms} terms kept, \
+{usual.impacts}; each row changes one of these.
 
 {table(head, rows)}
 """
@@ -219,13 +215,12 @@ def _study(
 
 def _candidates(
     matching: TermMatching,
-    near: NDArray[np.int32],
     likely: LikelyTerms,
     held: list[NDArray[np.int32]],
 ) -> CandidateScores:
     """Return what the network gives each document's candidates, of all documents."""
     blocks = [
-        candidate_scores(matching, near, likely, held[at : at + BLOCK])
+        candidate_scores(matching, likely, held[at : at + BLOCK])
         for at in progress(range(0, len(held), BLOCK), "scores of candidates")
     ]
     lengths = np.concatenate([np.diff(each.offsets) for each in blocks])

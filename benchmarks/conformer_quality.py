@@ -45,7 +45,7 @@ BUNDLE = (
         f"export/{name}.py"
         for name in (
             "rankers/bm25", "rankers/conformer_kernel", "term_impacts", "impacts", "kept_blocks",
-            "nearest_terms", "likely_terms", "term_floors", "exporting", "recipes", "prove",
+            "likely_terms", "term_floors", "exporting", "recipes", "prove",
             "graph", "head_nodes", "variants",
             "smoothing", "embedding_rows", "int8_weights", "calibration",
         )

@@ -33,7 +33,7 @@ class Rows(NamedTuple):
 
 def encode_documents(
     ranker: Encodes,
-    encode: Callable[[list[str]], tuple[NDArray[Any], int]],
+    encode: Callable[[list[str]], tuple[NDArray[Any], list[int]]],
     shape: tuple[int, ...],
     dtype: DTypeLike,
     analysed: AnalysedCollection,
@@ -46,7 +46,7 @@ def encode_documents(
 
     Args:
         ranker: an exported encoder.
-        encode: returns the rows of some documents, and how many were cut.
+        encode: returns the rows of some documents, and the places of those that were cut.
         shape: of a row.
         dtype: of the rows.
         analysed: the collection.
@@ -57,7 +57,7 @@ def encode_documents(
 
     def encoded(block: list[str]) -> Arrays:
         rows, cut = encode(block)
-        return {"rows": rows, "cut": np.array(cut, np.int64)}
+        return {"rows": rows, "cut": np.array(len(cut), np.int64)}
 
     blocks, truncated = [], 0
     places = range(0, len(texts), BLOCK)

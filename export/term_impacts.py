@@ -8,9 +8,9 @@ is left out, and of the rest a document keeps its largest: both are losses, whic
 measures.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from itertools import filterfalse, islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +77,6 @@ class CandidateScores(NamedTuple):
 
 def document_impacts(
     matching: TermMatching,
-    neighbours: NDArray[np.int32],
     likely: LikelyTerms,
     analysed: AnalysedCollection,
     kept: KeptBlocks | None = None,
@@ -86,7 +85,6 @@ def document_impacts(
 
     Args:
         matching: the model, with its floors; its network gives a score for each term.
-        neighbours: rows nearest to each row, nearest first, (rows, n) int32.
         likely: tells which terms the network is likely to give most.
         analysed: the collection.
         kept: where finished blocks are kept, if they are.
@@ -100,7 +98,7 @@ def document_impacts(
         some = [tokens[first:last] for first, last in pairwise(ends.tolist())]
 
         def make(some: list[NDArray[np.int32]] = some) -> Arrays:
-            scores = candidate_scores(matching, neighbours, likely, some)
+            scores = candidate_scores(matching, likely, some)
             impacts = scores.largest(matching.floors, matching.settings.terms)
             lengths = np.diff(impacts.offsets)
             return {"lengths": lengths, "terms": impacts.terms, "values": impacts.values}
@@ -118,37 +116,26 @@ def document_impacts(
 
 def candidate_scores(
     matching: TermMatching,
-    neighbours: NDArray[np.int32],
     likely: LikelyTerms,
     documents: Sequence[NDArray[np.int32]],
 ) -> CandidateScores:
     """Return what the model gives each document's candidates.
 
-    These are its own terms; of the room that they leave, up to half for those near to one of them,
-    and the rest for those that the network is likely to give most.
+    These are its own terms and, as far as there is room, those that the network is likely to give
+    most.
 
     Args:
         matching: the model, with its floors.
-        neighbours: as in `document_impacts`.
-        likely: as there.
+        likely: as in `document_impacts`.
         documents: tokens of each, as far as the model reads them.
     """
     settings = matching.settings
-    form_of = np.full(len(neighbours), -1, np.int32)
-    known = np.flatnonzero(matching.rows >= FIRST)
-    if settings.latent:
-        form_of[matching.rows[known]] = known
     own = [np.unique(held, return_counts=True) for held in documents]
-    predicted = likely.above_floors(matching, documents)
     terms = []
-    for (each, _), above in zip(own, predicted, strict=True):
+    for (each, _), above in zip(own, likely.above_floors(matching, documents), strict=True):
+        best = likely.terms[np.argsort(-above, kind="stable")]
         room = max(0, settings.candidates - len(each))
-        most = (room + 1) // 2 if len(likely.terms) else room
-        near = _others(_near(matching.rows[each], neighbours, form_of), each, most)
-        found = np.append(each, near)
-        best = likely.terms[np.argsort(-above, kind="stable")[: np.count_nonzero(above > 0)]]
-        rest = _others(best.tolist(), found, room - len(near))
-        terms.append(np.append(found, rest).astype(np.int32))
+        terms.append(np.append(each, best[~np.isin(best, each)][:room]).astype(np.int32))
     lengths = np.array([len(each) for each in terms], np.int64)
     offsets = np.append(0, np.cumsum(lengths))
     every = np.concatenate(terms)
@@ -221,18 +208,3 @@ def _asked(analysed: AnalysedCollection, numbers: NDArray[np.uint32]) -> Iterato
     for at in numbers.tolist():
         title = analysed.documents.titles[at]
         yield title or " ".join(analysed.documents.texts[at].split()[:REPORT_WORDS])
-
-
-def _near(
-    rows: NDArray[np.int32], neighbours: NDArray[np.int32], form_of: NDArray[np.int32]
-) -> Iterator[int]:
-    """Yield the word forms near to some rows, each once: all first neighbours, then all second."""
-    known = rows[rows >= FIRST]
-    forms = form_of[neighbours[known].ravel(order="F")]
-    yield from dict.fromkeys(forms[forms >= 0].tolist())
-
-
-def _others(terms: Iterable[int], there: NDArray[np.int32], count: int) -> NDArray[np.int32]:
-    """Return the first `count` of the terms that are not there yet."""
-    new = filterfalse({*there.tolist()}.__contains__, terms)
-    return np.fromiter(islice(new, count), np.int32)

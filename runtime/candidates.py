@@ -69,10 +69,19 @@ class StoredCandidates:
 
 
 class TextCandidates:
-    """The caller's own texts, analysed when a ranker first asks and once a field."""
+    """The caller's own texts, analysed when a ranker first asks and once a field.
 
-    def __init__(self, texts: Sequence[str], analysis: Analysis) -> None:
+    Args:
+        texts: what is ranked of them.
+        analysis: the analysis of this call.
+        places: where they stand among all that the caller gave; None for all of them.
+    """
+
+    def __init__(
+        self, texts: Sequence[str], analysis: Analysis, places: Sequence[int] | None = None
+    ) -> None:
         self._texts, self._analysis = texts, analysis
+        self.places: Sequence[int] = range(len(texts)) if places is None else places
         self._fields: dict[str, Gathered] = {}
 
     @property
@@ -99,7 +108,9 @@ class TextCandidates:
 
     def select(self, positions: NDArray[np.intp]) -> "TextCandidates":
         """Return some of them, in the order named."""
-        return TextCandidates([self._texts[at] for at in positions.tolist()], self._analysis)
+        chosen = positions.tolist()
+        texts, places = ([held[at] for at in chosen] for held in (self._texts, self.places))
+        return TextCandidates(texts, self._analysis, places)
 
 
 def numbers_of(candidates: Candidates) -> NDArray[np.uint32]:

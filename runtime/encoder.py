@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.session import Runs, Session, run_each, will_run_on_gpu
+from ranklet.runtime.text.analysis import encodable
 from ranklet.runtime.text.limit import cut
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Encoded(NamedTuple):
     """Vectors of some texts."""
 
     vectors: NDArray[np.float32]  # (texts, dimension)
-    truncated: int  # texts that were longer than the limit and were cut
+    cut: list[int]  # places of the texts that were longer than the limit
 
 
 def variant_file(bundle: "Bundle", folder: str) -> str:
@@ -79,7 +80,7 @@ class TokenValues(NamedTuple):
 
     ids: list[list[int]]  # of each text
     values: list[NDArray[np.float32]]  # of each text, (its tokens,)
-    truncated: int  # texts that were longer than the limit and were cut
+    cut: list[int]  # places of the texts that were longer than the limit
 
 
 class Encoder:
@@ -119,7 +120,7 @@ class Encoder:
         Raises:
             BundleError: the model gave a vector of another size, or one that is not finite.
         """
-        ids, truncated = self.token_ids(texts, max_tokens)
+        ids, longer = self.token_ids(texts, max_tokens)
         vectors = np.empty((len(texts), self._dimension), np.float32)
         batches = list(_batches([len(each) for each in ids], self.session.on_gpu))
         inputs = (feeds([ids[at] for at in places], segment) for places in batches)
@@ -131,14 +132,14 @@ class Encoder:
                     f"({len(places)}, {self._dimension}): the bundle is damaged"
                 )
             vectors[places] = found
-        return Encoded(vectors, truncated)
+        return Encoded(vectors, longer)
 
     def encode_tokens(self, texts: Sequence[str], max_tokens: int, segment: int) -> TokenValues:
         """Return a number for each token, where the graph's output is (batch, tokens) float32.
 
         Each text runs alone: they are short, and few at a time. Arguments and errors as `encode`.
         """
-        ids, truncated = self.token_ids(texts, max_tokens)
+        ids, longer = self.token_ids(texts, max_tokens)
         values = []
         for each in ids:
             found = self.session.run(self._output, feeds([each], segment))
@@ -148,13 +149,13 @@ class Encoder:
                     f"(1, {len(each)}): the bundle is damaged"
                 )
             values.append(found[0])
-        return TokenValues(ids, values, truncated)
+        return TokenValues(ids, values, longer)
 
-    def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], int]:
-        """Return each text's token ids, cut to the limit, and how many were cut."""
-        encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=True)
-        truncated = sum(len(each.ids) > max_tokens for each in encoded)
-        return [cut(each.ids, max_tokens) for each in encoded], truncated
+    def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], list[int]]:
+        """Return each text's token ids, cut to the limit, and the places of those that were cut."""
+        encoded = self._tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=True)
+        longer = [at for at, each in enumerate(encoded) if len(each.ids) > max_tokens]
+        return [cut(each.ids, max_tokens) for each in encoded], longer
 
 
 def _batches(lengths: Sequence[int], together: bool) -> Iterator[list[int]]:

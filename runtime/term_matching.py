@@ -65,7 +65,7 @@ class TermMatching:
         def cut() -> NDArray[np.int32]:
             found, most = query.tokens(self.settings.field), self.settings.max_query_terms
             if len(found) > most:
-                query.truncated[self._name] += 1
+                query.tell_cut(self._name)
             return found[:most]
 
         return query.once(id(self), cut)
@@ -77,6 +77,7 @@ class TermMatching:
 
         A word that the network does not know has no latent part.
         """
+        self.tell_cut(query, candidates)
         explicit = self.explicit(terms, candidates)
         latent = np.zeros_like(explicit)
         known = self._rows(terms) > UNKNOWN
@@ -122,13 +123,17 @@ class TermMatching:
         self, query: Query, terms: NDArray[np.int32], candidates: Candidates
     ) -> NDArray[np.float32]:
         """Return what the network gives, (terms, n) float32; (1, n) for the form tk."""
+        self.tell_cut(query, candidates)
         documents = self._documents(candidates)
-        if candidates.stored is None:
-            whole = candidates.tokens(self.settings.field).lengths
-            if cut := int((whole > self.settings.max_document_terms).sum()):
-                query.truncated[self._name] += cut
         rows = documents._replace(tokens=self._rows(documents.tokens))
         return network_scores(self.session, self._rows(terms), rows)
+
+    def tell_cut(self, query: Query, candidates: Candidates) -> None:
+        """Note with the query which texts of the caller are longer than the model reads."""
+        if candidates.stored is None:
+            lengths = candidates.tokens(self.settings.field).lengths
+            longer = np.flatnonzero(lengths > self.settings.max_document_terms)
+            query.tell_cut(self._name, candidates, longer.tolist())
 
     def _documents(self, candidates: Candidates) -> Gathered:
         found = candidates.tokens(self.settings.field)

@@ -16,6 +16,8 @@ OUTPUT = "term_scores"
 PADDING, UNKNOWN, FIRST = 0, 1, 2  # rows: nothing; a word that it does not know; its first term
 
 PAIR_BUDGET = 1 << 20  # query × document terms in one batch on a GPU
+# documents × terms² there: full attention makes that many numbers a head, 0.5 GB with 32 heads
+SQUARE_BUDGET = 1 << 22
 # The same in one run for a single document: 16 MB a matrix, of which a run holds three or four. A
 # document of 4,000 terms and a thousand others fit, so that it is read once for all of them.
 RUN_BUDGET = 1 << 22
@@ -129,6 +131,7 @@ def _batches(lengths: NDArray[np.int64], terms: int, together: bool) -> Iterator
     order = np.argsort(-lengths, kind="stable")
     at = 0
     while at < len(order):
-        each = PAIR_BUDGET // (max(1, int(lengths[order[at]])) * terms)
-        yield order[at : at + max(1, each)]
-        at += max(1, each)
+        longest = max(1, int(lengths[order[at]]))
+        each = max(1, min(PAIR_BUDGET // (longest * terms), SQUARE_BUDGET // longest**2))
+        yield order[at : at + each]
+        at += each

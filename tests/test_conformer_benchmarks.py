@@ -51,7 +51,9 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     found = impacts.section(impacts.Bundle(path), queries, most=20)
     assert "16 dev queries and 20 documents" in found
     rows = [line for line in found.splitlines() if line.startswith("|")]
-    assert len(rows) == 2 + 1 + 4 + 1 + 2 + 2 + 2  # head, network, kinds, own terms, floors, kept, stored
+    assert (
+        len(rows) == 2 + 1 + 3 + 1 + 3 + 3 + 2
+    )  # head, network, kinds, own terms, floors, kept, stored
     assert "| 100.0% |" in rows[2]
     # Other minutes are another training, and titles another BM25.
     other = trained.Conformers(here, "tiny", **{**given, "minutes": (("ndrm2", 9.0),)})

@@ -155,6 +155,12 @@ def _load(folder: Path, name: str, attention: str) -> Backbone:
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise InputError(f"the backbone {name!r} cannot be loaded: {error}") from error
     _check_segments(model, repr(name))
+    rows, size = model.config.vocab_size, tokenizer.get_vocab_size()
+    if size > rows:
+        raise InputError(
+            f"the tokenizer of {name!r} has {size:,} tokens and the model's embeddings {rows:,} "
+            "rows: it is not the model's own"
+        )
     model = model.float().eval()
     return Backbone(model, tokenizer, name, _prediction(folder, model))
 

@@ -1,9 +1,9 @@
 """What EPIC's expansion Θ2 begins with: the prediction matrix of a masked language model.
 
-So the paper has it (003, §3). A sentence encoder such as MiniLM has none; its word embeddings stand
-in for it, as they do in a BERT, whose prediction matrix is tied to them. (Tried in their place: the
-linear map that finds a token's embedding in its contextual vector best. It ranks worse, before
-training and after; docs/LOG.md.)
+So the paper has it (003, §3). A sentence encoder such as MiniLM has none, and MobileBERT's is not
+of its vectors' size; word embeddings stand in for it, as they do in a BERT, whose prediction matrix
+is tied to them. (Tried in their place: the linear map that finds a token's embedding in its
+contextual vector best. It ranks worse, before training and after; docs/LOG.md.)
 """
 
 from typing import Any
@@ -25,10 +25,10 @@ def expansion_start(backbone: Backbone) -> tuple[NDArray[np.float32], str]:
         InputError: the encoder's embeddings do not have the size of its vectors, and nothing brings
             them to it.
     """
-    if backbone.prediction is not None:
+    hidden = backbone.config.hidden_size
+    if backbone.prediction is not None and backbone.prediction.shape[1] == hidden:
         return np.array(backbone.prediction, np.float32), PREDICTION
     embeddings = np.array(backbone.word_vectors(), np.float32)
-    hidden = backbone.config.hidden_size
     if embeddings.shape[1] == hidden:
         return embeddings, EMBEDDINGS
     project: Any = getattr(backbone.model, "embeddings_project", None)  # ELECTRA's

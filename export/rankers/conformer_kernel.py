@@ -21,7 +21,6 @@ from ranklet.export.head_nodes import name_head
 from ranklet.export.impacts import FILES, write_index
 from ranklet.export.kept_blocks import KeptBlocks
 from ranklet.export.likely_terms import likely_terms
-from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.prove import write_reports, write_variants
 from ranklet.export.report import REPORT, Report, reports_of
@@ -37,12 +36,10 @@ from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.conformer_kernel import (
     FLOORS,
     IDF,
-    NEIGHBOURS,
     ROWS,
     TOKENS,
     ConformerKernel,
     Settings,
-    neighbours,
     spellings,
 )
 from ranklet.runtime.session import Session
@@ -63,7 +60,6 @@ _log = logging.getLogger(__name__)
 # Queries, documents. With query term independence a document runs once for all queries' terms; of
 # tk each pair is a run of its own.
 PROBES, TK_PROBES = (200, 300), (60, 60)
-NEAREST = 20  # terms stored as near to each
 CALIBRATION = 200  # documents, or pairs of tk
 AXES = {
     INPUTS[0]: {0: "batch", 1: "query_terms"},
@@ -131,9 +127,6 @@ def export(
         reports = [replace(each, ms=each.ms * share) for each in reports]
     write_reports(reports, folder, writer)
     writer.strings(folder + TOKENS, Strings.pack(checkpoint.tokens))
-    if settings.form != "tk":
-        near = nearest_terms(np.asarray(checkpoint.weights[_EMBEDDING]), NEAREST)
-        writer.array(folder + NEIGHBOURS, near)
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
@@ -163,11 +156,10 @@ def index(
     reports = _proofs(source, name)
     settings = replace(settings, truncated=_truncated(settings, analysed, name))
     if settings.form != "tk":
-        near = neighbours(source, name) if settings.latent else np.zeros((0, 0), np.int32)
-        kept = _kept(source, folder, matching, near, writer.resume_folder / name)
+        kept = _kept(source, folder, matching, writer.resume_folder / name)
         matching.floors = latent_floors(matching, analysed, kept)
         likely = likely_terms(matching, analysed, kept)
-        impacts = document_impacts(matching, near, likely, analysed, kept)
+        impacts = document_impacts(matching, likely, analysed, kept)
         stored = impacts.indexed(len(rows), settings.impacts)
         write_index(stored, folder, writer)
         found = impact_reports(matching, impacts, stored, analysed)
@@ -214,15 +206,13 @@ def _network(source: Bundle, folder: str) -> str:
     raise ExportError(f"the bundle has no network in {folder}; export it again")
 
 
-def _kept(
-    source: Bundle, folder: str, matching: TermMatching, near: NDArray[np.int32], kept: Path
-) -> KeptBlocks:
+def _kept(source: Bundle, folder: str, matching: TermMatching, kept: Path) -> KeptBlocks:
     """Return where an interrupted indexing finds its blocks: for this network and vocabulary."""
     settings = matching.settings
     digest = source.manifest.files[_network(source, folder)].sha256 if settings.latent else ""
     told = {name: value for name, value in asdict(settings).items() if name not in _BESIDE}
     return KeptBlocks(
-        kept, digest, json.dumps(told, sort_keys=True), matching.rows, matching.idf_of, near
+        kept, digest, json.dumps(told, sort_keys=True), matching.rows, matching.idf_of
     )
 
 

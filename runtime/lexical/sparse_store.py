@@ -74,6 +74,12 @@ class SparseStore:
         impacts[found] = self.values[at[found]]
         return impacts
 
+    def products(self, query: "SparseQuery", documents: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Return the dot product of a query with each of some documents, (documents,) float32."""
+        # float64: rounding cannot tell a document alone from the same one among others
+        total = query.weights.astype(np.float64) @ self.impacts(query.terms, documents)
+        return total.astype(np.float32)
+
     def vector(self, document: int) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
         """Return a document's terms and their values.
 
@@ -108,7 +114,7 @@ class SparseRows(NamedTuple):
     """Sparse vectors of some documents, as `prune` returns them."""
 
     rows: NDArray[np.uint16]  # (documents, 2, kept)
-    truncated: int  # texts that were longer than the limit and were cut
+    cut: list[int]  # places of the texts that were longer than the limit
 
     @property
     def store(self) -> SparseStore:

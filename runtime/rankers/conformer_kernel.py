@@ -6,7 +6,7 @@ network. Texts of the caller are scored by the network itself.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +16,14 @@ from ranklet.runtime.candidates import Candidates, numbers_of
 from ranklet.runtime.deadline import FIRST_SLICE
 from ranklet.runtime.encoder import open_session
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.explanation import Explanation, Reading
 from ranklet.runtime.lexical.explicit_match import term_match
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
 from ranklet.runtime.ranker import AT_ONCE, Query
 from ranklet.runtime.settings import check_integer, check_number, check_one_of, settings_from
 from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import FIRST, UNKNOWN, network_scores
+from ranklet.runtime.term_network import UNKNOWN, network_scores
 from ranklet.runtime.text.strings import Strings
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ SCORERS = ("impacts", "onnx")
 
 # The files of the kind, in rankers/NAME/, beside the network's variants and the impact index.
 TOKENS = "tokens"  # spellings of the network's terms; term i has the row 2 + i
-NEIGHBOURS = (
-    "neighbours.npy"  # rows of the terms nearest to each row, nearest first, (rows, n) int32
-)
 ROWS = "rows.npy"  # the network's row of each word form, 1 where it knows none, (terms,) int32
 IDF = "idf.npy"  # of each word form, (terms,) float32
 FLOORS = "floors.npy"  # what latent scores of each word form are counted from, (terms,) float32
@@ -59,7 +56,7 @@ class Settings:
         tf_mean, length_mean: E of eq. 4's BatchScale.
         length_weight, length_bias: w and b of eq. 4.
         terms: impacts kept a document, its largest.
-        candidates: terms a document that impacts are computed for: its own, then the nearest.
+        candidates: terms a document that impacts are computed for: its own, then likely ones.
         floor: quantile of a term's latent scores that its impacts are counted from.
         impacts: how they are stored: uint8, float16 or float32.
         overlap: share of the network's 10 best that the impacts find, as measured at build.
@@ -79,7 +76,7 @@ class Settings:
     length_bias: float = 1.0
     terms: int = 300
     candidates: int = 600
-    floor: float = 0.5
+    floor: float = 0.25
     impacts: str = "uint8"
     overlap: float = 1.0
     truncated: int = 0
@@ -197,11 +194,13 @@ class ConformerKernel:
                 "pipeline with a ranker that does, such as BM25"
             )
         terms, counts = self._known(query)
+        query.listed.add(self._name)
         return self.index.retrieve(terms, counts, k)
 
     def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
         """Return the score of each candidate, (n,) float32."""
-        if self.index is not None and self._by_impacts(candidates):
+        query.listed.discard(self._name)
+        if self.index is not None and self._by_impacts(query, candidates):
             terms, counts = self._known(query)
             impacts = self.index.matrix(terms, numbers_of(candidates))
             return np.asarray(counts.astype(np.float64) @ impacts, np.float32)
@@ -224,7 +223,7 @@ class ConformerKernel:
         if self.settings.form == "tk":
             return Explanation(label, float(self.score(query, candidate)[0]))
         terms, counts = self._terms(query)
-        if self.index is not None and self._by_impacts(candidate):
+        if self.index is not None and self._by_impacts(query, candidate):
             whole = self.index.matrix(terms, numbers_of(candidate))[:, 0]
             explicit = whole
             if self.settings.latent:
@@ -245,7 +244,8 @@ class ConformerKernel:
                 inner.append(Explanation(f"{name}, and what is near", value, asked=token))
             if inner:
                 parts.append(Explanation.total(name, inner))
-        return Explanation.total(label, parts)
+        reading = Reading(self.settings.field, ((0, self.settings.max_document_terms),))
+        return replace(Explanation.total(label, parts), reading=reading)
 
     def verify(self) -> None:
         """Check every number, and run the network once; BundleError names the first fault."""
@@ -258,14 +258,14 @@ class ConformerKernel:
         if (model.idf_of < 0).any() or (model.rows < UNKNOWN).any():
             raise BundleError(f"{what}: an idf is below 0, or a row below {UNKNOWN}")
         if self.settings.latent:
-            if self._bundle is not None and self.index is not None:
-                neighbours(self._bundle, self._name)
             last = int(model.rows.max(initial=UNKNOWN))  # one past the embeddings cannot run
             rows = np.array([UNKNOWN, last], np.int64)
             network_scores(model.session, rows, Gathered(rows, np.array([2])))
 
-    def _by_impacts(self, candidates: Candidates) -> bool:
-        return candidates.stored is not None and self.settings.scorer == "impacts"
+    def _by_impacts(self, query: Query, candidates: Candidates) -> bool:
+        """Tell whether the scores of these are sums of impacts, and not the network's."""
+        listed = self.settings.scorer == "impacts" or self._name in query.listed
+        return candidates.stored is not None and listed
 
     def _terms(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the query's different terms, and how often each stands in it."""
@@ -281,19 +281,6 @@ class ConformerKernel:
 def spellings(bundle: "Bundle", name: str) -> list[str]:
     """Return the spellings of the terms that the network of a ranker knows."""
     return list(bundle.strings(f"rankers/{name}/{TOKENS}", Strings))
-
-
-def neighbours(bundle: "Bundle", name: str) -> NDArray[np.int32]:
-    """Return the rows of the terms nearest to each row, nearest first, (rows, n) int32.
-
-    Raises:
-        BundleError: there are not as many rows as terms, or one leads past the last.
-    """
-    rows = FIRST + len(spellings(bundle, name))
-    found: NDArray[np.int32] = bundle.array(f"rankers/{name}/{NEIGHBOURS}", np.int32, (rows, None))
-    if found.size and not 0 <= found.min() <= found.max() < rows:
-        raise BundleError(f"rankers/{name}/{NEIGHBOURS} leads past the {rows} rows: it is damaged")
-    return found
 
 
 RANKER = ConformerKernel

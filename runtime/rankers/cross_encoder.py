@@ -124,8 +124,7 @@ class CrossEncoder:
     def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
         """Return the score of each candidate, (n,) float32."""
         pairs = self._pairs(query, candidates)
-        if candidates.stored is None and (cut := sum(pair.cut for pair in pairs)):
-            query.truncated[self._name] += cut
+        query.tell_cut(self._name, candidates, [at for at, pair in enumerate(pairs) if pair.cut])
         out = np.empty(len(pairs), np.float32)
         batches = list(_batches(pairs, self.session.on_gpu))
         inputs = (pair_inputs([pairs[at].rows for at in places]) for places in batches)
@@ -224,7 +223,7 @@ class CrossEncoder:
             pieces = analysis.tokens(query.text, "wordpieces").tolist()
             asked = self.pairing.query(pieces)
             if len(asked) < len(pieces):
-                query.truncated[self._name] += 1
+                query.tell_cut(self._name)
             return asked
 
         return query.once(id(self), make)

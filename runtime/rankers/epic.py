@@ -4,7 +4,7 @@ Source: MacAvaney et al. 2020 (paper 003), §2.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.candidates import Candidates
 from ranklet.runtime.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import OWN_PIECES, Explanation
+from ranklet.runtime.explanation import OWN_PIECES, Explanation, Reading
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
 from ranklet.runtime.lexical.sparse_store import (
     MOST_TERMS,
@@ -27,6 +27,7 @@ from ranklet.runtime.ranker import Query
 from ranklet.runtime.settings import check_integer, check_number, check_one_of, settings_from
 from ranklet.runtime.sparse_explanation import explain_terms
 from ranklet.runtime.text.analysis import Analyzer
+from ranklet.runtime.topk import top_k
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -169,31 +170,31 @@ class EPIC:
         """Return the query's vector; computed once a query."""
 
         def encode() -> SparseQuery:
-            (found,), truncated = self.encode_queries([query.text])
-            if truncated:
-                query.truncated[self._name] += truncated
+            (found,), cut = self.encode_queries([query.text])
+            if cut:
+                query.tell_cut(self._name)
             return found
 
         return query.once(id(self), encode)
 
-    def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], int]:
-        """Return vectors of queries, and how many of these were cut.
+    def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
+        """Return vectors of queries, and the places of those that were cut.
 
         Raises:
             BundleError: an importance is below 0, or a token past the vocabulary: damage.
         """
         most = self.settings.max_query_tokens
-        ids, values, truncated = self._queries.encode_tokens(texts, most, QUERY_SEGMENT)
-        return [self._vector(*each) for each in zip(ids, values, strict=True)], truncated
+        ids, values, cut = self._queries.encode_tokens(texts, most, QUERY_SEGMENT)
+        return [self._vector(*each) for each in zip(ids, values, strict=True)], cut
 
     def encode_documents(self, texts: Sequence[str]) -> SparseRows:
         """Return pruned vectors of documents."""
-        parts, truncated = [np.empty((0, *self.row_shape), np.uint16)], 0
+        parts, longer = [np.empty((0, *self.row_shape), np.uint16)], list[int]()
         for begin in range(0, len(texts), AT_A_TIME):
             vectors, cut = self.encode_whole(texts[begin : begin + AT_A_TIME])
             parts.append(prune(vectors, self.settings.kept))
-            truncated += cut
-        return SparseRows(np.concatenate(parts), truncated)
+            longer += [begin + at for at in cut]
+        return SparseRows(np.concatenate(parts), longer)
 
     def encode_whole(self, texts: Sequence[str]) -> Encoded:
         """Return whole vectors of documents, (texts, vocabulary) float32."""
@@ -206,17 +207,23 @@ class EPIC:
         return 2, min(self.settings.kept, self.settings.vocabulary)
 
     def retrieve(self, query: Query, k: int) -> Scored:
-        """Return the k documents with the largest dot product; only those that share a term."""
-        terms, weights = self.encode_query(query)
-        return self.index.retrieve(terms, weights, k)
+        """Return the k documents with the largest dot product; only those that share a term.
+
+        Where the index holds 8 bits, it finds them, and their vectors' 16 bits give the scores.
+        """
+        asked = self.encode_query(query)
+        numbers, scores = self.index.retrieve(*asked, k)
+        if self.settings.impacts == "uint8":
+            exact = self.store.products(asked, numbers)
+            order = top_k(exact, k, ties=numbers)
+            numbers, scores = numbers[order], exact[order]
+        return numbers, scores
 
     def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
         """Return the dot product with each candidate, (n,) float32."""
-        terms, weights = self.encode_query(query)
-        # float64: rounding cannot tell a document alone from the same one among others
+        asked = self.encode_query(query)
         store, numbers = self._vectors(query, candidates)
-        total = weights.astype(np.float64) @ store.impacts(terms, numbers)
-        return total.astype(np.float32)
+        return store.products(asked, numbers)
 
     def scale(self, query: Query) -> float:
         """Return 1 / Σ importances: a longer query has no larger scores in a fusion."""
@@ -228,10 +235,13 @@ class EPIC:
         asked = self.encode_query(query)
         store, (number,) = self._vectors(query, candidate)
         impacts = store.impacts(asked.terms, np.array([number]))[:, 0]
-        read, _ = self._queries.token_ids(candidate.texts, self.settings.max_document_tokens)
+        limit = self.settings.max_document_tokens
+        (read,), _ = self._queries.token_ids(candidate.texts, limit)
         field = self.settings.field or OWN_PIECES + self._name
         vector = store.vector(number)
-        return explain_terms(asked, impacts, vector, set(read[0]), self._spelling, field)
+        found = explain_terms(asked, impacts, vector, set(read), self._spelling, field)
+        pieces = max(0, len(read) - self._tokenizer.num_special_tokens_to_add(False))
+        return replace(found, reading=Reading(field, ((0, pieces),)))
 
     def verify(self) -> None:
         """Check every number, and that both forms hold the same; BundleError names the fault."""
@@ -268,8 +278,7 @@ class EPIC:
         if candidates.stored is not None:
             return self.store, candidates.stored
         found = self.encode_documents(candidates.texts)
-        if found.truncated:
-            query.truncated[self._name] += found.truncated
+        query.tell_cut(self._name, candidates, found.cut)
         return found.store, np.arange(len(candidates))
 
     def _collection(self) -> "Bundle":

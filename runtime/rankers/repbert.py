@@ -118,7 +118,10 @@ class RepBERT:
         """Return the query's vector, (dimension,) float32; computed once a query."""
 
         def encode() -> NDArray[np.float32]:
-            return np.asarray(self._told(query, self.encode_queries([query.text]))[0])
+            found, cut = self.encode_queries([query.text])
+            if cut:
+                query.tell_cut(self._name)
+            return np.asarray(found[0])
 
         return query.once(id(self), encode)
 
@@ -162,7 +165,8 @@ class RepBERT:
         if candidates.stored is not None:
             vectors = self.vectors[candidates.stored]
         else:
-            vectors = self._told(query, self.encode_documents(list(candidates.texts)))
+            vectors, cut = self.encode_documents(list(candidates.texts))
+            query.tell_cut(self._name, candidates, cut)
         # einsum sums each row alike, however many there are; a matrix product does not.
         return np.asarray(np.einsum("nd,d->n", vectors, self.encode_query(query)))
 
@@ -184,12 +188,6 @@ class RepBERT:
     def digest(self) -> str:
         """What tells this encoder from any other: its model's digest and its limits."""
         return f"{self.encoder.digest} {self.settings.max_document_tokens}"
-
-    def _told(self, query: Query, encoded: Encoded) -> NDArray[np.float32]:
-        """Return the vectors, and note with the query how many texts were cut."""
-        if encoded.truncated:
-            query.truncated[self._name] += encoded.truncated
-        return encoded.vectors
 
     @property
     def _folder(self) -> str:

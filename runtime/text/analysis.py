@@ -25,6 +25,15 @@ FIELDS = ("lemmas", "words", "wordpieces")
 STOPPED = -1  # in `lemma_of`: a stop word, left out of words and of lemmas
 
 
+def encodable(text: str) -> str:
+    """Return a text with ? for each lone surrogate: half a character, which tokenizers refuse.
+
+    >>> encodable(f"a {chr(0xD83D)} b")
+    'a ? b'
+    """
+    return text.encode("utf-8", "replace").decode()
+
+
 class Vocabulary:
     """The word forms of a collection and the lemma of each.
 
@@ -93,10 +102,8 @@ class Analyzer:
         Raises:
             BundleError: the tokenizer does not work: it is damaged.
         """
-        # A lone surrogate, half a character, is refused by the tokenizer: ? takes its place.
-        clean = text.encode("utf-8", "replace").decode()
         try:
-            ids = self.tokenizer.encode(clean, add_special_tokens=False).ids
+            ids = self.tokenizer.encode(encodable(text), add_special_tokens=False).ids
         except BundleError:
             raise
         except Exception as error:  # tokenizers raises bare Exception
@@ -108,8 +115,7 @@ class Analyzer:
 
     def placed_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield a text's word pieces and the characters each stands at: (begin, end, piece)."""
-        clean = text.encode("utf-8", "replace").decode()
-        encoding = self.tokenizer.encode(clean, add_special_tokens=False)
+        encoding = self.tokenizer.encode(encodable(text), add_special_tokens=False)
         for (begin, end), piece in zip(encoding.offsets, encoding.tokens, strict=True):
             yield begin, end, piece
 

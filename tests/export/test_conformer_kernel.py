@@ -19,7 +19,6 @@ from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.head_nodes import HEAD
 from ranklet.export.kept_blocks import KeptBlocks
 from ranklet.export.likely_terms import LikelyTerms, likely_terms, predictor
-from ranklet.export.nearest_terms import nearest_terms
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import conformer_kernel as exporting
 from ranklet.export.recipes import DEPTH, RERANKED, stages, standard_pipelines
@@ -117,17 +116,15 @@ def whole(
     Beside each, under "uint8_" and its name, the same in eight bits.
     """
     folder = tmp_path_factory.mktemp("whole")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exporting, "NEAREST", 10_000)
-        chosen = {
-            prefix + form: replace(
-                checkpoints[form],
-                settings=replace(checkpoints[form].settings, **EVERYTHING, impacts=stored),
-            )
-            for form in FORMS
-            for prefix, stored in (("", "float32"), ("uint8_", "uint8"))
-        }
-        export_bundle(chosen, folder / "rankers", ExportOptions(variants=("fp32",)))
+    chosen = {
+        prefix + form: replace(
+            checkpoints[form],
+            settings=replace(checkpoints[form].settings, **EVERYTHING, impacts=stored),
+        )
+        for form in FORMS
+        for prefix, stored in (("", "float32"), ("uint8_", "uint8"))
+    }
+    export_bundle(chosen, folder / "rankers", ExportOptions(variants=("fp32",)))
     return Bundle(index_bundle(folder / "rankers", tiny_collection, folder / "b"), device="cpu")
 
 
@@ -450,6 +447,12 @@ def test_rescoring_by_the_network_is_a_setting(
         for hit in ranking:
             assert hit.explanation is not None
             check_parts(hit.explanation)
+        # A list of its own is by impacts, and is explained so.
+        alone = [{"stage": "retrieve", "ranker": name, "k": 9}]
+        for stages_of_it in (alone, [*alone, recipe[1]]):
+            for hit in bundle.rank("old river", pipeline=stages_of_it, explain=True):
+                assert hit.explanation is not None
+                assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
 
 
 def test_tk_reranks_and_does_not_retrieve(indexed: LoadedBundle) -> None:
@@ -603,8 +606,6 @@ DAMAGE: dict[str, tuple[str, Any]] = {
     "an idf that is no number": ("idf.npy", lambda held: held * np.nan),
     "an idf below zero": ("idf.npy", lambda held: held * 0 - 1),
     "a floor that is no number": ("floors.npy", lambda held: held * np.inf),
-    "a neighbour past the network's rows": ("neighbours.npy", lambda held: held + 10_000),
-    "neighbours of other rows": ("neighbours.npy", lambda held: held[1:]),
     "no impact": ("impacts.npy", lambda held: held * 0),
     "a posting past the collection": ("documents.npy", lambda held: held + 48),
     "a scale of nothing": ("scale.npy", lambda held: held * 0),
@@ -649,26 +650,10 @@ def test_without_probes_there_is_no_proof(
     assert export_bundle(bare, tmp_path / "b").exists()  # no network, nothing to prove
 
 
-def test_nearest_terms_by_hand() -> None:
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(12, 5)).astype(np.float32)
-    found = nearest_terms(table, 3)
-    for row in range(2, 12):
-        cosine = {
-            at: table[row] @ table[at] / np.linalg.norm(table[row]) / np.linalg.norm(table[at])
-            for at in range(2, 12)
-            if at != row
-        }
-        assert found[row].tolist() == sorted(cosine, key=lambda at: -cosine[at])[:3]
-    assert not found[:2].any()
-    assert nearest_terms(table, 99).shape == (12, 9)
-    assert nearest_terms(table[:2], 3).shape == (2, 0)
-
-
-def test_candidates_are_a_documents_own_terms_then_near_ones_then_likely_ones(
+def test_candidates_are_a_documents_own_terms_then_likely_ones(
     indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half of the room is for near ones, the first neighbours before all second ones."""
+    """Best first, and none that is its own."""
     matching = opened(indexed, "ndrm1").matching
     asked: list[list[int]] = []
 
@@ -679,33 +664,28 @@ def test_candidates_are_a_documents_own_terms_then_near_ones_then_likely_ones(
 
     monkeypatch.setattr(term_impacts, "latent_scores", noted)
     analysed = analyse_again(indexed._bundle)
-    settings = replace(matching.settings, candidates=6, terms=3)
-    monkeypatch.setattr(matching, "settings", settings)
-    count = 2 + len(exporting.known_words(indexed._bundle, "ndrm1"))
-    near = np.array([[(row + 1) % count, (row + 7) % count] for row in range(count)], np.int32)
-    form_of = {row: form for form, row in enumerate(matching.rows.tolist()) if row > 1}
     own = np.unique(analysed.tokens("words")[: analysed.offsets("words")[1]])
-    rows = matching.rows[own].tolist()
-    assert len(rows) == 2
-    first = [row + 1 for row in rows]
-    # The best is an own one, the next a near one, one is below its floor: none of them is added.
-    others = [row for row in range(2, count) if row not in (*rows, *first)][:3]
-    above = dict(zip([rows[0], first[0], *others], [9.0, 8.0, 1.0, 7.0, -1.0], strict=True))
-    terms = np.array([form_of[row] for row in above], np.int32)
+    known = np.flatnonzero(matching.rows > 1)
+    others = known[~np.isin(known, own)][:4].tolist()
+    above = dict(zip([own[0], *others], [9.0, 1.0, 7.0, -1.0, 3.0], strict=True))
+    terms = np.array([*above], np.int32)
 
     class Told(LikelyTerms):
         def above_floors(self, matching: Any, documents: Any) -> Any:
             return np.tile(np.array([*above.values()], np.float32), (len(documents), 1))
 
     told = Told(terms, terms[:1], np.zeros((1, len(terms)), np.float32))
-    impacts = term_impacts.document_impacts(matching, near, told, analysed)
-    assert asked[0] == [*rows, *first, others[1], others[0]]
-    assert np.diff(impacts.offsets).max() == 3
-    assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)
+    for room, chosen in ((9, [others[at] for at in (1, 3, 0, 2)]), (2, [others[1], others[3]])):
+        settings = replace(matching.settings, candidates=len(own) + room, terms=3)
+        monkeypatch.setattr(matching, "settings", settings)
+        asked.clear()
+        impacts = term_impacts.document_impacts(matching, told, analysed)
+        assert asked[0] == matching.rows[[*own, *chosen]].tolist()
+        assert np.diff(impacts.offsets).max() == 3
+        assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)
     asked.clear()
-    term_impacts.document_impacts(matching, near, LikelyTerms.none(), analysed)
-    second = [(row + 7) % count for row in rows]
-    assert asked[0] == [*rows, *first, *second]
+    term_impacts.document_impacts(matching, LikelyTerms.none(), analysed)
+    assert asked[0] == matching.rows[own].tolist()
 
 
 def test_scores_of_low_rank_are_predicted_from_a_few() -> None:

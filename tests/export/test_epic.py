@@ -151,8 +151,8 @@ def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_pat
     wanted = vectors[0] - np.median(vectors[1:], axis=0)  # what half of the probes have
     found = ranker.encode_whole([text]).vectors[0]
     np.testing.assert_allclose(found, np.maximum(wanted, 0), rtol=1e-3, atol=1e-4)
-    (query,), truncated = ranker.encode_queries([text])
-    assert truncated == 0
+    (query,), cut = ranker.encode_queries([text])
+    assert cut == []
     for term, weight in zip(query.terms.tolist(), query.weights, strict=True):
         assert weight == pytest.approx(weights[tokens[0].numpy() == term].sum(), rel=1e-3)
     assert len(query.terms) == len(set(ids[0])) - 2  # [CLS] and [SEP] are no terms
