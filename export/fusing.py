@@ -9,7 +9,9 @@ from ranklet.export.errors import ExportError
 from ranklet.export.recipes import DEPTH, stages
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.manifest import check_name
 from ranklet.runtime.pipeline import Fuse, Pipeline
 from ranklet.training.fusion import FusionWeights, coordinate_ascent
 from ranklet.training.interpolation import check_folds, interpolate
@@ -17,7 +19,7 @@ from ranklet.training.measures import Judged, parse_measure
 from ranklet.training.progress import progress
 from ranklet.training.splits import JudgedQuery
 
-PIPELINE = "linear"  # the name that the learned recipe gets
+PIPELINE, RRF = "linear", "rrf"  # the learned recipe's name; a standard one's
 LEARNING_DEPTH = 200  # candidates a query while learning: deeper ones hardly ever reach the top 10
 
 
@@ -103,6 +105,15 @@ def fuse_bundle(
             f"fusion needs two rankers or more, each once, not {', '.join(names)}; the bundle has "
             f"{', '.join(manifest.rankers)}"
         )
+    if name in manifest.rankers or name == RRF:
+        raise ExportError(
+            f"a fusion cannot be named {name!r}, as a pipeline of the bundle's own is: name it "
+            f"{PIPELINE}, say"
+        )
+    try:
+        check_name(name)  # now, not after hours of scoring
+    except BundleError as error:
+        raise ExportError(str(error)) from error
     with BundleWriter(target, overwrite=overwrite) as writer:  # a target that is taken is told now
         found = learn_weights(loaded, names, queries, measure=measure, folds=folds)
         weights = tuple(round(weight, 6) for weight in found.weights)

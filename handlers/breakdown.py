@@ -49,7 +49,7 @@ def branch(part: Explanation, whole: float, depth: int = 0) -> Markup:
     """Return a branch of a tree: its own amount, and what it is made of."""
     row = (
         element("span", part.label, class_="label"),
-        meter(abs(part.value), abs(whole)),
+        meter(part.value, abs(whole)),
         amount(part.value),
     )
     if not part.parts:
@@ -125,9 +125,10 @@ def amount(value: float, class_: str = "amount") -> Markup:
 
 
 def meter(value: float, whole: float) -> Markup:
-    """Return a bar as long as a value's share of the whole."""
-    fill = element("span", style=f"width: {100 * heat(value, whole):.0f}%")
-    return element("div", fill, class_="meter", aria_hidden="true")
+    """Return a bar as long as a value's share of the whole; of another look where it is a loss."""
+    fill = element("span", style=f"width: {100 * heat(abs(value), whole):.0f}%")
+    kind = "meter" if value >= 0 else "meter loss"
+    return element("div", fill, class_=kind, aria_hidden="true")
 
 
 def _asked(own: Explanation) -> str:

@@ -41,7 +41,7 @@ def page(bundle: LoadedBundle, query: str, hits: Sequence[Hit], recipe: str) -> 
     ]
     found = element("ol", *cards, class_="results")
     if not cards:
-        found = element("p", "No document has a word of this query.", class_="status")
+        found = element("p", "No hits for this query.", class_="status")
     asked = (element("h1", query, dir="auto"), element("p", recipe, class_="lead"))
     body = join(
         element("header", _brand(), class_="top"),

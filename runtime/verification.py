@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ranklet.runtime.bundle import TOKENIZER, Bundle
+from ranklet.runtime.candidates import TextCandidates
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ranker import Query
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings
 
+ENCODERS = ("repbert", "epic", "cross_encoder")  # kinds that need no collection to rank texts
 UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham, cuneiform: surely in no vocabulary
 
 
@@ -30,8 +33,11 @@ def verify(path: str | Path) -> Iterator[str]:
             ("documents", lambda: _documents(bundle)),
             ("tokens of the documents", lambda: _forwards(bundle)),
         )
-        for name in bundle.manifest.rankers:
+    for name, entry in bundle.manifest.rankers.items():
+        if bundle.manifest.documents:
             yield from _steps((f"ranker {name}", partial(_ranker, bundle, name)))
+        elif entry.kind in ENCODERS:
+            yield from _steps((f"ranker {name}", partial(_encoder, bundle, name)))
     if TOKENIZER in bundle.manifest.files:
         yield from _steps(("tokenizer", lambda: _tokenizer(bundle)))
 
@@ -82,6 +88,12 @@ def _forwards(bundle: Bundle) -> None:
 
 def _ranker(bundle: Bundle, name: str) -> None:
     bundle.ranker(name).verify()
+
+
+def _encoder(bundle: Bundle, name: str) -> None:
+    """Run the networks of a ranker once, on a text of the caller's."""
+    analysis = bundle.analyzer.begin()
+    bundle.ranker(name).score(Query(UNHEARD_OF, analysis), TextCandidates([UNHEARD_OF], analysis))
 
 
 def _tokenizer(bundle: Bundle) -> None:

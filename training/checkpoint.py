@@ -115,13 +115,20 @@ class Checkpoint:
         _write_json(folder / RANKLET, described)
 
 
-def check_place(path: Path) -> None:
-    """Raise InputError where something that is not a checkpoint is in the way of one."""
+def check_place(path: Path, *, replace: bool = True) -> None:
+    """Raise InputError where something that is not a checkpoint is in the way of one.
+
+    Args:
+        path: where it is to be written.
+        replace: whether a checkpoint there may be replaced; else it is in the way, too.
+    """
     if path.exists() and not (path / RANKLET).is_file():
         raise InputError(
             f"{str(path)!r} exists and is no checkpoint (it holds no {RANKLET}); choose another "
             "folder"
         )
+    if path.exists() and not replace:
+        raise InputError(f"{str(path)!r} exists; choose another name, or replace it with --force")
 
 
 def check_finite(weights: Arrays, what: str) -> None:

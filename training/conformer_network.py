@@ -71,11 +71,11 @@ class Network:
             raise InputError(f"attention is {self.attention!r}; allowed are {allowed}")
         if type(self.width) is not int or self.width < 0 or (self.width and not self.width % 2):
             raise InputError(f"width is {self.width!r}; it must be 0 or an odd number")
-        for name in ("heads", "groups"):
-            if self.hidden % getattr(self, name):
-                raise InputError(f"hidden is {self.hidden}, no multiple of {name}")
-        if self.hidden % 2 or self.stride > self.window:
-            raise InputError("hidden must be even, and stride at most window")
+        for name, parts in (("heads", self.heads), ("groups", self.groups), ("2", 2)):
+            if self.hidden % parts:
+                raise InputError(f"hidden is {self.hidden}, no multiple of {name} ({parts})")
+        if self.stride > self.window:
+            raise InputError(f"stride is {self.stride}; it must be at most window, {self.window}")
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout is {self.dropout!r}; it must be from 0 to below 1")
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.recipe import Recipe
+from ranklet.runtime.recipe import Recipe, chosen
 
 from .progress import progress
 from .significance import Comparison, compare
@@ -62,6 +62,8 @@ def evaluate(
         InputError: an unknown measure.
     """
     wanted = {name: _measure(name) for name in measures}
+    for recipe in pipelines.values():  # a mistake is told before hours of ranking
+        chosen(recipe, bundle.manifest)
     found = []
     for name, recipe in pipelines.items():
         run = {

@@ -5,8 +5,9 @@ interrupted and resumed. A GPU's own rounding may vary. (With `max_minutes` the 
 too.)
 """
 
+import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -26,7 +27,7 @@ from .resume import STATE, random_states, read_state, restore_random_states, sav
 B = TypeVar("B")
 
 # What may differ between a training and its continuation: it does not change what is learned.
-_FREE = ("max_minutes", "save_minutes", "save_every", "device")
+_FREE = {"max_minutes", "save_minutes", "save_every", "device"}
 
 
 @dataclass
@@ -72,6 +73,7 @@ def fit(
     evaluate: Callable[[], float] | None = None,
     folder: Path | None = None,
     resume: bool = False,
+    made_of: Mapping[str, Any] | None = None,
     label: str = "training",
 ) -> Progress:
     """Train a model in place; it ends with the weights that `evaluate` found best.
@@ -84,6 +86,8 @@ def fit(
         evaluate: a measure on dev queries, the higher the better; called in evaluation mode.
         folder: where the state is saved meanwhile; None for nowhere.
         resume: whether to go on from the state in `folder`.
+        made_of: options beside the plan that change what is learned, plain values by name: a
+            training goes on only under the same ones.
         label: of the progress bar.
 
     Raises:
@@ -102,7 +106,7 @@ def fit(
     device = choose_device(plan.device)
     model.to(device)
     with seeded(plan.seed):
-        run = _Run(model, batches, loss, plan, evaluate, folder, device)
+        run = _Run(model, batches, loss, plan, evaluate, folder, device, dict(made_of or {}))
         if folder is not None and resume:
             run.restore(read_state(folder, device))
         run.go(label)
@@ -120,9 +124,11 @@ class _Run(Generic[B]):
         evaluate: Callable[[], float] | None,
         folder: Path | None,
         device: torch.device,
+        made_of: dict[str, Any],
     ) -> None:
         self._model, self._batches, self._loss = model, batches, loss
         self._plan, self._evaluate, self._folder, self._device = plan, evaluate, folder, device
+        self._made_of = {name: json.dumps(value) for name, value in made_of.items()}
         self._optimiser = make_optimiser(model, plan, device)
         self._best_weights: dict[str, Tensor] | None = None
         self._steps_an_epoch = len(self._steps(0))
@@ -179,14 +185,14 @@ class _Run(Generic[B]):
         Raises:
             TrainingError: it is of a training with other options, data or model.
         """
-        ours, theirs = asdict(self._plan), state["plan"]
-        changed = [name for name in ours if name not in _FREE and ours[name] != theirs.get(name)]
-        if changed:
-            name = changed[0]
-            raise TrainingError(
-                f"the interrupted training had {name} {theirs.get(name)!r}, this one has "
-                f"{ours[name]!r}; resume with the same options"
-            )
+        ours = {**asdict(self._plan), **self._made_of}
+        theirs = {**state["plan"], **state.get("made_of", {})}
+        for name in ours.keys() - _FREE:
+            if ours[name] != theirs.get(name):
+                raise TrainingError(
+                    f"the interrupted training had {name} {theirs.get(name)}, this one has "
+                    f"{ours[name]}; resume with the same options"
+                )
         if state["steps_an_epoch"] != self._steps_an_epoch:
             raise TrainingError(
                 f"the interrupted training had {state['steps_an_epoch']} steps an epoch, this one "
@@ -281,6 +287,7 @@ class _Run(Generic[B]):
             "progress": asdict(self.progress),
             "random": random_states(),
             "plan": asdict(self._plan),
+            "made_of": self._made_of,
             "steps_an_epoch": self._steps_an_epoch,
         }
         save_state(self._folder, state)

@@ -6,7 +6,7 @@ next-sentence prediction beside it, which is left out here: it was found not to 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -227,6 +227,7 @@ def pretrain(
 
     progress = fit(
         model, masked.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
+        made_of={"backbone": backbone.source, "data": asdict(data)},
         label="pretraining",
     )  # fmt: skip
     model.cpu()

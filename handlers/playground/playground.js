@@ -67,7 +67,7 @@ async function ask() {
       count
         ? `${count} ${count === 1 ? "hit" : "hits"}, ranked and explained in ` +
             `${total.toFixed(1)} ms (${there.toFixed(0)} ms with the way here and back)`
-        : "No document has a word of this query.",
+        : "No hits for this query.",
     );
     remember(body);
   } catch (error) {

@@ -10,8 +10,8 @@ function make(tag, properties = {}, ...children) {
 
 function meter(share) {
   const fill = make("span");
-  fill.style.width = `${Math.round(100 * Math.max(0, Math.min(1, share)))}%`;
-  const found = make("div", { className: "meter" }, fill);
+  fill.style.width = `${Math.round(100 * Math.min(1, Math.abs(share)))}%`;
+  const found = make("div", { className: share < 0 ? "meter loss" : "meter" }, fill);
   found.setAttribute("aria-hidden", "true");
   return found;
 }
@@ -23,7 +23,7 @@ function branch(part, whole, depth) {
       tag,
       { className: "row" },
       make("span", { className: "label", textContent: part.label }),
-      meter(whole ? Math.abs(part.value / whole) : 0),
+      meter(whole ? part.value / Math.abs(whole) : 0),
       make("span", { className: "amount", textContent: part.value.toFixed(4) }),
     );
   if (!part.parts.length) return make("li", {}, row("div"));

@@ -238,12 +238,11 @@ class ConformerKernel:
             token, inner = (self.settings.field, name), []
             if exact:
                 value = float(count * exact)
-                inner.append(Explanation(f"{name}, as it stands", value, (), token, token))
+                inner.append(Explanation(f"{name}, as it stands", value, source=token))
             if near:
-                value = float(count * near)
-                inner.append(Explanation(f"{name}, and what is near", value, asked=token))
+                inner.append(Explanation(f"{name}, and what is near", float(count * near)))
             if inner:
-                parts.append(Explanation.total(name, inner))
+                parts.append(replace(Explanation.total(name, inner), asked=token))
         reading = Reading(self.settings.field, ((0, self.settings.max_document_terms),))
         return replace(Explanation.total(label, parts), reading=reading)
 

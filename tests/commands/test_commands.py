@@ -139,6 +139,7 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
         ("fuse", indexed, collection, "-o", fused, *options),
         ("index", exported, collection, "-o", indexed),
         ("export", bm25, "-o", exported),
+        ("train", "bm25", collection, "-o", bm25),
     ):
         assert "--force" in fails(capsys, *arguments)
         succeeds(capsys, *arguments, "--force")
@@ -168,7 +169,7 @@ def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
     assert "knead" in text
     assert "ms)" in text
     nothing = succeeds(capsys, "rank", built.fused, "gnorp")
-    assert nothing == "no document has a word of 'gnorp'\n"
+    assert nothing == "no hits for 'gnorp'\n"
 
 
 def test_rank_says_what_there_was_no_time_for(built: "Built", capsys: Capture) -> None:
@@ -225,7 +226,7 @@ def test_explain_explains_several_documents_or_the_best(built: "Built", capsys: 
     assert len(best) == 3
     assert [strict(line)["id"] for line in lines] == [hit.id for hit in best]
     assert [strict(line)["value"] for line in lines] == pytest.approx([hit.score for hit in best])
-    assert "no document has" in succeeds(capsys, "explain", built.fused, "gnorp")
+    assert succeeds(capsys, "explain", built.fused, "gnorp") == "no hits for 'gnorp'\n"
 
 
 def test_explain_writes_a_page_whole_or_not_at_all(
@@ -283,10 +284,13 @@ def test_eval_prints_a_table_and_writes_runs(
     built: "Built", tmp_path: Path, capsys: Capture
 ) -> None:
     runs = tmp_path / "a" / "runs"
-    arguments = ("eval", built.fused, built.collection.path, "--runs", runs)
-    text = succeeds(capsys, *arguments, "--pipelines", "bm25,linear", "--consistency", "3")
+    begin = ("eval", built.fused, built.collection.path, "--runs", runs)
+    arguments = (*begin, "--pipelines", "bm25,linear", "--consistency", "3")
+    text = succeeds(capsys, *arguments)
     assert [line.split()[0] for line in text.splitlines()[:3]] == ["system", "bm25", "linear"]
     assert "of the top 3 of linear, bm25 has 100.0%" in text
+    told = strict(succeeds(capsys, *arguments, "--json"))
+    assert told["consistency@3"] == {"linear": 1}
     assert sorted(each.name for each in runs.iterdir()) == ["bm25.run", "linear.run"]
     run, bundle = read_run(runs / "linear.run"), LoadedBundle(built.fused)
     for query in built.collection.queries("test"):
@@ -351,6 +355,16 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
             *("--bm25", built.checkpoints["model1"]),
         ),
         "exists and is no checkpoint": ("train", "bm25", collection, "-o", tmp_path),
+        "a repbert is for MRR@10": (
+            *("train", "repbert", collection, "-o", out, "--measure", "nDCG@10"),
+        ),
+        "--start is for": ("train", "bm25", collection, "-o", out, "--start", checkpoint),
+        "cannot be named 'rrf'": ("fuse", bundle, collection, "-o", out, "--name", "rrf"),
+        "cannot be named 'bm25'": ("fuse", bundle, collection, "-o", out, "--name", "bm25"),
+        "not a name of": ("fuse", bundle, collection, "-o", out, "--name", "a b"),
+        "pipeline 'z'": ("bench", bundle, "--pipeline", "z"),
+        "--cold is -1": ("bench", bundle, "--cold", "-1"),
+        "--n is 0": ("bench", bundle, "-n", "0"),
     }
     wrong["unknown measure"] = wrong.pop("expected")
     for message, arguments in wrong.items():
@@ -389,6 +403,21 @@ def test_it_runs_as_a_process(built: "Built", tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("ranklet rank: no bundle at")
     assert process("fly").returncode == 2
+
+
+def test_sigterm_ends_it_as_ctrl_c_does(built: "Built") -> None:
+    command = [sys.executable, "-m", "ranklet", "rank", str(built.fused), "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(b"dough\n" * 2000)  # past what a pipe holds, so that it answers
+        assert running.stdout.read(1)
+        running.terminate()
+        _, errors = running.communicate(timeout=60)
+    assert errors == b"ranklet rank: interrupted; no result was written\n"
+    assert running.returncode == 130
 
 
 def test_a_terminal_that_knows_no_accents_gets_an_answer(built: "Built") -> None:

@@ -24,6 +24,7 @@ from ranklet.export.rankers import conformer_kernel as exporting
 from ranklet.export.recipes import DEPTH, RERANKED, stages, standard_pipelines
 from ranklet.export.report import read_reports
 from ranklet.export.writer import sha256
+from ranklet.handlers.breakdown import groups
 from ranklet.runtime import load, term_network
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates
@@ -346,13 +347,19 @@ def test_the_proof_reads_a_document_once_and_scores_as_serving_does(indexed: Loa
 
 
 @pytest.mark.parametrize("on_gpu", [False, True])
-def test_documents_are_fed_alone_or_by_length(on_gpu: bool) -> None:
+def test_documents_are_fed_alone_or_by_length(
+    on_gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = Fake(on_gpu)
     documents = Gathered(np.array([7, 8, 5, 1]), np.array([2, 1, 0, 1]))
     found = network_scores(session, np.array([2, 3]), documents)
     assert found.tolist() == [[17, 7, 2, 3], [18, 8, 3, 4]]
     assert session.fed == ([(4, 2)] if on_gpu else [(1, 2), (1, 1), (1, 1), (1, 1)])
     assert PADDING == 0
+    monkeypatch.setattr(term_network, "SQUARE_BUDGET", 4)  # one of two terms, or four of one
+    small = Fake(on_gpu)
+    network_scores(small, np.array([2, 3]), documents)
+    assert small.fed == ([(1, 2), (3, 1)] if on_gpu else session.fed)
     for shape in ((4, 3), (4,), (3, 2)):
         with pytest.raises(BundleError, match="shape"):
             network_scores(Fake(on_gpu, shape), np.array([2, 3]), documents)
@@ -406,6 +413,10 @@ def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: LoadedBundle) -> N
     hit = indexed.rank("red apple", pipeline=recipe, explain=True)[0]
     assert hit.explanation is not None
     assert {part.label for part in hit.explanation.parts} <= {"red", "apple"}
+    assert {part.asked for part in hit.explanation.parts} <= {("words", "red"), ("words", "apple")}
+    (group,) = groups(indexed, "red apple", hit)  # of a page: one, with a chip a term
+    assert group.label == "ndrm3 over words"
+    assert len(group.asked) == len(hit.explanation.parts)
     leaves = [leaf for part in hit.explanation.parts for leaf in part.parts]
     exact = {leaf.source: leaf.value for leaf in leaves if leaf.source}
     assert ("words", "apple") in exact
@@ -531,6 +542,23 @@ def test_what_the_model_cuts_is_told(
     assert ranking.truncated == {"ndrm3": 2}  # the query and a text
     own = ["old", "river"]
     assert bundle.score("old", own).tolist() == bundle.score("old river", own).tolist()
+
+
+@pytest.mark.parametrize("form", [*FORMS, "tk"])
+def test_texts_that_are_cut_are_told_once_and_where_no_network_runs(
+    form: str, indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = opened(indexed, form).matching
+    monkeypatch.setattr(held, "settings", replace(held.settings, max_document_terms=5))
+    recipe: list[dict[str, Any]] = [{"stage": "rescore", "ranker": form}] * 2
+    if form != "tk":
+        recipe = [{"stage": "retrieve", "ranker": form, "k": 9}, recipe[0]]
+    else:
+        recipe = [{"stage": "retrieve", "ranker": "bm25", "k": 9}, recipe[0]]
+    texts = ["an old river " * 9, "short", "an old river " * 9]
+    for query in ("old river", "gnorp"):
+        found = indexed.rank(query, texts, pipeline=recipe, explain=True)
+        assert found.truncated == {form: 2}
 
 
 def test_queries_that_are_cut_are_told_once(

@@ -293,6 +293,67 @@ def test_cut_texts_are_told(indexed: LoadedBundle) -> None:
     assert ranking.truncated == {"epic": 1}
 
 
+def test_a_text_that_is_cut_counts_once_however_often_it_is_read(indexed: LoadedBundle) -> None:
+    again = [*ALONE, {"stage": "rescore", "ranker": "epic"}]
+    texts = ["old " * 30, "old", "old " * 30]
+    assert indexed.rank("old", texts, pipeline=again, explain=True).truncated == {"epic": 2}
+
+
+def test_half_a_character_is_taken_for_a_question_mark(indexed: LoadedBundle) -> None:
+    half = chr(0xD83D)
+    for query, texts in ((f"old {half} stream", None), ("old", [f"old {half} x", "the river"])):
+        found = indexed.rank(query, texts, pipeline=ALONE, explain=True)
+        whole = indexed.rank(
+            query.replace(half, "?"), texts and [each.replace(half, "?") for each in texts],
+            pipeline=ALONE,
+        )  # fmt: skip
+        assert [hit.score for hit in found] == [hit.score for hit in whole]
+
+
+def test_what_was_not_read_is_not_marked(indexed: LoadedBundle) -> None:
+    text = "old the old here " + "the " * 20 + "old old"  # 16 pieces are read
+    (hit,) = indexed.rank("old", [text], pipeline=ALONE, explain=True)
+    whole = f"{hit.title}\n{hit.text}"
+    spans = [span for span in indexed.highlight(hit) if whole[span.begin : span.end] == "old"]
+    assert [span.begin for span in spans] == [1, 9]
+    read = "the small castle"
+    (hit,) = indexed.rank("castle", [read], pipeline=ALONE, explain=True)
+    assert hit.explanation is not None
+    assert hit.explanation.reading is not None
+    assert hit.explanation.reading.spans == ((0, 3),)
+
+
+def test_eight_bits_find_documents_and_their_vectors_score_them(
+    checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path
+) -> None:
+    options = replace(LOOSE, variants=("fp32",), impacts="uint8")
+    export_bundle(checkpoints, tmp_path / "r", options)
+    bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b"), device="cpu")
+    for query in ("quiet stream", "the old river is old", "castle"):
+        hits = bundle.rank(query, k=20, pipeline=ALONE, explain=True)
+        scores = [hit.score for hit in hits]
+        assert scores == sorted(scores, reverse=True)
+        told = [hit.explanation.value for hit in hits if hit.explanation is not None]
+        np.testing.assert_allclose(told, scores, rtol=1e-5)
+        again = bundle.score(query, ids=[hit.id for hit in hits], pipeline=RERANK)
+        np.testing.assert_allclose(again, scores, rtol=1e-5)
+
+
+def test_verify_runs_the_networks_of_a_bundle_without_documents(
+    exported: Path, tmp_path: Path
+) -> None:
+    assert "ranker epic" in list(verify(exported))
+    victim = Path(shutil.copytree(exported, tmp_path / "victim"))
+    for path in sorted(victim.rglob("model*.onnx")):
+        path.write_bytes(b"no network")
+        told = {"bytes": 10, "sha256": hashlib.sha256(b"no network").hexdigest()}
+        manifest = json.loads((victim / "manifest.json").read_text("utf-8"))
+        manifest["files"][path.relative_to(victim).as_posix()] = told
+        (victim / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(BundleError, match="epic"):
+        list(verify(victim))
+
+
 def test_auto_keeps_as_few_values_as_lose_next_to_nothing(
     checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:

@@ -238,10 +238,12 @@ def test_an_amount_that_takes_away_is_shown_as_such(bundle: LoadedBundle) -> Non
     (mark,) = shown(bundle, "dough", [hit]).all("mark")
     assert (mark.text, mark.attributes["title"]) == ("dough", "adds -1.0000")
     assert {"less", "faint"} <= set(mark.classes)
+    bars = list(shown(bundle, "dough", [hit]).one("div", "why").all("div", "meter"))
+    assert [bar.classes for bar in bars] == [["meter", "loss"]] * 2
 
 
 def test_no_hits_are_told(bundle: LoadedBundle) -> None:
-    assert "No document has a word" in shown(bundle, "gnorp", []).one("main").text
+    assert "No hits" in shown(bundle, "gnorp", []).one("main").text
 
 
 def test_elements_escape_what_is_no_markup() -> None:

@@ -64,6 +64,18 @@ def test_an_electra_will_do_and_a_model_without_segments_will_not(
             load_backbone(save(model, tmp_path / name, tokenizer))
 
 
+def test_another_models_tokenizer_is_told(tiny_bert: Path, tmp_path: Path) -> None:
+    from transformers import BertConfig, BertModel
+
+    small = BertConfig(
+        vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=8,
+    )  # fmt: skip
+    folder = save(BertModel(small), tmp_path / "small", tiny_bert / "tokenizer.json")
+    with pytest.raises(InputError, match="embeddings 20 rows: it is not the model's own"):
+        load_backbone(folder)
+
+
 def test_what_cannot_be_had_is_told(
     tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -280,6 +280,10 @@ def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
     start, told = expansion_start(own)
     np.testing.assert_array_equal(start, matrix.numpy())
     assert told == "prediction matrix"
+    narrow = saved("narrow", **bias, **{"cls.predictions.decoder.weight": matrix[:, :7].clone()})
+    start, told = expansion_start(narrow)  # not of the vectors' size, as MobileBERT's
+    np.testing.assert_array_equal(start, narrow.word_vectors())
+    assert "for want of" in told
 
 
 def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
@@ -292,7 +296,7 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     assert read.settings.max_document_tokens == 16
     assert read.training["plan"]["head_rate"] == 5
     assert read.training["objective"] == "pairwise"
-    assert main([*arguments, "--pairwise", "--negatives", "in-batch"]) == 1
+    assert main([*arguments, "--force", "--pairwise", "--negatives", "in-batch"]) == 1
     second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
     assert main([*second, str(output)]) == 1  # two things to begin with
     at = second.index("--backbone")

@@ -268,6 +268,8 @@ def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) ->
         Task().fit(folder=tmp_path)
     with pytest.raises(TrainingError, match=r"had learning_rate 0.05, this one has 0.1"):
         Task().fit(replace(PLAN, learning_rate=0.1), folder=tmp_path, resume=True)
+    with pytest.raises(TrainingError, match='had data None, this one has "other"'):
+        Task().fit(folder=tmp_path, resume=True, made_of={"data": "other"})
     task = Task()
     with pytest.raises(TrainingError, match="4 steps an epoch, this one has 1"):
         fit(task.model, lambda _: task.batches(0)[:2], task.loss, PLAN, folder=tmp_path,

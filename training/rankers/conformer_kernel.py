@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import BM25
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.conformer_kernel import Settings
 from ranklet.runtime.term_network import FIRST
@@ -58,6 +59,49 @@ class Start(NamedTuple):
 
     vectors: NDArray[np.float32]  # word2vec's, (vocabulary, hidden)
     ranked: list[Numbers]  # of each query, BM25's best documents that are not relevant
+
+
+class _Ground(NamedTuple):
+    """What a training stands on."""
+
+    terms: tuple[str, ...]  # that the network knows
+    rows: NDArray[np.int32]  # its row of each word form
+    sizes: Network
+    reader: TermReader  # of documents and queries
+    bm25: BM25Settings
+    retriever: BM25
+
+    @classmethod
+    def of(
+        cls,
+        analysed: AnalysedCollection,
+        queries: Sequence[JudgedQuery],
+        settings: Settings,
+        network: dict[str, Any],
+        least: int,
+        most: int,
+        bm25: BM25Settings | None,
+    ) -> "_Ground":
+        """Choose the network's terms, and open the BM25; arguments as of `train`."""
+        terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
+        rows = term_rows(terms, analysed.analyzer.vocabulary)
+        chosen = bm25 or BM25Settings()
+        return cls(
+            terms,
+            rows,
+            Network(len(terms) + FIRST, settings.form, **network),
+            TermReader(analysed, settings, rows),
+            chosen,
+            open_bm25(chosen, analysed.postings(chosen.field)),
+        )
+
+    def vectors(
+        self, analysed: AnalysedCollection, field: str, queries: Sequence[JudgedQuery], seed: int
+    ) -> NDArray[np.float32]:
+        """Return word2vec's vectors of documents and queries, (vocabulary, hidden)."""
+        texts = [*_rows_of(analysed, field, self.rows)]
+        texts += [_known(self.reader.asked(query.text), self.rows) for query in queries]
+        return word_vectors(texts, self.sizes.vocabulary, self.sizes.hidden, seed=seed)
 
 
 def train(
@@ -105,16 +149,12 @@ def train(
     """
     if vectors not in VECTORS:
         raise InputError(f"vectors is {vectors!r}; allowed are {', '.join(VECTORS)}")
-    terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
-    sizes = Network(len(terms) + FIRST, settings.form, **(network or {}))
-    rows = term_rows(terms, analysed.analyzer.vocabulary)
-    reader = TermReader(analysed, settings, rows)
-    chosen = bm25 or BM25Settings()
-    retriever = open_bm25(chosen, analysed.postings(chosen.field))
+    ground = _Ground.of(analysed, queries, settings, network or {}, least, most, bm25)
+    sizes, reader, chosen = ground.sizes, ground.reader, ground.bm25
     ranked = None if start is None else start.ranked
-    pairs = TermPairs(analysed, queries, retriever, reader, data, plan.seed, ranked)
+    pairs = TermPairs(analysed, queries, ground.retriever, reader, data, plan.seed, ranked)
     lists = CandidateLists(
-        analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=plan.seed
+        analysed, dev, ground.retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=plan.seed
     )
     with seeded(plan.seed):
         model = ConformerKernel(sizes)
@@ -122,7 +162,7 @@ def train(
         if vectors == "word2vec" and model.latent is not None and not resume:
             table = model.latent.encoder.embedding.weight
             if start is None:
-                learned = _vectors(analysed, settings, queries, reader, rows, sizes, plan.seed)
+                learned = ground.vectors(analysed, settings.field, queries, plan.seed)
             elif start.vectors.shape != table.shape:
                 raise InputError(
                     f"the start has vectors {start.vectors.shape} and the network's embeddings are "
@@ -151,16 +191,20 @@ def train(
     if not plan.evaluate_every:
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
+    made_of = {
+        "data": asdict(data), "vectors": vectors, "bm25": asdict(chosen),
+        "network": asdict(sizes), "settings": asdict(settings),
+    }  # fmt: skip
     progress = fit(
         model, pairs.batches, loss, plan, evaluate=lambda: lists.mrr(score),
-        folder=folder, resume=resume,
+        folder=folder, resume=resume, made_of=made_of,
     )  # fmt: skip
     model.cpu()
     served: dict[str, Any] = dict(model.served())
     return Checkpoint(
         "conformer_kernel",
         replace(settings, **served),
-        tokens=terms,
+        tokens=ground.terms,
         training={
             "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",
             "best": progress.best[1] if progress.best else None,
@@ -188,15 +232,9 @@ def prepare(
     seed: int = PLAN.seed,
 ) -> Start:
     """Return what several trainings can begin with; arguments and errors as of `train`."""
-    terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
-    sizes = Network(len(terms) + FIRST, settings.form, **(network or {}))
-    rows = term_rows(terms, analysed.analyzer.vocabulary)
-    reader = TermReader(analysed, settings, rows)
-    chosen = bm25 or BM25Settings()
-    retriever = open_bm25(chosen, analysed.postings(chosen.field))
-    pairs = TermPairs(analysed, queries, retriever, reader, data, seed)
-    found = _vectors(analysed, settings, queries, reader, rows, sizes, seed)
-    return Start(found, pairs.ranked)
+    ground = _Ground.of(analysed, queries, settings, network or {}, least, most, bm25)
+    pairs = TermPairs(analysed, queries, ground.retriever, ground.reader, data, seed)
+    return Start(ground.vectors(analysed, settings.field, queries, seed), pairs.ranked)
 
 
 def load(checkpoint: Checkpoint) -> ConformerKernel:
@@ -218,21 +256,6 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
     except RuntimeError as error:
         raise InputError(f"the weights do not fit config.json: {error}") from error
     return model.eval()
-
-
-def _vectors(
-    analysed: AnalysedCollection,
-    settings: Settings,
-    queries: Sequence[JudgedQuery],
-    reader: TermReader,
-    rows: NDArray[np.int32],
-    sizes: Network,
-    seed: int,
-) -> NDArray[np.float32]:
-    """Return word2vec's vectors of documents and queries, (vocabulary, hidden)."""
-    texts = [*_rows_of(analysed, settings.field, rows)]
-    texts += [_known(reader.asked(query.text), rows) for query in queries]
-    return word_vectors(texts, sizes.vocabulary, sizes.hidden, seed=seed)
 
 
 def _tell_of_long_documents(model: ConformerKernel, longest: int) -> None:

@@ -122,8 +122,12 @@ def train(
     if not plan.evaluate_every:
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
+    made_of = {
+        "backbone": backbone.source, "data": asdict(data), "loss": loss,
+        "settings": asdict(settings),
+    }  # fmt: skip
     progress = fit(
-        model, pairs.batches, batch_loss, plan, folder=folder, resume=resume,
+        model, pairs.batches, batch_loss, plan, folder=folder, resume=resume, made_of=made_of,
         evaluate=lambda: pool.mrr(lambda given: score_pairs(model, given, padding)),
     )  # fmt: skip
     model.cpu()

@@ -138,6 +138,7 @@ def train(
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
     progress = fit(
         model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
+        made_of={"backbone": backbone.source, "data": asdict(data), "objective": objective},
         label=f"training (expansion began with {started_from})",
     )  # fmt: skip
     model.cpu()

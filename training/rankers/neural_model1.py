@@ -221,7 +221,14 @@ def train(
         return fused_value(analysed, some, retriever, at_hand, measure)
 
     progress = fit(
-        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume
+        model,
+        pairs.batches,
+        loss,
+        plan,
+        evaluate=evaluate,
+        folder=folder,
+        resume=resume,
+        made_of={"data": asdict(data), "objective": objective, "margin": margin},
     )
     model.cpu()
     likelihoods = Likelihoods(tables(model), prior, FIELD)

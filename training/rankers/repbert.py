@@ -186,7 +186,14 @@ def train(
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
     progress = fit(
-        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume
+        model,
+        pairs.batches,
+        loss,
+        plan,
+        evaluate=evaluate,
+        folder=folder,
+        resume=resume,
+        made_of={"backbone": backbone.source, "data": asdict(data)},
     )
     model.cpu()
     return Checkpoint(

@@ -2,8 +2,11 @@
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -50,7 +53,8 @@ def run(command: str, arguments: Sequence[str]) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status: int | None = module.run(options)
+        with _ended_as_by_ctrl_c():
+            status: int | None = module.run(options)
         sys.stdout.flush()
     except RankletError as error:
         print(f"ranklet {command}: {error}", file=sys.stderr)
@@ -75,6 +79,19 @@ def run(command: str, arguments: Sequence[str]) -> int:
         print(f"ranklet {command}: {error}", file=sys.stderr)
         return 1
     return status or 0
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does: what is half-written goes, a training is saved."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def export_onnx() -> int:

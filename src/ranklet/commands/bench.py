@@ -49,12 +49,16 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
 
+    for name, least in (("n", 1), ("cold", 0)):
+        if getattr(options, name) < least:
+            told = getattr(options, name)
+            raise InputError(f"--{name} is {told}; it must be a whole number from {least}")
     bundle = load(options.bundle)
     queries = _queries(options.queries, bundle.sample_texts(options.n))[: options.n]
     if not queries:
         raise InputError("there is no query to measure with; give --queries FILE")
+    bundle.rank(queries[0], pipeline=options.pipeline)  # opens what is opened once, tells mistakes
     cold = _medians(_cold(options, queries[at % len(queries)]) for at in range(options.cold))
-    bundle.rank(queries[0], pipeline=options.pipeline)  # opens what is opened once
     warm: dict[str, list[float]] = {}
     for query in queries:
         timings = bundle.rank(query, pipeline=options.pipeline).timings
@@ -68,7 +72,8 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps({"cold_ms": cold, "warm_ms": figures, "queries": len(queries)}))
         return
-    print(f"cold, median of {options.cold} fresh processes")
+    if cold:
+        print(f"cold, median of {options.cold} fresh processes")
     for name, ms in cold.items():
         print(f"  {ms:9.1f} ms  {name}")
     print(f"warm, {len(queries)} queries{'p50':>8}{'p90':>9}{'p99':>9}  ms")
@@ -91,7 +96,7 @@ def _medians(runs: Iterable[dict[str, float]]) -> dict[str, float]:
 
 
 def _queries(path: str | None, texts: Sequence[str]) -> list[str]:
-    lines = Path(path).read_text("utf-8").splitlines() if path else texts
+    lines = Path(path).read_text("utf-8", "replace").splitlines() if path else texts
     return [line.strip() for line in lines if line.strip()]
 
 

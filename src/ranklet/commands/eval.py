@@ -60,15 +60,17 @@ def run(options: argparse.Namespace) -> None:
         for each in found:
             run = {query: evaluation.untied(hits) for query, hits in each.run.items()}
             write_run(folder / f"{each.pipeline}.run", run, f"ranklet-{each.pipeline}")
+    shares = {
+        each.pipeline: consistency(each.run, found[0].run, options.consistency)
+        for each in (found[1:] if options.consistency else ())
+    }
     if options.json:
-        print(json.dumps(_plain(found, names[0])))
-    else:
-        print(evaluation.table(found, names[0]))
-        for each in found[1:] if options.consistency else ():
-            share = consistency(each.run, found[0].run, options.consistency)
-            print(
-                f"of the top {options.consistency} of {each.pipeline}, {names[0]} has {share:.1%}"
-            )
+        more = {f"consistency@{options.consistency}": shares} if shares else {}
+        print(json.dumps({**_plain(found, names[0]), **more}))
+        return
+    print(evaluation.table(found, names[0]))
+    for name, share in shares.items():
+        print(f"of the top {options.consistency} of {name}, {names[0]} has {share:.1%}")
 
 
 def _plain(found: "list[evaluation.Evaluation]", baseline: str) -> dict[str, object]:  # type: ignore[name-defined]  # noqa: F821

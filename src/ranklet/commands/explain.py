@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
         else:
             print(hit.explanation if alone else f"{hit.id}  {hit.title}\n{hit.explanation}")
     if not hits and not options.json:
-        print(f"no document has a word of {asked!r}")
+        print(f"no hits for {asked!r}")
 
 
 def as_json(hit: "Hit", alone: bool) -> str:

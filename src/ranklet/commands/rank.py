@@ -74,7 +74,7 @@ def as_json(ranking: "Ranking") -> str:
 def as_text(ranking: "Ranking") -> str:
     """Return a ranking for people."""
     if not len(ranking):
-        return f"no document has a word of {ranking.query!r}"
+        return f"no hits for {ranking.query!r}"
     lines = []
     for place, hit in enumerate(ranking, 1):
         lines.append(f"{place:2}. {hit.score:8.4f}  {hit.id}  {hit.title}".rstrip())

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NEURAL = ("neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel")
 STARTED = ("epic", "cross_encoder")  # kinds with a head that can be gone on with
+TUNED = ("bm25", "model1", "neural_model1")  # kinds whose settings are chosen for a measure
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=KINDS, help="what to train")
     parser.add_argument("collection", help="folder in BEIR form")
     parser.add_argument("-o", "--output", required=True, help="checkpoint folder to write")
+    parser.add_argument("--force", action="store_true", help="replace a checkpoint that is there")
     parser.add_argument(
         "--split",
         help="judged queries to learn from; NAME or a part such as 'train[:90%%]' "
@@ -43,7 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="queries that p_self and λ, or the best weights, are chosen on (default: "
         "train[90%%:]); bm25 has none",
     )
-    parser.add_argument("--measure", default="MRR@10", help="what to tune for: MRR@k, nDCG@k, R@k")
+    parser.add_argument(
+        "--measure", default="MRR@10",
+        help="bm25, model1, neural_model1: what to tune for: MRR@k, nDCG@k, R@k; others: MRR@10",
+    )  # fmt: skip
     parser.add_argument(
         "--max-queries", type=int, default=1000, help="tuning uses at most so many queries"
     )
@@ -151,13 +156,16 @@ def _add_neural(group: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.training.checkpoint import check_place
+    from ranklet.training.measures import parse_measure
 
-    check_place(Path(options.output))  # before hours of training, not after them
+    # What is wrong is told before hours of training, not after them.
+    check_place(Path(options.output), replace=options.force)
+    parse_measure(options.measure)
+    if options.kind not in TUNED and options.measure != "MRR@10":
+        raise InputError(f"--measure is for {', '.join(TUNED)}; a {options.kind} is for MRR@10")
     if options.start and options.kind not in STARTED:
-        raise InputError(
-            f"--start is for {' and '.join(STARTED)}; a {options.kind} that learned from a "
-            "backbone goes on with --backbone CHECKPOINT"
-        )
+        instead = "; a repbert goes on with --backbone CHECKPOINT" * (options.kind == "repbert")
+        raise InputError(f"--start is for {' and '.join(STARTED)}{instead}")
     kinds = {
         "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert,
         "epic": train_epic.train, "cross_encoder": train_cross_encoder.train,

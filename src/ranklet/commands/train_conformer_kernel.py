@@ -4,6 +4,8 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ranklet.runtime.errors import InputError
+
 from .train_options import (
     bm25_settings,
     changed_plan,
@@ -47,6 +49,9 @@ def add_arguments(group: Any) -> None:
     group.add_argument("--terms", type=int, help="impacts kept a document (300)")
     group.add_argument("--candidates", type=int, help="terms a document that are tried (600)")
     group.add_argument(
+        "--floor", type=float, help="quantile that a term's impacts are counted from (0.25)"
+    )
+    group.add_argument(
         "--query-log", metavar="SPLIT",
         help="a log: its queries are added to the documents that they led to; not one learned from",
     )  # fmt: skip
@@ -59,6 +64,10 @@ def train(options: argparse.Namespace) -> "Checkpoint":
     from ranklet.training.query_log import with_query_log
     from ranklet.training.rankers import conformer_kernel
 
+    if options.negatives:
+        raise InputError(
+            "--negatives is not for a conformer_kernel: it learns from BM25's and from random ones"
+        )
     collection, queries, dev = read_queries(options)
     bm25 = bm25_settings(options)
     limits = {
@@ -67,7 +76,7 @@ def train(options: argparse.Namespace) -> "Checkpoint":
         "max_query_terms": options.max_query_tokens,
         "max_document_terms": options.max_document_tokens,
         "scorer": options.scorer or ("onnx" if options.form == "tk" else None),
-        **given_options(options, ("impacts", "terms", "candidates")),
+        **given_options(options, ("impacts", "terms", "candidates", "floor")),
     }
     chosen = {name: value for name, value in limits.items() if value is not None}
     settings = replace(conformer_kernel.SETTINGS, **chosen)
@@ -75,7 +84,7 @@ def train(options: argparse.Namespace) -> "Checkpoint":
     renamed = {"blocks": "layers", "pool_window": "window", "pool_stride": "stride"}
     sizes |= {renamed[name]: value for name, value in given_options(options, renamed).items()}
     if options.query_log:
-        documents = with_query_log(collection, options.query_log)
+        documents = with_query_log(collection, options.query_log, [*queries, *dev])
     else:
         documents = collection.documents()
     analysed = analyse(

@@ -1,6 +1,7 @@
 """Training a Conformer-Kernel: what it learns from, that it learns, and that it goes on."""
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -325,20 +326,42 @@ def test_options_that_are_not_allowed_are_told(
             Settings(**{name: value})  # type: ignore[arg-type]
 
 
-def test_the_command_trains_and_cleans_up(tiny_collection: Collection, tmp_path: Path) -> None:
+def test_the_command_trains_and_cleans_up(
+    tiny_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = tmp_path / "collection"
+    shutil.copytree(tiny_collection.path, collection)
+    (collection / "queries.log.jsonl").write_text('{"_id": "seen", "text": "a motor"}\n', "utf-8")
+    document = next(iter(tiny_collection.documents())).id
+    (collection / "qrels.log.txt").write_text(f"seen 0 {document} 1\n", "utf-8")
     output = tmp_path / "ck"
-    arguments = ["train", "conformer_kernel", str(tiny_collection.path), "-o", str(output)]
+    arguments = ["train", "conformer_kernel", str(collection), "-o", str(output)]
     arguments += ["--split", "train", "--tune", "dev", "--form", "ndrm3", "--field", "lemmas"]
     arguments += ["--hidden", "16", "--blocks", "1", "--heads", "4", "--groups", "4"]
     arguments += ["--width", "3", "--kernels", "5", "--pool-window", "8", "--pool-stride", "4"]
     arguments += ["--epochs", "1", "--batch", "8", "--lr", "0.01", "--device", "cpu", "--seed", "1"]
-    arguments += ["--terms", "40", "--candidates", "50", "--impacts", "float16", "--least", "1"]
+    arguments += [
+        "--terms",
+        "40",
+        "--candidates",
+        "50",
+        "--floor",
+        "0.4",
+        "--impacts",
+        "float16",
+        "--least",
+        "1",
+    ]
     arguments += ["--max-query-tokens", "9", "--max-document-tokens", "50"]
-    assert main([*arguments, "--query-log", "train"]) == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["ck"]
+    assert main([*arguments, "--query-log", "train"]) == 1
+    assert "are in the log 'train'" in capsys.readouterr().err
+    assert main([*arguments, "--negatives", "random"]) == 1
+    assert main([*arguments, "--query-log", "log"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ck", "collection"]
     found = read_checkpoint(output)
     settings = found.settings
     assert (settings.field, settings.terms, settings.impacts) == ("lemmas", 40, "float16")
+    assert (settings.candidates, settings.floor) == (50, 0.4)
     assert (settings.max_query_terms, settings.max_document_terms) == (9, 50)
     network = conformer_kernel.load(found).network
     assert (network.layers, network.window, network.stride) == (1, 8, 4)
