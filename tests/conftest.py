@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.fusing import fuse_bundle
@@ -34,6 +35,10 @@ DATA = Path(__file__).parent / "data"
 # torch is imported, by the tests that need it, and imports nothing for the others.
 os.environ |= {"OMP_NUM_THREADS": "1", "RANKLET_THREADS": "1"}
 FIELDS = ("lemmas", "words", "wordpieces")
+
+# A machine that does something else, too, is no fault of an example.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture
