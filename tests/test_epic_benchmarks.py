@@ -65,7 +65,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch, tiny_bert: Path) -> None:
     plan = replace(trained.epic.PLAN, epochs=2, device="cpu")
     monkeypatch.setattr(trained.epic, "PLAN", plan)
     monkeypatch.setattr(trained.epic, "train", partial(trained.epic.train, data=SHORT))
-    monkeypatch.setattr(trained, "SCIFACT_TOKENS", 16)
+    for name in ("SCIFACT_TOKENS", "TITLES_TOKENS"):
+        monkeypatch.setattr(trained, name, 16)
     monkeypatch.setattr(trained, "load_backbone", lambda _: load_backbone(tiny_bert))
 
 
