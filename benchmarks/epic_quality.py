@@ -156,7 +156,8 @@ def curve(path: Path, queries: Sequence[JudgedQuery]) -> dict[int, tuple[float, 
         wanted[asked[-1][1].terms] = True
     lengths = np.diff(ranker.store.offsets)
     of_queries = wanted[ranker.store.terms]
-    store, places = chosen(ranker.store, of_queries), places_of(ranker.store)[of_queries]
+    places = places_of(ranker.store, ranker.priorities())[of_queries]
+    store = chosen(ranker.store, of_queries)
     kept, found = ranker.settings.kept, {}
     for r in sorted({kept, *(r for r in LADDER if r < kept)}, reverse=True):
         store, places = chosen(store, places < r), places[places < r]
@@ -175,22 +176,23 @@ def curve(path: Path, queries: Sequence[JudgedQuery]) -> dict[int, tuple[float, 
     return dict(sorted(found.items()))
 
 
-def further(store: SparseStore, kept: int) -> SparseStore:
-    """Return a store with no more than the `kept` largest values of each vector."""
-    return chosen(store, places_of(store) < kept)
+def further(store: SparseStore, kept: int, priorities: NDArray[np.float32]) -> SparseStore:
+    """Return a store with no more than the `kept` values of each vector that `prune` would keep."""
+    return chosen(store, places_of(store, priorities) < kept)
 
 
-def places_of(store: SparseStore) -> NDArray[np.uint16]:
-    """Return the place of each value in its document, 0 for the largest; ties by term.
+def places_of(store: SparseStore, priorities: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """Return the place of each value in its document, 0 for what is kept first; ties by term.
 
     >>> values = np.array([0.5, 2, 1, 3], np.float16)
-    >>> places_of(SparseStore(np.array([0, 3, 4]), np.arange(4, dtype=np.uint16), values)).tolist()
-    [2, 0, 1, 0]
+    >>> store = SparseStore(np.array([0, 3, 4]), np.arange(4, dtype=np.uint16), values)
+    >>> places_of(store, np.array([1, 1, 3, 1], np.float32)).tolist()
+    [2, 1, 0, 0]
     """
     found = np.empty(len(store.terms), np.uint16)
-    bits = ~np.asarray(store.values).view(np.uint16)  # of numbers above 0 these ascend as they fall
     for begin, end in pairwise(store.offsets.tolist()):
-        order = np.argsort(bits[begin:end], kind="stable")  # counts 16-bit numbers, compares none
+        values = np.asarray(store.values[begin:end], np.float32)
+        order = np.argsort(-values * priorities[store.terms[begin:end]], kind="stable")
         found[begin + order] = np.arange(end - begin)
     return found
 

@@ -77,7 +77,7 @@ def _timed(place: Place, path: Path) -> str:
         query = Query(each.text, bundle.analyzer.begin())
         vector = ranker.encode_query(query)
         asked.append(Asked(at, each.text, vector, first.retrieve(query, RESCORED)[0]))
-    store = further(ranker.store, KEPT)
+    store = further(ranker.store, KEPT, ranker.priorities())
     served = variant_file(bundle, f"rankers/epic/{QUERY_ENCODER}")
     ours = next(name for name, file in VARIANTS.items() if served.endswith(file))  # int8 if proven
     encoding = take_turns(_encoders(place, ranker, ours), asked, ROUNDS)
@@ -86,7 +86,9 @@ def _timed(place: Place, path: Path) -> str:
     lists = [
         part
         for kept in RETRIEVED
-        for part in _retrieval(further(store, kept), kept, ranker.settings.vocabulary, asked)
+        for part in _retrieval(
+            further(store, kept, ranker.priorities()), kept, ranker.settings.vocabulary, asked
+        )
     ]
     terms = np.mean([len(each.vector.terms) for each in asked])
     return f"""

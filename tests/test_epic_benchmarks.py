@@ -27,10 +27,11 @@ def test_pruning_further_is_pruning_at_once() -> None:
     rng = np.random.default_rng(0)
     vectors = np.stack([rng.permutation(60) for _ in range(20)]).astype(np.float32) - 9
     vectors[3] = -1  # without a value
+    priorities = rng.uniform(1, 3, 60).astype(np.float32)
     whole = store_of_rows(prune(vectors, 60))
     for kept in (1, 7, 60, 99):
-        found = epic_quality.further(whole, kept)
-        wanted = store_of_rows(prune(vectors, kept))
+        found = epic_quality.further(whole, kept, priorities)
+        wanted = store_of_rows(prune(vectors, kept, priorities))
         np.testing.assert_array_equal(found.offsets, wanted.offsets)
         np.testing.assert_array_equal(found.terms, wanted.terms)
         np.testing.assert_array_equal(found.values, wanted.values)
@@ -38,7 +39,7 @@ def test_pruning_further_is_pruning_at_once() -> None:
 
 def test_of_equal_values_no_more_are_kept() -> None:
     equal = SparseStore(np.array([0, 3]), np.array([2, 5, 9], np.uint16), np.ones(3, np.float16))
-    assert epic_quality.further(equal, 2).terms.tolist() == [2, 5]
+    assert epic_quality.further(equal, 2, np.ones(10, np.float32)).terms.tolist() == [2, 5]
 
 
 def test_missing_peers_are_told_before_anything_is_built(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.term_network import FIRST, UNKNOWN
 from ranklet.runtime.text.analysis import Vocabulary
 
@@ -32,7 +33,13 @@ def choose_terms(
             was analysed with it.
         least: occurrences of a term.
         most: terms.
+
+    Raises:
+        InputError: one of these is below 1.
     """
+    for name, value in (("least", least), ("most", most)):
+        if value < 1:
+            raise InputError(f"{name} is {value}; it must be a whole number above 0")
     counts = analysed.frequencies(field)
     asked: Counter[int] = Counter()
     for query in queries:

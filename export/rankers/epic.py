@@ -31,6 +31,7 @@ from ranklet.export.pruning import (
     scores_of,
     sparse_scores,
     term_floors,
+    term_priorities,
 )
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
@@ -44,6 +45,7 @@ from ranklet.runtime.rankers.epic import (
     INDEX,
     INPUTS,
     OFFSETS,
+    PRIORITIES,
     QUERY_ENCODER,
     QUERY_OUTPUT,
     TERMS,
@@ -88,20 +90,24 @@ def export(
     queries = QueryEncoder(network)
     of_queries = Recording(TorchSession(queries))
     of_documents = Recording(TorchSession(DocumentEncoder(network)))
-    torch = _ranker(checkpoint.settings, tokenizer, of_queries, of_documents)
+    vocabulary, limit = checkpoint.settings.vocabulary, checkpoint.settings.max_document_tokens
+    none = np.ones(vocabulary, np.float32)
+    torch = _ranker(checkpoint.settings, tokenizer, none, of_queries, of_documents)
     vectors = torch.encode_whole(probes.documents).vectors
     floors = term_floors(vectors)
+    tokens, _ = torch.document_encoder.token_ids(probes.documents, limit)
+    priorities = term_priorities(tokens, vocabulary)
     whole = np.maximum(vectors - floors, 0)
     documents = DocumentEncoder(network, from_numpy(floors))
     asked, _ = torch.encode_queries(probes.queries)
     exact = _exact_scores(network, floors, asked, of_documents.feeds)
-    pruned = pruning_reports(exact, whole, asked, probes.relevant, options.prune)
+    pruned = pruning_reports(exact, whole, asked, probes.relevant, options.prune, priorities)
     kept = options.prune or fewest(pruned)
     settings: Settings = replace(checkpoint.settings, kept=kept, impacts=options.impacts)
 
     def score_contents(contents: Sequence[bytes], texts: Probes) -> NDArray[np.float32]:
         sessions = (Session(content, name, device="cpu") for content in contents)
-        return _score(_ranker(settings, tokenizer, *sessions), texts)
+        return _score(_ranker(settings, tokenizer, priorities, *sessions), texts)
 
     with tempfile.TemporaryDirectory() as scratch:
         files = Path(scratch) / "query.onnx", Path(scratch) / "document.onnx"
@@ -115,9 +121,10 @@ def export(
             Graph(files[0], folder + QUERY_ENCODER, of_queries.feeds),
             Graph(files[1], folder + DOCUMENT_ENCODER, of_documents.feeds),
         ]
-        reference = sparse_scores(store_of_rows(prune(whole, kept)), asked)
+        reference = sparse_scores(store_of_rows(prune(whole, kept, priorities)), asked)
         reports = write_joint_variants(graphs, reference, score_contents, probes, options, writer)
     write_reports([*reports, *pruned], folder, writer)
+    writer.array(folder + PRIORITIES, priorities)
     if not settings.field:
         writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))
@@ -160,11 +167,18 @@ def index(
     return RankerEntry(entry.kind, asdict(settings))
 
 
-def _ranker(settings: Settings, tokenizer: "Tokenizer", queries: Runs, documents: Runs) -> EPIC:
+def _ranker(
+    settings: Settings,
+    tokenizer: "Tokenizer",
+    priorities: NDArray[np.float32],
+    queries: Runs,
+    documents: Runs,
+) -> EPIC:
     """Return a ranker over sessions, or over PyTorch in their place."""
     size = settings.vocabulary
+    of_queries = Encoder(queries, QUERY_OUTPUT, tokenizer, size)
     of_documents = partial(Encoder, documents, DOCUMENT_OUTPUT, tokenizer, size)
-    return EPIC(settings, Encoder(queries, QUERY_OUTPUT, tokenizer, size), of_documents, tokenizer)
+    return EPIC(settings, of_queries, of_documents, tokenizer, lambda: priorities)
 
 
 def _score(ranker: EPIC, texts: Probes) -> NDArray[np.float32]:

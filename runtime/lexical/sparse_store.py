@@ -122,12 +122,16 @@ class SparseRows(NamedTuple):
         return store_of_rows(self.rows)
 
 
-def prune(vectors: NDArray[np.float32], kept: int) -> NDArray[np.uint16]:
+def prune(
+    vectors: NDArray[np.float32], kept: int, priorities: NDArray[np.float32] | None = None
+) -> NDArray[np.uint16]:
     """Return the largest values of each vector, as they are stored (paper 003, §3).
 
     Args:
         vectors: (documents, vocabulary) float32, at most `MOST_TERMS` wide.
         kept: r, values kept of each; what is not above 0 is not kept.
+        priorities: what values are multiplied by to tell which are the largest, > 0, (vocabulary,)
+            float32; None for 1.
 
     Returns:
         (documents, 2, min(r, vocabulary)) uint16: term ids, ascending, and the bits of their values
@@ -140,9 +144,13 @@ def prune(vectors: NDArray[np.float32], kept: int) -> NDArray[np.uint16]:
     >>> (row,) = prune(np.array([[0.5, -1.0, 2.0, 1.0]], np.float32), 2)
     >>> row[0].tolist(), row[1].view(np.float16).tolist()
     ([2, 3], [2.0, 1.0])
+    >>> (row,) = prune(np.array([[0.5, -1, 2, 1]], np.float32), 2, np.array([9, 9, 1, 1], "<f4"))
+    >>> row[0].tolist(), row[1].view(np.float16).tolist()
+    ([0, 2], [0.5, 2.0])
     """
     dropped = max(0, vectors.shape[1] - kept)
-    best = np.argpartition(vectors, min(dropped, vectors.shape[1] - 1), axis=1)[:, dropped:]
+    wanted = vectors if priorities is None else vectors * priorities
+    best = np.argpartition(wanted, min(dropped, vectors.shape[1] - 1), axis=1)[:, dropped:]
     best.sort(axis=1)
     values = np.take_along_axis(vectors, best, axis=1).clip(0)
     largest = float(values.max(initial=0))

@@ -6,6 +6,7 @@ Source: MacAvaney et al. 2020 (paper 003), §2.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,7 @@ QUERY_ENCODER, DOCUMENT_ENCODER, INDEX = "query/", "document/", "index/"
 OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64
 TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16
 VALUES = "vectors.values.npy"  # > 0, (n,) float16
+PRIORITIES = "priorities.npy"  # of terms where vectors are pruned, > 0, (vocabulary,) float32
 
 AT_A_TIME = 64  # documents whose whole vectors are held before they are pruned; 8 MB
 
@@ -105,6 +107,7 @@ class EPIC:
         queries: makes importances of a query's tokens.
         documents: opens what makes vectors of documents: ranking stored ones never needs it.
         tokenizer: of both.
+        priorities: gives what `prune` takes.
         bundle: where the documents' vectors are, None where only texts of the caller are scored.
         name: of the ranker in the bundle.
     """
@@ -115,11 +118,13 @@ class EPIC:
         queries: Encoder,
         documents: Callable[[], Encoder],
         tokenizer: "Tokenizer",
+        priorities: Callable[[], NDArray[np.float32]],
         bundle: "Bundle | None" = None,
         name: str = "",
     ) -> None:
         self.settings, self._queries, self._open_documents = settings, queries, documents
         self._tokenizer, self._bundle, self._name = tokenizer, bundle, name
+        self.priorities, self._folder = priorities, f"rankers/{name}/"
         self.analyzer = Analyzer.of_pieces(tokenizer)  # of what its explanations name
 
     @classmethod
@@ -136,7 +141,8 @@ class EPIC:
 
         queries = encoder(QUERY_ENCODER, QUERY_OUTPUT, False)
         documents = partial(encoder, DOCUMENT_ENCODER, DOCUMENT_OUTPUT, True)
-        return cls(settings, queries, documents, tokenizer, bundle, name)
+        weigh = partial(bundle.array, folder + PRIORITIES, np.float32, (settings.vocabulary,))
+        return cls(settings, queries, documents, tokenizer, weigh, bundle, name)
 
     @property
     def provider(self) -> str:
@@ -192,7 +198,7 @@ class EPIC:
         parts, longer = [np.empty((0, *self.row_shape), np.uint16)], list[int]()
         for begin in range(0, len(texts), AT_A_TIME):
             vectors, cut = self.encode_whole(texts[begin : begin + AT_A_TIME])
-            parts.append(prune(vectors, self.settings.kept))
+            parts.append(prune(vectors, self.settings.kept, self.priorities()))
             longer += [begin + at for at in cut]
         return SparseRows(np.concatenate(parts), longer)
 
@@ -250,6 +256,9 @@ class EPIC:
         self.index.verify(name)
         held = np.bincount(self.store.terms, minlength=self.settings.vocabulary)
         lost = held - np.diff(self.index.offsets)
+        priorities = self.priorities()
+        if not (np.isfinite(priorities) & (priorities > 0)).all():
+            raise BundleError(f"{name}: the priority of a term is no number above 0")
         if (lost < 0).any() or (self.settings.impacts != "uint8" and lost.any()):
             raise BundleError(f"{name}: the index has other postings than the documents' vectors")
         self.encode_documents([""])
@@ -257,8 +266,8 @@ class EPIC:
     @property
     def digest(self) -> str:
         """What tells these vectors from any other: the model's digest and the limits."""
-        given = self.settings
-        return f"{self.document_encoder.digest} {given.max_document_tokens} {given.kept}"
+        given, told = self.settings, sha256(self.priorities().tobytes()).hexdigest()
+        return f"{self.document_encoder.digest} {given.max_document_tokens} {given.kept} {told}"
 
     def _vector(self, ids: Sequence[int], importances: NDArray[np.float32]) -> SparseQuery:
         terms, place = np.unique(np.array(ids, np.int32), return_inverse=True)
@@ -286,10 +295,6 @@ class EPIC:
             raise BundleError("this ranker was opened without a bundle: it has no documents")
         self._bundle.need_collection()
         return self._bundle
-
-    @property
-    def _folder(self) -> str:
-        return f"rankers/{self._name}/"
 
 
 RANKER = EPIC

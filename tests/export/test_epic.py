@@ -354,6 +354,30 @@ def test_verify_runs_the_networks_of_a_bundle_without_documents(
         list(verify(victim))
 
 
+def test_terms_of_texts_are_kept_before_others(exported: Path, tiny_collection: Collection) -> None:
+    ranker = opened(exported)
+    tokens = {
+        each
+        for document in tiny_collection.documents()
+        for each in ranker.document_encoder.token_ids([document.text], 16)[0][0]
+    }
+    priorities = ranker.priorities()
+    others = np.setdiff1d(np.arange(len(priorities)), list(tokens))
+    assert (priorities[others] == 1).all()
+    assert 1 < priorities.max() < 3  # of 48 documents at most
+    text = next(iter(tiny_collection.documents())).text
+    whole = ranker.encode_whole([text]).vectors[0]
+    (row,) = ranker.encode_documents([text]).rows
+    kept = row[0][row[1] > 0]
+    dropped = np.setdiff1d(np.flatnonzero(whole > 0), kept)
+    assert len(dropped)
+    weighed = whole * priorities
+    assert weighed[kept].min() >= weighed[dropped].max()
+    other = opened(exported)  # blocks of an interrupted indexing are kept apart
+    other.priorities = lambda: np.ones_like(priorities)
+    assert other.digest != ranker.digest
+
+
 def test_auto_keeps_as_few_values_as_lose_next_to_nothing(
     checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:
@@ -475,6 +499,9 @@ DAMAGE: dict[str, tuple[str, Change]] = {
     "a negative value": ("vectors.values", put(-1)),
     "values in 32 bits": ("vectors.values", lambda held: held.astype(np.float32)),
     "offsets that go backwards": ("vectors.offsets", put(10_000, 3)),
+    "a priority of nothing": ("priorities", put(0)),
+    "a priority that is no number": ("priorities", put(np.nan)),
+    "priorities of other terms": ("priorities", lambda held: held[1:]),
     "an impact of nothing": ("index/impacts", put(0)),
     "an infinite impact": ("index/impacts", put(np.inf)),
     "a bound too low": ("index/largest", lambda held: held * np.float32(0.5)),

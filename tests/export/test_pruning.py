@@ -12,6 +12,7 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery
 
 # φ_d of two documents over four terms.
 WHOLE = np.array([[1.0, -0.9, 0.0, 2.0], [0.5, 0.25, 0.0, -1.0]], np.float32)
+ONES = np.ones(4, np.float32)
 QUERIES = [
     SparseQuery(np.array([0, 1], np.int32), np.array([1, 1], np.float32)),
     SparseQuery(np.array([3], np.int32), np.array([2], np.float32)),
@@ -28,7 +29,7 @@ def test_leaving_out_what_is_below_0_is_part_of_the_loss() -> None:
     terms = np.array([0, 1, 3])
     exact = scores_of(QUERIES, terms, WHOLE[:, terms])
     # Without −0.9 the first document passes the second, which is the relevant one.
-    reports = pruning_reports(exact, WHOLE.clip(0), QUERIES, [(1,), (0,)], 3)
+    reports = pruning_reports(exact, WHOLE.clip(0), QUERIES, [(1,), (0,)], 3, ONES)
     assert [each.variant for each in reports] == ["r=3", "r=4"]
     for each in reports:
         assert each.torch_ndcg == pytest.approx(1)
@@ -39,7 +40,7 @@ def test_leaving_out_what_is_below_0_is_part_of_the_loss() -> None:
 
 def test_the_fewest_are_those_from_which_on_all_do() -> None:
     (report, *_) = pruning_reports(
-        np.ones((2, 2), np.float32), WHOLE.clip(0), QUERIES, [(1,), (0,)], 3
+        np.ones((2, 2), np.float32), WHOLE.clip(0), QUERIES, [(1,), (0,)], 3, ONES
     )
 
     def chosen(*losses: float) -> int:

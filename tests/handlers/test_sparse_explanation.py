@@ -58,6 +58,7 @@ def hit(bundle: LoadedBundle) -> Hit:
         Encoder(model, QUERY_OUTPUT, tokenizer, size),
         lambda: Encoder(model, DOCUMENT_OUTPUT, tokenizer, size),
         tokenizer,
+        lambda: np.ones(size, np.float32),
         name="epic",
     )
     analysis = bundle.analysis("wordpieces")

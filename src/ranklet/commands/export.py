@@ -8,6 +8,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.runtime.errors import InputError
+
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.probes import Probes
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--probes", help="collection to prove the variants on (default: what training set aside)"
     )
-    parser.add_argument("--split", default="dev", help="of --probes (default: %(default)s)")
+    parser.add_argument("--split", help="of --probes (default: dev)")
     parser.add_argument(
         "--max-ndcg-loss",
         type=float,
@@ -44,15 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-mb", type=float, help="largest size of a variant's file")
     parser.add_argument(
         "--prune",
-        default="1000",
         help="epic: values kept of a document's vector, or auto: as few as lose next to nothing on "
-        "the probes (default: %(default)s)",
+        "the probes (default: 1000)",
     )
     parser.add_argument(
         "--impacts",
-        default="float16",
         help="epic: what its impact index stores values as: float32, float16 or uint8 (default: "
-        "%(default)s)",
+        "float16)",
     )
 
 
@@ -62,15 +62,20 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.export.options import ExportOptions
     from ranklet.export.report import read_reports, report_table
 
+    if options.split and not options.probes:
+        raise InputError("--split is of --probes: give the collection, too")
     chosen = ExportOptions(
         variants=tuple(options.variants.split(",")),
-        probes=_probes(options.probes, options.split) if options.probes else None,
+        probes=_probes(options.probes, options.split or "dev") if options.probes else None,
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,
-        prune=_prune(options.prune),
-        impacts=options.impacts,
+        prune=_prune(options.prune or "1000"),
+        impacts=options.impacts or "float16",
     )
     checkpoints = read_checkpoints(options.checkpoints)
+    kinds = {each.kind for each in checkpoints.values()}
+    if "epic" not in kinds and (options.prune or options.impacts):
+        raise InputError("--prune and --impacts are for an epic, and no checkpoint is one")
     export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
     reports = read_reports(options.output)
     for name, proofs in reports.items():
@@ -86,7 +91,6 @@ def read_checkpoints(given: list[str]) -> "dict[str, Checkpoint]":
     Raises:
         InputError: a name comes twice, or a checkpoint cannot be read.
     """
-    from ranklet.runtime.errors import InputError
     from ranklet.training.checkpoint import read_checkpoint
 
     found = {}
@@ -101,8 +105,6 @@ def read_checkpoints(given: list[str]) -> "dict[str, Checkpoint]":
 
 
 def _prune(given: str) -> int | None:
-    from ranklet.runtime.errors import InputError
-
     if given == "auto":
         return None
     if not given.isdecimal():

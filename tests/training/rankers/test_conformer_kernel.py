@@ -316,6 +316,8 @@ def test_options_that_are_not_allowed_are_told(
 ) -> None:
     with pytest.raises(InputError, match="vectors"):
         train(worded, tiny_collection, vectors="glove")
+    with pytest.raises(InputError, match="least is 0"):
+        train(worded, tiny_collection, least=0)
     with pytest.raises(InputError, match="batch"):
         PairOptions(batch=0)
     with pytest.raises(InputError, match="scorer must be onnx"):
