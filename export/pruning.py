@@ -38,14 +38,14 @@ def term_priorities(documents: Sequence[Sequence[int]], vocabulary: int) -> NDAr
 
     It is (1 + n)^¼, n the documents whose text has the term: ours, not the paper's, which keeps the
     largest values. Terms that texts have are asked for more often than others, and a value that is
-    not asked for is kept for nothing (docs/LOG.md: at r = 200 it halves what is lost).
+    not asked for is kept for nothing (docs/LOG.md, where also stands what it costs).
 
     Args:
         documents: terms of some.
         vocabulary: of how many there are.
 
-    >>> term_priorities([[0, 1], [1]] * 8, 3).round(2).tolist()
-    [1.73, 2.03, 1.0]
+    >>> term_priorities([[0, 1], [1]] * 15 + [[1]] * 50, 3).tolist()
+    [2.0, 3.0, 1.0]
     """
     held = np.zeros(vocabulary, np.int64)
     for each in documents:

@@ -407,8 +407,14 @@ def test_it_runs_as_a_process(built: "Built", tmp_path: Path) -> None:
     assert process("fly").returncode == 2
 
 
-def test_sigterm_ends_it_as_ctrl_c_does(built: "Built") -> None:
-    command = [sys.executable, "-m", "ranklet", "rank", str(built.fused), "-"]
+@pytest.mark.parametrize("ctrl_c_is", ["SIG_IGN", "SIG_DFL"])
+def test_sigterm_ends_it_as_ctrl_c_does(built: "Built", ctrl_c_is: str) -> None:
+    """Also in the background, where a shell has Ctrl-C ignored."""
+    started = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, getattr(signal, sys.argv[1])); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'ranklet', *sys.argv[2:]])"
+    )
+    command = [sys.executable, "-c", started, ctrl_c_is, "rank", str(built.fused), "-"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
     ) as running:
