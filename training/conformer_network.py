@@ -71,7 +71,7 @@ class Network:
             raise InputError(f"attention is {self.attention!r}; allowed are {allowed}")
         if type(self.width) is not int or self.width < 0 or (self.width and not self.width % 2):
             raise InputError(f"width is {self.width!r}; it must be 0 or an odd number")
-        for name, parts in (("heads", self.heads), ("groups", self.groups), ("2", 2)):
+        for name, parts in (("heads", self.heads), ("groups", self.groups), ("halves", 2)):
             if self.hidden % parts:
                 raise InputError(f"hidden is {self.hidden}, no multiple of {name} ({parts})")
         if self.stride > self.window:

@@ -27,7 +27,7 @@ from .resume import STATE, random_states, read_state, restore_random_states, sav
 B = TypeVar("B")
 
 # What may differ between a training and its continuation: it does not change what is learned.
-_FREE = {"max_minutes", "save_minutes", "save_every", "device"}
+_FREE = ("max_minutes", "save_minutes", "save_every", "device")
 
 
 @dataclass
@@ -187,12 +187,13 @@ class _Run(Generic[B]):
         """
         ours = {**asdict(self._plan), **self._made_of}
         theirs = {**state["plan"], **state.get("made_of", {})}
-        for name in ours.keys() - _FREE:
-            if ours[name] != theirs.get(name):
-                raise TrainingError(
-                    f"the interrupted training had {name} {theirs.get(name)}, this one has "
-                    f"{ours[name]}; resume with the same options"
-                )
+        changed = [name for name in ours if name not in _FREE and ours[name] != theirs.get(name)]
+        if changed:
+            name = changed[0]
+            raise TrainingError(
+                f"the interrupted training had {name} {theirs.get(name)}, this one has "
+                f"{ours[name]}; resume with the same options"
+            )
         if state["steps_an_epoch"] != self._steps_an_epoch:
             raise TrainingError(
                 f"the interrupted training had {state['steps_an_epoch']} steps an epoch, this one "

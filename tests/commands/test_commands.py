@@ -366,7 +366,7 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
         "not a name of": ("fuse", bundle, collection, "-o", out, "--name", "a b"),
         "pipeline 'z'": ("bench", bundle, "--pipeline", "z"),
         "--cold is -1": ("bench", bundle, "--cold", "-1"),
-        "--n is 0": ("bench", bundle, "-n", "0"),
+        "-n is 0": ("bench", bundle, "-n", "0"),
     }
     wrong["unknown measure"] = wrong.pop("expected")
     for message, arguments in wrong.items():

@@ -49,10 +49,9 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
 
-    for name, least in (("n", 1), ("cold", 0)):
-        if getattr(options, name) < least:
-            told = getattr(options, name)
-            raise InputError(f"--{name} is {told}; it must be a whole number from {least}")
+    for name, given, least in (("-n", options.n, 1), ("--cold", options.cold, 0)):
+        if given < least:
+            raise InputError(f"{name} is {given}; it must be a whole number from {least}")
     bundle = load(options.bundle)
     queries = _queries(options.queries, bundle.sample_texts(options.n))[: options.n]
     if not queries:
