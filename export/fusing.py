@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ranklet.export.errors import ExportError
-from ranklet.export.recipes import DEPTH, stages
+from ranklet.export.recipes import BY_RANKS, DEPTH, stages
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
@@ -19,7 +19,7 @@ from ranklet.training.measures import Judged, parse_measure
 from ranklet.training.progress import progress
 from ranklet.training.splits import JudgedQuery
 
-PIPELINE, RRF = "linear", "rrf"  # the learned recipe's name; a standard one's
+PIPELINE = "linear"  # the name that the learned recipe gets
 LEARNING_DEPTH = 200  # candidates a query while learning: deeper ones hardly ever reach the top 10
 
 
@@ -105,7 +105,7 @@ def fuse_bundle(
             f"fusion needs two rankers or more, each once, not {', '.join(names)}; the bundle has "
             f"{', '.join(manifest.rankers)}"
         )
-    if name in manifest.rankers or name == RRF:
+    if name in manifest.rankers or name == BY_RANKS:
         raise ExportError(
             f"a fusion cannot be named {name!r}, as a pipeline of the bundle's own is: name it "
             f"{PIPELINE}, say"

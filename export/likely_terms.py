@@ -6,8 +6,8 @@ few *probes* for any other document its place among them: the posterior mean of 
 principal components (Tipping & Bishop 1999).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from ranklet.export.term_floors import drawn_documents, latent_scores, scores_of
 from ranklet.runtime.term_matching import TermMatching
 from ranklet.runtime.term_network import FIRST
 from ranklet.training.indexing import AnalysedCollection
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COMMONEST = 4096  # terms that are predicted: those of the most documents, and so of most queries
 DOCUMENTS, PROBES, DIRECTIONS = 256, 128, 32
@@ -47,7 +44,7 @@ class LikelyTerms:
         return cls(nothing, nothing, np.empty((0, 0), np.float32))
 
     def above_floors(
-        self, matching: TermMatching, documents: "Sequence[NDArray[np.int32]]"
+        self, matching: TermMatching, documents: Sequence[NDArray[np.int32]]
     ) -> NDArray[np.float32]:
         """Return the predicted scores of `terms` above their floors, (documents, terms) float32.
 

@@ -14,6 +14,7 @@ DEPTH = 1000  # of a list from impacts; the paper found no gain beyond (000, §4
 DENSE_DEPTH = 200
 # Of what a network over each pair reranks: more costs more and ranked worse (paper 000, §4.1).
 RERANKED = 100
+BY_RANKS = "rrf"  # the name of the pipeline that fuses all by ranks
 
 
 def stages(
@@ -77,7 +78,7 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     names = (first, *(name for name in rankers if name != first and name not in rerankers))
     found = dict(alone)
     if len(names) > 1:
-        found["rrf"], default = by_ranks(names, rankers), "rrf"
+        found[BY_RANKS], default = by_ranks(names, rankers), BY_RANKS
     candidates = found[default].stages
     for name in rerankers:
         found[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))

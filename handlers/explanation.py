@@ -15,6 +15,7 @@ from ranklet.handlers.marks import Piece, drawn, pieces
 from ranklet.handlers.markup import Markup, element, join
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.text.analysis import encodable
 
 PARTS = Path(__file__).parent / "playground"
 
@@ -66,7 +67,7 @@ def page(bundle: LoadedBundle, query: str, hits: Sequence[Hit], recipe: str) -> 
         lang="en",
     )
     # Half a character, a lone surrogate, cannot be written: ? takes its place.
-    return f"<!doctype html>\n{whole}\n".encode("utf-8", "replace").decode()
+    return encodable(f"<!doctype html>\n{whole}\n")
 
 
 def card(

@@ -82,7 +82,7 @@ class TermMatching:
         latent = np.zeros_like(explicit)
         known = self._rows(terms) > UNKNOWN
         if self.settings.latent and known.any():
-            found = self.network(query, terms[known], candidates)
+            found = self.network(terms[known], candidates)
             weighted = found * np.float32(self.settings.latent_weight)
             latent[known] = weighted - self.floors[terms[known], None]
         return latent, explicit
@@ -119,11 +119,8 @@ class TermMatching:
         idf_of[known] = self.idf_of[terms[known]]
         return self.settings.matches(found, lengths[None, :], idf_of[:, None])
 
-    def network(
-        self, query: Query, terms: NDArray[np.int32], candidates: Candidates
-    ) -> NDArray[np.float32]:
+    def network(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
         """Return what the network gives, (terms, n) float32; (1, n) for the form tk."""
-        self.tell_cut(query, candidates)
         documents = self._documents(candidates)
         rows = documents._replace(tokens=self._rows(documents.tokens))
         return network_scores(self.session, self._rows(terms), rows)

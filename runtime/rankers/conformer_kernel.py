@@ -205,8 +205,9 @@ class ConformerKernel:
             impacts = self.index.matrix(terms, numbers_of(candidates))
             return np.asarray(counts.astype(np.float64) @ impacts, np.float32)
         if self.settings.form == "tk":
+            self.matching.tell_cut(query, candidates)
             one: NDArray[np.float32] = self.matching.network(
-                query, self.matching.asked(query), candidates
+                self.matching.asked(query), candidates
             )[0]
             return one
         terms, counts = self._terms(query)

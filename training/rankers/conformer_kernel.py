@@ -191,13 +191,11 @@ def train(
     if not plan.evaluate_every:
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
-    made_of = {
-        "data": asdict(data), "vectors": vectors, "bm25": asdict(chosen),
-        "network": asdict(sizes), "settings": asdict(settings),
-    }  # fmt: skip
+    made_of = {"data": asdict(data), "vectors": vectors}
+    others = {"bm25": asdict(chosen), "network": asdict(sizes), "settings": asdict(settings)}
     progress = fit(
         model, pairs.batches, loss, plan, evaluate=lambda: lists.mrr(score),
-        folder=folder, resume=resume, made_of=made_of,
+        folder=folder, resume=resume, made_of={**made_of, **others},
     )  # fmt: skip
     model.cpu()
     served: dict[str, Any] = dict(model.served())
@@ -210,8 +208,7 @@ def train(
             "best": progress.best[1] if progress.best else None,
             **progress.report(),
             "plan": asdict(plan),
-            "data": asdict(data),
-            "vectors": vectors,
+            **made_of,
         },
         network={"architectures": ["ConformerKernel"], **asdict(sizes)},
         weights={name: each.numpy() for name, each in model.state_dict().items()},

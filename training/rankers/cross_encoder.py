@@ -122,12 +122,10 @@ def train(
     if not plan.evaluate_every:
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
-    made_of = {
-        "backbone": backbone.source, "data": asdict(data), "loss": loss,
-        "settings": asdict(settings),
-    }  # fmt: skip
+    made_of = {"backbone": backbone.source, "data": asdict(data), "loss": loss}
     progress = fit(
-        model, pairs.batches, batch_loss, plan, folder=folder, resume=resume, made_of=made_of,
+        model, pairs.batches, batch_loss, plan, folder=folder, resume=resume,
+        made_of={**made_of, "settings": asdict(settings)},
         evaluate=lambda: pool.mrr(lambda given: score_pairs(model, given, padding)),
     )  # fmt: skip
     model.cpu()
@@ -136,13 +134,11 @@ def train(
         settings,
         tokenizer=tokenizer,
         training={
-            "backbone": backbone.source,
+            **made_of,
             "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",
             "best": progress.best[1] if progress.best else None,
             **progress.report(),
             "plan": asdict(plan),
-            "data": asdict(data),
-            "loss": loss,
         },
         network={**backbone.config_json(), HEAD_LAYERS: read},
         weights={

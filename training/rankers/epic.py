@@ -136,9 +136,10 @@ def train(
     if not plan.evaluate_every:
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
+    made_of = {"backbone": backbone.source, "data": asdict(data), "objective": objective}
     progress = fit(
         model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
-        made_of={"backbone": backbone.source, "data": asdict(data), "objective": objective},
+        made_of=made_of,
         label=f"training (expansion began with {started_from})",
     )  # fmt: skip
     model.cpu()
@@ -147,13 +148,11 @@ def train(
         settings,
         tokenizer=tokenizer,
         training={
-            "backbone": backbone.source,
+            **made_of,
             "measure": f"MRR@10 in a pool of {len(pool)} documents",
             "best": progress.best[1] if progress.best else None,
             **progress.report(),
             "plan": asdict(plan),
-            "data": asdict(data),
-            "objective": objective,
             "expansion": started_from,
         },
         network=backbone.config_json(),

@@ -220,16 +220,11 @@ def train(
     def evaluate() -> float:
         return fused_value(analysed, some, retriever, at_hand, measure)
 
+    made_of = {"data": asdict(data), "objective": objective, "margin": margin}
     progress = fit(
-        model,
-        pairs.batches,
-        loss,
-        plan,
-        evaluate=evaluate,
-        folder=folder,
-        resume=resume,
-        made_of={"data": asdict(data), "objective": objective, "margin": margin},
-    )
+        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
+        made_of=made_of,
+    )  # fmt: skip
     model.cpu()
     likelihoods = Likelihoods(tables(model), prior, FIELD)
     tuned = tune_constants(analysed, tune, retriever, likelihoods, measure)
@@ -243,9 +238,7 @@ def train(
         training={
             **progress.report(),
             "plan": asdict(plan),
-            "data": asdict(data),
-            "objective": objective,
-            "margin": margin,
+            **made_of,
             **tuned.report,
         },
         probes=draw_probes(analysed.listed(), tune, titles=analysed.titles),

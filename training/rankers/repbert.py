@@ -185,28 +185,22 @@ def train(
     if not plan.evaluate_every:
         steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
         plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
+    made_of = {"backbone": backbone.source, "data": asdict(data)}
     progress = fit(
-        model,
-        pairs.batches,
-        loss,
-        plan,
-        evaluate=evaluate,
-        folder=folder,
-        resume=resume,
-        made_of={"backbone": backbone.source, "data": asdict(data)},
-    )
+        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
+        made_of=made_of,
+    )  # fmt: skip
     model.cpu()
     return Checkpoint(
         "repbert",
         settings,
         tokenizer=backbone.tokenizer,
         training={
-            "backbone": backbone.source,
+            **made_of,
             "measure": f"MRR@10 in a pool of {len(pool)} documents",
             "best": progress.best[1] if progress.best else None,
             **progress.report(),
             "plan": asdict(plan),
-            "data": asdict(data),
         },
         network=backbone.config_json(),
         weights={name: each.numpy() for name, each in model.encoder.state_dict().items()},

@@ -69,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
         probes=_probes(options.probes, options.split or "dev") if options.probes else None,
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,
-        prune=_prune(options.prune or "1000"),
-        impacts=options.impacts or "float16",
+        prune=_prune(options.prune) if options.prune else ExportOptions.prune,
+        impacts=options.impacts or ExportOptions.impacts,
     )
     checkpoints = read_checkpoints(options.checkpoints)
     kinds = {each.kind for each in checkpoints.values()}
