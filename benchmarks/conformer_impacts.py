@@ -13,12 +13,7 @@ from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.trained import Conformers
 from ranklet.export.likely_terms import LikelyTerms, likely_terms
-from ranklet.export.term_floors import (
-    FLOOR_DOCUMENTS,
-    drawn_documents,
-    quantiles,
-    scores_of_all,
-)
+from ranklet.export.term_floors import FLOOR_DOCUMENTS, drawn_documents, quantiles, scores_of_all
 from ranklet.export.term_impacts import CandidateScores, candidate_scores
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates

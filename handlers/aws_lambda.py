@@ -8,8 +8,8 @@ a first query run. See docs/lambda.md.
 import os
 from typing import Any
 
-from ranklet.handlers.aws_function import Function
-from ranklet.handlers.termination import on_sigterm
+from ranklet.handlers.aws.function import Function
+from ranklet.handlers.aws.sigterm import on_sigterm
 
 
 def __getattr__(name: str) -> Any:

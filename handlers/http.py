@@ -1,4 +1,4 @@
-"""The HTTP server: Starlette and uvicorn around :mod:`ranklet.handlers.answers`.
+"""The HTTP server: Starlette and uvicorn around :mod:`ranklet.handlers.api.answers`.
 
     RANKLET_BUNDLE=search.ranklet python -m ranklet.handlers.http
 
@@ -24,17 +24,17 @@ from starlette.routing import Route
 
 from ranklet import __version__
 from ranklet.handlers import logs
-from ranklet.handlers.answers import ANSWERS, info
-from ranklet.handlers.bodies import read
-from ranklet.handlers.budgeted import answer_within
-from ranklet.handlers.failures import RequestError, described, failure
-from ranklet.handlers.fields import parse
-from ranklet.handlers.metrics import Metrics
-from ranklet.handlers.observed import CLIENT_GONE, Observed, Record, resident_bytes
-from ranklet.handlers.openapi import describe
-from ranklet.handlers.pool import ClientGone, Pool
-from ranklet.handlers.served import Served
-from ranklet.handlers.settings import Settings
+from ranklet.handlers.api.answers import ANSWERS, info
+from ranklet.handlers.api.budgeted import answer_within
+from ranklet.handlers.api.errors import RequestError, described, failure
+from ranklet.handlers.api.fields import parse
+from ranklet.handlers.api.openapi import describe
+from ranklet.handlers.server.live_bundle import Served
+from ranklet.handlers.server.metrics import Metrics
+from ranklet.handlers.server.middleware import CLIENT_GONE, Observed, Record, resident_bytes
+from ranklet.handlers.server.request_body import read
+from ranklet.handlers.server.settings import Settings
+from ranklet.handlers.server.worker_pool import ClientGone, Pool
 from ranklet.runtime.errors import RankletError
 
 WORKING_SHARE = 0.9  # of a request's time limit, after which no stage begins: part of an answer
@@ -226,8 +226,8 @@ def _file(name: str, media: str) -> Callable[[Request], Response]:
 
 
 def main() -> int:
-    """Serve as the environment says; see :class:`ranklet.handlers.settings.Settings`."""
-    from ranklet.handlers.serving import serve
+    """Serve as the environment says; see :class:`ranklet.handlers.server.settings.Settings`."""
+    from ranklet.handlers.server.uvicorn_server import serve
 
     try:
         serve(Settings.from_environment())

@@ -8,12 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle, Check
-from ranklet.runtime.candidates import (
-    Candidates,
-    StoredCandidates,
-    numbers_of,
-    text_candidates,
-)
+from ranklet.runtime.candidates import Candidates, StoredCandidates, numbers_of, text_candidates
 from ranklet.runtime.deadline import Deadline
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.execution import Execution

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import InputError
-
-from .wordpieces import padding_token, read_tokenizer
+from ranklet.training.wordpieces import padding_token, read_tokenizer
 
 if TYPE_CHECKING:
     import torch

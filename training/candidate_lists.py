@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.ranker import Query, Ranker
-
-from .indexing import AnalysedCollection
-from .samplers import Numbers, relevant_numbers
-from .splits import JudgedQuery
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.samplers import Numbers, relevant_numbers
+from ranklet.training.splits import JudgedQuery
 
 # Scores of some documents for a query, (documents,) float32.
 Score = Callable[[JudgedQuery, Numbers], NDArray[np.float32]]

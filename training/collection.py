@@ -19,8 +19,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import CollectionError
-
-from .trec import check_id, check_text, read_lines, read_qrels, write_lines, write_qrels
+from ranklet.training.trec import (
+    check_id,
+    check_text,
+    read_lines,
+    read_qrels,
+    write_lines,
+    write_qrels,
+)
 
 CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 SPLIT_QUERIES = ("queries.{}.jsonl", "queries.{}.jsonl.gz")

@@ -15,12 +15,11 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.explicit_match import EPSILON
 from ranklet.runtime.rankers.conformer_kernel import MODELS
 from ranklet.runtime.term_network import PADDING, UNKNOWN
-
-from .batch_statistics import BatchScale, ScoreNorm
-from .conformer_layers import HIDDEN, Attention, Block, positions
-from .device import full_precision
-from .kernel_pooling import cosines, kernel_means, window_counts
-from .parts import in_parts, texts_together
+from ranklet.training.batch_statistics import BatchScale, ScoreNorm
+from ranklet.training.conformer_layers import HIDDEN, Attention, Block, positions
+from ranklet.training.device import full_precision
+from ranklet.training.kernel_pooling import cosines, kernel_means, window_counts
+from ranklet.training.parts import in_parts, texts_together
 
 EVERYTHING = 1 << 30  # a window as long as any document
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from .device import full_precision
-from .heads.model1 import Model1Head
-from .heads.reading import Reading, make_reading
+from ranklet.training.device import full_precision
+from ranklet.training.heads.model1 import Model1Head
+from ranklet.training.heads.reading import Reading, make_reading
 
 
 class CrossNetwork(nn.Module):

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.ranker import Ranker
 from ranklet.runtime.text.pairing import Pair, Pairing
-
-from .candidate_lists import CandidateLists, reciprocal_rank
-from .indexing import AnalysedCollection
-from .samplers import (
+from ranklet.training.candidate_lists import CandidateLists, reciprocal_rank
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.samplers import (
     DEPTH,
     NEGATIVES,
     Numbers,
@@ -22,7 +21,7 @@ from .samplers import (
     negative_pools,
     relevant_numbers,
 )
-from .splits import JudgedQuery
+from ranklet.training.splits import JudgedQuery
 
 Negatives = Literal["bm25", "random"]
 # Scores of pairs, (pairs,) float32.

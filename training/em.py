@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-
-from .bitext import Bitext, concatenated_ranges
+from ranklet.training.bitext import Bitext, concatenated_ranges
 
 NULL = 0  # the empty word's rank among the sources; the tokens follow from 1
 BLOCK_LINKS = 1 << 20  # links; some 50 MB of scratch arrays at a time

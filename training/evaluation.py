@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.recipe import Recipe, chosen
-
-from .progress import progress
-from .significance import Comparison, compare
-from .splits import JudgedQuery
+from ranklet.training.progress import progress
+from ranklet.training.significance import Comparison, compare
+from ranklet.training.splits import JudgedQuery
 
 MEASURES = ("MRR@10", "nDCG@10", "R@100")
 SIGNIFICANT = ((0.01, "‡"), (0.05, "†"))  # mark by largest p, strictest first

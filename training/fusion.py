@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-
-from .measures import Judged, Measure, mean, parse_measure
+from ranklet.training.measures import Judged, Measure, mean, parse_measure
 
 STEPS = 20  # lengths tried each way in a line search
 FIRST_STEP = 0.05  # of the weight's own size; each next step is twice as long

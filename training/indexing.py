@@ -17,10 +17,9 @@ from ranklet.runtime.text.analysis import FIELDS, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.strings import Strings
 from ranklet.runtime.text.words import stop_words, words
-
-from .collection import Document
-from .lemmas import vocabulary
-from .progress import progress
+from ranklet.training.collection import Document
+from ranklet.training.lemmas import vocabulary
+from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

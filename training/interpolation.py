@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-
-from .measures import Judged, parse_measure, per_query
+from ranklet.training.measures import Judged, parse_measure, per_query
 
 GRID = tuple(at / 20 for at in range(21))  # the author's code tries 0.1 to 0.9 by tenths
 

@@ -16,13 +16,19 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from .device import autocast, choose_device, seeded
-from .errors import TrainingError
-from .interruption import held_back
-from .optimiser import make_optimiser, set_rate
-from .plan import Plan, rate
-from .progress import progress_bar
-from .resume import STATE, random_states, read_state, restore_random_states, save_state
+from ranklet.training.device import autocast, choose_device, seeded
+from ranklet.training.errors import TrainingError
+from ranklet.training.interruption import held_back
+from ranklet.training.optimiser import make_optimiser, set_rate
+from ranklet.training.plan import Plan, rate
+from ranklet.training.progress import progress_bar
+from ranklet.training.resume import (
+    STATE,
+    random_states,
+    read_state,
+    restore_random_states,
+    save_state,
+)
 
 B = TypeVar("B")
 

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from .plan import Plan
+from ranklet.training.plan import Plan
 
 
 def make_optimiser(model: nn.Module, plan: Plan, device: torch.device) -> torch.optim.Optimizer:

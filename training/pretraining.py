@@ -18,14 +18,13 @@ from torch.nn.functional import cross_entropy, gelu
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.chunks import piece_chunks
-
-from .backbone import Backbone
-from .device import seeded
-from .loop import Progress, fit
-from .padding import packed, padded
-from .plan import Plan
-from .samplers import Numbers, batches
-from .wordpieces import padding_token, special_tokens
+from ranklet.training.backbone import Backbone
+from ranklet.training.device import seeded
+from ranklet.training.loop import Progress, fit
+from ranklet.training.padding import packed, padded
+from ranklet.training.plan import Plan
+from ranklet.training.samplers import Numbers, batches
+from ranklet.training.wordpieces import padding_token, special_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -9,9 +9,8 @@ import numpy as np
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.ranked import ranked_text
-
-from .collection import Document
-from .splits import JudgedQuery
+from ranklet.training.collection import Document
+from ranklet.training.splits import JudgedQuery
 
 FILE = "probes.json"
 QUERIES, DOCUMENTS = 200, 300  # with 50 queries one swapped rank moves nDCG@10 by 1 %

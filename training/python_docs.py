@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .collection import Document, Query, Splits
-from .docstrings import Docstring, from_extensions, from_sources, from_topics
+from ranklet.training.collection import Document, Query, Splits
+from ranklet.training.docstrings import Docstring, from_extensions, from_sources, from_topics
 
 SUMMARY_WORDS = range(4, 31)
 MIN_BODY_WORDS = 8

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from ranklet.runtime.errors import InputError
-
-from .collection import Collection, Document
-from .splits import JudgedQuery
+from ranklet.training.collection import Collection, Document
+from ranklet.training.splits import JudgedQuery
 
 
 def with_query_log(

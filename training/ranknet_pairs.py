@@ -18,12 +18,11 @@ from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.ranker import Ranker
 from ranklet.runtime.rankers.conformer_kernel import Settings
 from ranklet.runtime.term_network import PADDING, UNKNOWN
-
-from .conformer_network import Pairs
-from .indexing import AnalysedCollection
-from .losses import ranknet_loss
-from .padding import first_tokens, packed, padded
-from .samplers import (
+from ranklet.training.conformer_network import Pairs
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.losses import ranknet_loss
+from ranklet.training.padding import first_tokens, packed, padded
+from ranklet.training.samplers import (
     Numbers,
     batches,
     bm25_negatives,
@@ -32,7 +31,7 @@ from .samplers import (
     random_pools,
     relevant_numbers,
 )
-from .splits import JudgedQuery
+from ranklet.training.splits import JudgedQuery
 
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must not match
 # Batches are padded to these, so that they come in few shapes; see `padding.rounded`.

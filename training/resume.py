@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .errors import TrainingError
+from ranklet.training.errors import TrainingError
 
 STATE = "state.pt"
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.ranker import Query, Ranker
-
-from .indexing import AnalysedCollection
-from .progress import progress
-from .splits import JudgedQuery
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.progress import progress
+from ranklet.training.splits import JudgedQuery
 
 Numbers = NDArray[np.int64]  # of documents or queries
 

@@ -14,15 +14,14 @@ from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.translation_table import TranslationTable
-
-from .em import Translations
-from .progress import progress
-from .rankers.model1 import as_table
-from .translation_network import THRESHOLD, NetworkTranslation
-from .translation_tuning import Tables
+from ranklet.training.em import Translations
+from ranklet.training.progress import progress
+from ranklet.training.rankers.model1 import as_table
+from ranklet.training.translation_network import THRESHOLD, NetworkTranslation
+from ranklet.training.translation_tuning import Tables
 
 if TYPE_CHECKING:
-    from .rankers.neural_model1 import NeuralModel1
+    from ranklet.training.rankers.neural_model1 import NeuralModel1
 
 MOST_PAIRS = 100_000_000  # of a table: 800 MB in a bundle
 BLOCK = 4096  # query tokens at a time: what is worked on stays in the cache

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranklet.runtime.errors import InputError
-
-from .collection import Collection, Query
+from ranklet.training.collection import Collection, Query
 
 _SPEC = re.compile(r"([A-Za-z0-9_-]+)(?:\[(?:(\d{1,3})%)?:(?:(\d{1,3})%)?\])?")
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.term_network import FIRST, UNKNOWN
 from ranklet.runtime.text.analysis import Vocabulary
-
-from .indexing import AnalysedCollection
-from .splits import JudgedQuery
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.splits import JudgedQuery
 
 LEAST, MOST = 2, 50_000  # occurrences of a term, queries included; and terms
 

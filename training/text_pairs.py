@@ -11,13 +11,12 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.text.limit import cut
 from ranklet.runtime.text.ranked import ranked_text
-
-from .collection import Document
-from .indexing import analyse
-from .padding import packed, padded
-from .progress import progress
-from .rankers.bm25 import open_bm25
-from .samplers import (
+from ranklet.training.collection import Document
+from ranklet.training.indexing import analyse
+from ranklet.training.padding import packed, padded
+from ranklet.training.progress import progress
+from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.samplers import (
     Numbers,
     batches,
     bm25_negatives,
@@ -27,7 +26,7 @@ from .samplers import (
     random_pools,
     relevant_numbers,
 )
-from .splits import JudgedQuery
+from ranklet.training.splits import JudgedQuery
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.ranker import Ranker
-
-from .indexing import AnalysedCollection
-from .padding import packed, padded, rounded, unique_tokens
-from .samplers import (
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.padding import packed, padded, rounded, unique_tokens
+from ranklet.training.samplers import (
     Numbers,
     batches,
     draw_documents,
     negative_pools,
     relevant_numbers,
 )
-from .splits import JudgedQuery
+from ranklet.training.splits import JudgedQuery
 
 # Batches are padded to these, so that they come in few shapes; see `rounded`.
 QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64

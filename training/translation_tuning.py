@@ -12,13 +12,12 @@ from ranklet.runtime.candidates import Candidates
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.ranker import Query, Ranker
-
-from .fusion import coordinate_ascent
-from .indexing import AnalysedCollection
-from .measures import Judged
-from .progress import progress
-from .splits import JudgedQuery
-from .tuning import Features, judge
+from ranklet.training.fusion import coordinate_ascent
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.measures import Judged
+from ranklet.training.progress import progress
+from ranklet.training.splits import JudgedQuery
+from ranklet.training.tuning import Features, judge
 
 P_SELF_GRID = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 LAMBDA_GRID = (0.005, 0.02, 0.1, 0.3)

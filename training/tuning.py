@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from ranklet.runtime.candidates import Candidates, StoredCandidates
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.ranker import Query, Ranker
-
-from .indexing import AnalysedCollection
-from .measures import Judged
-from .progress import progress
-from .splits import JudgedQuery
+from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.measures import Judged
+from ranklet.training.progress import progress
+from ranklet.training.splits import JudgedQuery
 
 # Scores of a query's candidates by feature, (candidates, features) float32.
 Features = Callable[[Query, Candidates], NDArray[np.float32]]

@@ -20,12 +20,7 @@ from ranklet.runtime.candidates import TextCandidates
 from ranklet.runtime.encoder import TOKENIZER
 from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.cross_encoder import (
-    OUTPUT,
-    TRANSLATIONS,
-    CrossEncoder,
-    Settings,
-)
+from ranklet.runtime.rankers.cross_encoder import OUTPUT, TRANSLATIONS, CrossEncoder, Settings
 from ranklet.runtime.session import Session
 from ranklet.runtime.text.pairing import AROUND, INPUTS, Pairing
 from ranklet.training.checkpoint import Checkpoint, check_finite

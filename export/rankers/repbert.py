@@ -19,14 +19,7 @@ from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
 from ranklet.runtime.encoder import TOKENIZER, Encoder
 from ranklet.runtime.manifest import RankerEntry
-from ranklet.runtime.rankers.repbert import (
-    GRAPH,
-    INPUTS,
-    OUTPUT,
-    VECTORS,
-    RepBERT,
-    Settings,
-)
+from ranklet.runtime.rankers.repbert import GRAPH, INPUTS, OUTPUT, VECTORS, RepBERT, Settings
 from ranklet.runtime.session import Session
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.indexing import AnalysedCollection

@@ -24,7 +24,7 @@ from ranklet.export.rankers import conformer_kernel as exporting
 from ranklet.export.recipes import DEPTH, RERANKED, stages, standard_pipelines
 from ranklet.export.report import read_reports
 from ranklet.export.writer import sha256
-from ranklet.handlers.breakdown import groups
+from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime import load, term_network
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates

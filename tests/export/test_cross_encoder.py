@@ -16,8 +16,8 @@ from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.fusing import fuse_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.report import read_reports
-from ranklet.handlers.explanation import page
-from ranklet.handlers.trial import try_out
+from ranklet.handlers.page.page import page
+from ranklet.handlers.server.trial import try_out
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates, TextCandidates

@@ -18,7 +18,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.report import read_reports
-from ranklet.handlers.explanation import page
+from ranklet.handlers.page.page import page
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError

@@ -208,7 +208,7 @@ def test_the_page_is_ours_alone(server: "Server") -> None:
 
 
 def test_the_settings_are_checked_before_anything_listens() -> None:
-    from ranklet.handlers.settings import Settings
+    from ranklet.handlers.server.settings import Settings
     from ranklet.runtime.errors import InputError
 
     good: dict[str, Any] = {"RANKLET_BUNDLE": "b", "PORT": "9", "RANKLET_API_KEY": " a,,b "}

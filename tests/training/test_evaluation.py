@@ -9,14 +9,7 @@ from ranklet.runtime.errors import InputError, UnknownRankerError
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.training import evaluation
 from ranklet.training.collection import Collection
-from ranklet.training.evaluation import (
-    Evaluation,
-    comparisons,
-    evaluate,
-    mark,
-    table,
-    untied,
-)
+from ranklet.training.evaluation import Evaluation, comparisons, evaluate, mark, table, untied
 from ranklet.training.splits import JudgedQuery, read_split
 from ranklet.training.trec import read_qrels, read_run, write_qrels, write_run
 

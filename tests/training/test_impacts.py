@@ -13,12 +13,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.training.impacts import (
-    index_of_rows,
-    index_of_triples,
-    storage_loss,
-    store_impacts,
-)
+from ranklet.training.impacts import index_of_rows, index_of_triples, storage_loss, store_impacts
 
 Triples = list[tuple[int, int, float]]
 FORMS = ("float32", "float16", "uint8")

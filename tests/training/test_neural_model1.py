@@ -19,11 +19,7 @@ from ranklet.training.losses import listwise_loss, margin_loss
 from ranklet.training.padding import unique_tokens
 from ranklet.training.rankers import neural_model1
 from ranklet.training.rankers.bm25 import open_bm25
-from ranklet.training.rankers.neural_model1 import (
-    NeuralModel1,
-    smoothed,
-    start_from,
-)
+from ranklet.training.rankers.neural_model1 import NeuralModel1, smoothed, start_from
 from ranklet.training.samplers import relevant_numbers
 from ranklet.training.sparsify import tables
 from ranklet.training.splits import read_split

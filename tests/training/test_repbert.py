@@ -21,12 +21,7 @@ from ranklet.training.collection import Collection
 from ranklet.training.errors import TrainingError
 from ranklet.training.plan import Plan
 from ranklet.training.rankers import repbert
-from ranklet.training.rankers.repbert import (
-    RepBERT,
-    encode_tokens,
-    in_batch_loss,
-    masked_mean,
-)
+from ranklet.training.rankers.repbert import RepBERT, encode_tokens, in_batch_loss, masked_mean
 from ranklet.training.splits import read_split
 from ranklet.training.text_pairs import BatchOptions, Negatives, Pool, TextPairs, tokenise
 

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from . import HeadSizes
-from .reading import Reading, similarities
+from ranklet.training.heads import HeadSizes
+from ranklet.training.heads.reading import Reading, similarities
 
 BINS = 11  # centres from −1 to 1, so one stands at exact matches
 HIDDEN = 5  # as in Guo et al. 2016, §4.2

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from . import HeadSizes
-from .reading import Reading, similarities
+from ranklet.training.heads import HeadSizes
+from ranklet.training.heads.reading import Reading, similarities
 
 # Xiong et al. 2017 (KNRM), §4: ten kernels over [−1, 1], and one for exact matches.
 MEANS = (-0.9, -0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)

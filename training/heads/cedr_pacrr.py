@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from . import HeadSizes
-from .reading import LEAST, Reading, similarities
+from ranklet.training.heads import HeadSizes
+from ranklet.training.heads.reading import LEAST, Reading, similarities
 
 SIZES = (1, 2, 3)  # n of the n × n windows (Hui et al. 2017, §4)
 FILTERS = 32

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from . import HeadSizes
-from .reading import LEAST, Reading, first_of
+from ranklet.training.heads import HeadSizes
+from ranklet.training.heads.reading import LEAST, Reading, first_of
 
 DROPOUT = 0.1
 

@@ -4,10 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from ranklet.runtime.translations import FLOOR
+from ranklet.training.heads import HeadSizes
+from ranklet.training.heads.reading import Reading
 from ranklet.training.translation_network import PairNetwork
-
-from . import HeadSizes
-from .reading import Reading
 
 VECTOR, HIDDEN = 64, (64, 32)  # as the context-free network
 

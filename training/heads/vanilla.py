@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from . import HeadSizes
-from .reading import Reading
+from ranklet.training.heads import HeadSizes
+from ranklet.training.heads.reading import Reading
 
 DROPOUT = 0.1
 

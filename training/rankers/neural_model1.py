@@ -27,11 +27,7 @@ from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.model1 import background
 from ranklet.training.sparsify import tables
 from ranklet.training.splits import JudgedQuery
-from ranklet.training.translation_network import (
-    Network,
-    Parametrisation,
-    make_translation,
-)
+from ranklet.training.translation_network import Network, Parametrisation, make_translation
 from ranklet.training.translation_pairs import PairBatch, PairOptions, Pairs
 from ranklet.training.translation_tuning import Likelihoods, fused_value, tune_constants
 from ranklet.training.word_vectors import projected

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         hits = list(bundle.rank(asked, k=options.k, pipeline=pipeline, explain=True))
     if options.html:
-        from ranklet.handlers.explanation import page
+        from ranklet.handlers.page.page import page
 
         manifest = bundle.manifest
         recipe = manifest.pipelines[pipeline or manifest.default_pipeline]

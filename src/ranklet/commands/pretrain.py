@@ -5,7 +5,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from .train_options import given_options, state_folder
+from ranklet.commands.train_options import given_options, state_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve until SIGTERM or Ctrl-C; docs/serving.md lists the variables that set the rest."""
-    from ranklet.handlers.serving import serve
-    from ranklet.handlers.settings import Settings
+    from ranklet.handlers.server.settings import Settings
+    from ranklet.handlers.server.uvicorn_server import serve
     from ranklet.runtime.errors import InputError
     from ranklet.runtime.loaded import LoadedBundle
 

@@ -7,11 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers import KINDS
-
-from . import train_conformer_kernel, train_cross_encoder, train_epic
-from .train_options import (
+from ranklet.commands import train_conformer_kernel, train_cross_encoder, train_epic
+from ranklet.commands.train_options import (
     batch_options,
     bm25_settings,
     changed_plan,
@@ -19,6 +16,8 @@ from .train_options import (
     state_folder,
     tokenizer_for,
 )
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers import KINDS
 
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint

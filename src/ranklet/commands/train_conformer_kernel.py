@@ -4,15 +4,14 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ranklet.runtime.errors import InputError
-
-from .train_options import (
+from ranklet.commands.train_options import (
     bm25_settings,
     changed_plan,
     given_options,
     read_queries,
     state_folder,
 )
+from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint

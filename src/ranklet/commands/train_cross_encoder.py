@@ -4,9 +4,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ranklet.runtime.errors import InputError
-
-from .train_options import (
+from ranklet.commands.train_options import (
     batch_options,
     bm25_settings,
     changed_plan,
@@ -15,6 +13,7 @@ from .train_options import (
     start_checkpoint,
     state_folder,
 )
+from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint

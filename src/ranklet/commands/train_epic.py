@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .train_options import (
+from ranklet.commands.train_options import (
     batch_options,
     bm25_settings,
     changed_plan,

@@ -16,7 +16,7 @@ from pathlib import Path
 from shutil import disk_usage
 from stat import S_ISDIR
 
-from ranklet.handlers.s3 import MovedError, Object, Store
+from ranklet.handlers.aws.s3 import MovedError, Object, Store
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, load

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from tests.conftest import Built
 
-from ranklet.handlers.answers import ANSWERS, explain, rank, rerank
-from ranklet.handlers.failures import RequestError, failure
-from ranklet.handlers.fields import parse
-from ranklet.handlers.limits import Limits
+from ranklet.handlers.api.answers import ANSWERS, explain, rank, rerank
+from ranklet.handlers.api.errors import RequestError, failure
+from ranklet.handlers.api.fields import parse
+from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.loaded import LoadedBundle
 

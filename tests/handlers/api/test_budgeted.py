@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from ranklet.handlers.answers import rank
-from ranklet.handlers.budgeted import answer_within
-from ranklet.handlers.limits import Limits
+from ranklet.handlers.api.answers import rank
+from ranklet.handlers.api.budgeted import answer_within
+from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.loaded import LoadedBundle
 
 LIMITS = Limits()

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from ranklet.handlers.failures import RequestError
-from ranklet.handlers.trial import try_out
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.server.trial import try_out
 from ranklet.runtime.bundle import Check
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.loaded import LoadedBundle

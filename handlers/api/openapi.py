@@ -7,7 +7,7 @@ and what it does not is refused.
 from typing import Any
 
 from ranklet import __version__
-from ranklet.handlers.limits import Limits
+from ranklet.handlers.api.limits import Limits
 
 Schema = dict[str, Any]
 

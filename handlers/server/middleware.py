@@ -15,8 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ranklet.handlers import logs
-from ranklet.handlers.metrics import Metrics
-from ranklet.handlers.settings import Settings
+from ranklet.handlers.server.metrics import Metrics
+from ranklet.handlers.server.settings import Settings
 
 CLIENT_GONE = 499  # never sent: how the log names a caller who hung up
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)

@@ -12,9 +12,9 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any, NamedTuple
 
-from ranklet.handlers.failures import RequestError
-from ranklet.handlers.fields import Fields
-from ranklet.handlers.limits import Limits
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.fields import Fields
+from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.loaded import LoadedBundle
@@ -42,7 +42,7 @@ def rank(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> Answe
     explanation comes from), `return_documents`, `documents`.
 
     Raises:
-        RankletError: see :func:`ranklet.handlers.failures.failure`.
+        RankletError: see :func:`ranklet.handlers.api.errors.failure`.
     """
     fields = Fields(body)
     query, pipeline = _asked(fields, limits)

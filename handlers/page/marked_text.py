@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ranklet.handlers.markup import Markup, element, join
+from ranklet.handlers.page.html import Markup, element, join
 from ranklet.runtime.highlight import carried, marked, unread
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.loaded import LoadedBundle

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.handlers.answers import ANSWERS
+from ranklet.handlers.api.answers import ANSWERS
+from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.http import FILES
-from ranklet.handlers.limits import Limits
-from ranklet.handlers.openapi import describe
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Server, Start

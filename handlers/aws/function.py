@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ranklet.handlers import logs
-from ranklet.handlers.answers import ANSWERS
-from ranklet.handlers.aws_events import Shape, check_size, http_reply, http_request, shape_of
-from ranklet.handlers.aws_log import Outcome, log_request
-from ranklet.handlers.aws_queue import RESULTS_VARIABLE, Results, failures_of
-from ranklet.handlers.budgeted import answer_within
-from ranklet.handlers.bundle_source import open_bundle
-from ranklet.handlers.failures import RequestError
-from ranklet.handlers.fields import parse
-from ranklet.handlers.limits import Limits
-from ranklet.handlers.trial import try_out
+from ranklet.handlers.api.answers import ANSWERS
+from ranklet.handlers.api.budgeted import answer_within
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.fields import parse
+from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.aws.bundle_download import open_bundle
+from ranklet.handlers.aws.events import Shape, check_size, http_reply, http_request, shape_of
+from ranklet.handlers.aws.request_log import Outcome, log_request
+from ranklet.handlers.aws.sqs import RESULTS_VARIABLE, Results, failures_of
+from ranklet.handlers.server.trial import try_out
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.loaded import LoadedBundle
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-from ranklet.handlers.answers import ANSWERS, Answer
-from ranklet.handlers.limits import Limits
+from ranklet.handlers.api.answers import ANSWERS, Answer
+from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.loaded import LoadedBundle
 
@@ -24,7 +24,7 @@ class Within(NamedTuple):
 def answer_within(
     budget_ms: float, path: str, bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits
 ) -> Within:
-    """Answer a parsed body; see :mod:`ranklet.handlers.answers`.
+    """Answer a parsed body; see :mod:`ranklet.handlers.api.answers`.
 
     Args:
         budget_ms: milliseconds after which no further stage begins.

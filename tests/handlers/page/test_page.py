@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.handlers.explanation import PARTS, page
-from ranklet.handlers.marks import pieces
-from ranklet.handlers.markup import Markup, element
+from ranklet.handlers.page.html import Markup, element
+from ranklet.handlers.page.marked_text import pieces
+from ranklet.handlers.page.page import PARTS, page
 from ranklet.runtime.explanation import Explanation, Reading
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.loaded import LoadedBundle

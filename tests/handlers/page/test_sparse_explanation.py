@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.handlers.breakdown import groups
+from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime.candidates import TextCandidates
 from ranklet.runtime.encoder import Encoder
 from ranklet.runtime.hits import Hit
@@ -17,7 +17,7 @@ from ranklet.runtime.rankers.epic import DOCUMENT_OUTPUT, EPIC, QUERY_OUTPUT, Se
 from .test_explanation import amount, check_tables, check_tree, shown
 
 if TYPE_CHECKING:
-    from tests.handlers.test_explanation import Element
+    from tests.handlers.page.test_page import Element
 
 QUERY, TITLE, TEXT = "oil until water", "Kneading", "Knead the dough until it is smooth"
 EXPANSION = {"water": 3.0, "with": 2.5, "and": 2.0}  # of any document; all are word pieces

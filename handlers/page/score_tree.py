@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from ranklet.handlers.marks import heat
-from ranklet.handlers.markup import Markup, element
+from ranklet.handlers.page.html import Markup, element
+from ranklet.handlers.page.marked_text import heat
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import nodes
 from ranklet.runtime.hits import Hit

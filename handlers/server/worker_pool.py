@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any, TypeVar
 
-from ranklet.handlers.failures import RequestError
+from ranklet.handlers.api.errors import RequestError
 
 T = TypeVar("T")
 

@@ -10,14 +10,14 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from ranklet.handlers.breakdown import Group, amount, branch, chips, groups, meter, table
-from ranklet.handlers.marks import Piece, drawn, pieces
-from ranklet.handlers.markup import Markup, element, join
+from ranklet.handlers.page.html import Markup, element, join
+from ranklet.handlers.page.marked_text import Piece, drawn, pieces
+from ranklet.handlers.page.score_tree import Group, amount, branch, chips, groups, meter, table
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.text.analysis import encodable
 
-PARTS = Path(__file__).parent / "playground"
+PARTS = Path(__file__).parent.parent / "playground"
 
 
 def page(bundle: LoadedBundle, query: str, hits: Sequence[Hit], recipe: str) -> str:

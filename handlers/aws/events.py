@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from ranklet.handlers.failures import RequestError
+from ranklet.handlers.api.errors import RequestError
 
 Shape = Literal["direct", "rest", "http", "alb", "sqs"]
 

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from tests.conftest import Built
 
-from ranklet.handlers import aws_events, aws_function, aws_queue
-from ranklet.handlers.aws_function import Function, InternalError
-from ranklet.handlers.failures import RequestError
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.aws import events as aws_events
+from ranklet.handlers.aws import function as aws_function
+from ranklet.handlers.aws import sqs as aws_queue
+from ranklet.handlers.aws.function import Function, InternalError
 from ranklet.runtime.errors import InputError, UnknownRankerError
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.loaded import LoadedBundle
 
-EVENTS = Path(__file__).parent / "events"
+EVENTS = Path(__file__).parent.parent / "events"
 HTTP_EVENTS = ("rest", "http", "function_url", "alb", "alb_multi_value")
 ASKED = {"query": "how long to knead dough with water", "k": 3}
 

@@ -16,9 +16,10 @@ import pytest
 from tests.conftest import Built
 from tests.handlers.runtime_api import Function, RuntimeAPI
 
-from ranklet.handlers import bundle_source, s3
-from ranklet.handlers.aws_queue import Results
-from ranklet.handlers.bundle_source import fetch, open_bundle
+from ranklet.handlers.aws import bundle_download as bundle_source
+from ranklet.handlers.aws import s3
+from ranklet.handlers.aws.bundle_download import fetch, open_bundle
+from ranklet.handlers.aws.sqs import Results
 from ranklet.runtime.errors import BundleError, InputError
 
 boto3 = pytest.importorskip("boto3")
@@ -397,7 +398,7 @@ def test_workers_of_a_function_share_a_download_and_write_a_queues_answers(
     pytest.importorskip("awslambdaric")
     data = built.zipped.read_bytes()
     bucket.put_object(**PLACE, Body=data, Metadata={"sha256": digest(data)})
-    event = (Path(__file__).parent / "events" / "sqs.json").read_bytes()
+    event = (Path(__file__).parent.parent / "events" / "sqs.json").read_bytes()
     variables = {
         "RANKLET_BUNDLE": ADDRESS,
         "RANKLET_RESULTS": "s3://bundles/answers",

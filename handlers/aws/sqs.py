@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ranklet.handlers.failures import RequestError
-from ranklet.handlers.s3 import client
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.aws.s3 import client
 from ranklet.runtime.errors import InputError
 
 RESULTS_VARIABLE = "RANKLET_RESULTS"

@@ -4,8 +4,8 @@ import asyncio
 
 from starlette.requests import Request
 
-from ranklet.handlers.failures import RequestError
-from ranklet.handlers.limits import Limits
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.limits import Limits
 
 # A caller who sends without reading would never see our answer if we hung up at once; so what is
 # too much is still taken in and thrown away, up to a point.

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ranklet.handlers import logs
 from ranklet.handlers.http import Service
-from ranklet.handlers.settings import Settings
+from ranklet.handlers.server.settings import Settings
 from ranklet.runtime.errors import InputError
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first

@@ -4,8 +4,8 @@ import traceback
 from typing import Any, NamedTuple
 
 from ranklet.handlers import logs
-from ranklet.handlers.emf import embedded
-from ranklet.handlers.failures import RequestError, failure
+from ranklet.handlers.api.errors import RequestError, failure
+from ranklet.handlers.aws.emf import embedded
 from ranklet.runtime.hits import Timing
 
 

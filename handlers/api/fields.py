@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from ranklet.handlers.failures import RequestError
+from ranklet.handlers.api.errors import RequestError
 
 
 def parse(data: bytes) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ranklet.handlers.limits import Limits
+from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.ranking import BUNDLE_VARIABLE
 from ranklet.runtime.session import threads

@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.handlers.trial import DEPTH, try_out
+from ranklet.handlers.server.trial import DEPTH, try_out
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError, RankletError
 from ranklet.runtime.rankers.model1 import Model1

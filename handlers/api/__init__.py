@@ -1,0 +1,1 @@
+"""The API: a parsed JSON body becomes a JSON body, the same on every platform."""

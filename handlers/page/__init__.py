@@ -1,0 +1,1 @@
+"""The explanation of a hit as one HTML page."""
