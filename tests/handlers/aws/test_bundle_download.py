@@ -348,8 +348,8 @@ def test_without_boto3_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 DOWNLOAD = """
 import sys
-from ranklet.handlers import s3
-from ranklet.handlers.bundle_source import open_bundle
+from ranklet.handlers.aws import s3
+from ranklet.handlers.aws.bundle_download import open_bundle
 s3.PART_BYTES = 4096
 calls = []
 client = s3.client

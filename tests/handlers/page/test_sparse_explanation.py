@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.handlers.page.test_page import amount, check_tables, check_tree, shown
 
 from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime.candidates import TextCandidates
@@ -13,8 +14,6 @@ from ranklet.runtime.hits import Hit
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.epic import DOCUMENT_OUTPUT, EPIC, QUERY_OUTPUT, Settings
-
-from .test_explanation import amount, check_tables, check_tree, shown
 
 if TYPE_CHECKING:
     from tests.handlers.page.test_page import Element
