@@ -11,7 +11,7 @@ from benchmarks.trained import (
     medquad_neural_model1,
     qa_mix_repbert,
 )
-from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.writer import write_zip
 from ranklet.runtime.rankers import bm25 as runtime_bm25
 from ranklet.runtime.text.words import words

@@ -12,9 +12,14 @@ from benchmarks.conformer_quality import bundle_of
 from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.trained import Conformers
-from ranklet.export.likely_terms import LikelyTerms, likely_terms
-from ranklet.export.term_floors import FLOOR_DOCUMENTS, drawn_documents, quantiles, scores_of_all
-from ranklet.export.term_impacts import CandidateScores, candidate_scores
+from ranklet.export.rankers.conformer_kernel.floors import (
+    FLOOR_DOCUMENTS,
+    drawn_documents,
+    quantiles,
+    scores_of_all,
+)
+from ranklet.export.rankers.conformer_kernel.impacts import CandidateScores, candidate_scores
+from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms, likely_terms
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.documents import Documents

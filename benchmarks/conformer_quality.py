@@ -13,10 +13,10 @@ from benchmarks.repbert_quality import parity
 from benchmarks.report import table
 from benchmarks.trained import TK_TERMS, TUNING_QUERIES, Conformers
 from ranklet import runtime
-from ranklet.export.exporting import export_bundle, index_bundle
-from ranklet.export.graph import TorchSession
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
-from ranklet.export.report import read_reports
+from ranklet.export.proof.report import read_reports
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.pipeline import Pipeline, Rescore, Retrieve

@@ -16,7 +16,7 @@ from benchmarks.cross_quality import VANILLA, checkpoint_of, dev_candidates
 from benchmarks.hybrid_speed import rescoring
 from benchmarks.place import Place
 from benchmarks.report import goal_at_least, table
-from ranklet.export.exporting import export_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.splits import read_split

@@ -12,9 +12,9 @@ import numpy as np
 from benchmarks.contest import contest
 from benchmarks.place import Place
 from benchmarks.report import goal_at_least, table
-from ranklet.export.calibration import Recording
-from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
-from ranklet.export.variants import convert
+from ranklet.export.onnx.calibration import Recording
+from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs, export_graph
+from ranklet.export.onnx.variants import convert
 from ranklet.runtime.encoder import VARIANTS, Encoder
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
 from ranklet.training.backbone import load_backbone, wheel_folder

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.place import Place
 from benchmarks.trained import EPIC, qa_mix_epic, scifact_epic, tuned_bm25
-from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.training.checkpoint import Checkpoint
 

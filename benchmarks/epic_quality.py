@@ -27,8 +27,8 @@ from benchmarks.trained import (
     scifact_titles_epic,
 )
 from ranklet import runtime
-from ranklet.export.pruning import LADDER, NEXT_TO_NOTHING, VALUE_BYTES
-from ranklet.export.report import Report, read_reports
+from ranklet.export.proof.report import Report, read_reports
+from ranklet.export.rankers.epic.pruning import LADDER, NEXT_TO_NOTHING, VALUE_BYTES
 from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranker import Query

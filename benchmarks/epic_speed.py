@@ -137,7 +137,7 @@ def rescore(store: SparseStore, query: Asked) -> NDArray[np.float64]:
 def _encoders(place: Place, ranker: EPIC, ours: str) -> dict[str, Callable[[Asked], object]]:
     import torch
 
-    from ranklet.export.graph import TorchSession
+    from ranklet.export.onnx.graph import TorchSession
     from ranklet.runtime.encoder import Encoder
     from ranklet.runtime.rankers.epic import QUERY_OUTPUT, QUERY_SEGMENT
     from ranklet.training.epic_network import QueryEncoder

@@ -18,7 +18,7 @@ from benchmarks.place import Place
 from benchmarks.repbert_quality import COLLECTION, qa_mix_bundle
 from benchmarks.report import goal, table
 from benchmarks.trained import tuned_bm25
-from ranklet.export.exporting import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.splits import read_split
 

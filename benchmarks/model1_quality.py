@@ -15,7 +15,7 @@ from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.trained import HELD_OUT, TUNING_QUERIES, medquad_neural_model1
 from ranklet import runtime
-from ranklet.export.fusing import learn_weights
+from ranklet.export.fusion import learn_weights
 from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import translation_likelihoods

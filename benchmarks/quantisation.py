@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.timing import take_turns
-from ranklet.export.calibration import Feeds, Recording
-from ranklet.export.embedding_rows import store_words_by_row
-from ranklet.export.graph import Transformer, example_inputs, export_graph
-from ranklet.export.int8_weights import QUANTISED, store_weights_by_channel
-from ranklet.export.report import compare_scores
-from ranklet.export.smoothing import scale_tokens, smooth_channels
-from ranklet.export.variants import convert
+from ranklet.export.onnx.calibration import Feeds, Recording
+from ranklet.export.onnx.graph import Transformer, example_inputs, export_graph
+from ranklet.export.onnx.int8_embeddings import store_words_by_row
+from ranklet.export.onnx.int8_weights import QUANTISED, store_weights_by_channel
+from ranklet.export.onnx.smoothing import scale_tokens, smooth_channels
+from ranklet.export.onnx.variants import convert
+from ranklet.export.proof.report import compare_scores
 from ranklet.runtime.encoder import Encoder
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
 from ranklet.runtime.session import Session

@@ -18,10 +18,10 @@ from benchmarks.trained import (
     tuned_bm25,
 )
 from ranklet import runtime
-from ranklet.export.exporting import export_bundle, index_bundle
-from ranklet.export.fusing import learn_weights
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.fusion import learn_weights
 from ranklet.export.options import ExportOptions
-from ranklet.export.report import Report, read_reports
+from ranklet.export.proof.report import Report, read_reports
 from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.consistency import consistency

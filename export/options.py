@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ranklet.export.report import EXACT, Tolerance
+from ranklet.export.proof.report import EXACT, Tolerance
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.impact_index import FORMS

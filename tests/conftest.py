@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from ranklet.export.exporting import export_bundle, index_bundle
-from ranklet.export.fusing import fuse_bundle
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.training.checkpoint import Checkpoint

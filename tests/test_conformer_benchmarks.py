@@ -22,7 +22,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
         import_module(name)
         for name in (
             "benchmarks.place", "benchmarks.trained", "benchmarks.conformer_quality",
-            "benchmarks.conformer_impacts", "ranklet.export.rankers.conformer_kernel",
+            "benchmarks.conformer_impacts", "ranklet.export.rankers.conformer_kernel.exporting",
         )
     )  # fmt: skip
     monkeypatch.setattr(exporting, "PROBES", (5, 16))

@@ -8,7 +8,7 @@ import pytest
 from ranklet import runtime
 from ranklet.commands import demo as demo_command
 from ranklet.commands import main
-from ranklet.export.report import read_reports
+from ranklet.export.proof.report import read_reports
 from ranklet.training import python_docs
 from ranklet.training.collection import Collection
 from ranklet.training.evaluation import evaluate

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.calibration import Recording
-from ranklet.export.graph import TorchSession, Transformer, export_graph
-from ranklet.export.head_nodes import name_head
+from ranklet.export.onnx.calibration import Recording
+from ranklet.export.onnx.fp32_head import name_head
+from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph
 from ranklet.export.options import ExportOptions
-from ranklet.export.prove import proof_of, write_reports, write_variants
+from ranklet.export.proof.variants import proof_of, write_reports, write_variants
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.candidates import TextCandidates

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.calibration import Recording
-from ranklet.export.encoding import encode_documents
-from ranklet.export.graph import TorchSession, Transformer, example_inputs, export_graph
+from ranklet.export.document_encoding import encode_documents
+from ranklet.export.onnx.calibration import Recording
+from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs, export_graph
 from ranklet.export.options import ExportOptions
-from ranklet.export.prove import check_tokenizer, proof_of, write_reports, write_variants
+from ranklet.export.proof.variants import check_tokenizer, proof_of, write_reports, write_variants
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.dense.exact import ExactIndex

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.export.graph import Transformer, example_inputs, export_graph
+from ranklet.export.onnx.graph import Transformer, example_inputs, export_graph
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
 from ranklet.training.backbone import load_backbone
 

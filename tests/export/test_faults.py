@@ -17,8 +17,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from ranklet.commands import main
+from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
-from ranklet.export.exporting import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle

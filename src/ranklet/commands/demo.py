@@ -120,9 +120,9 @@ def _train_neural(folder: Path) -> None:
 
 
 def _bundle(folder: Path, rankers: Sequence[str]) -> None:
-    from ranklet.export.exporting import export_bundle, index_bundle
-    from ranklet.export.fusing import fuse_bundle
-    from ranklet.export.report import read_reports, report_table
+    from ranklet.export.bundles import export_bundle, index_bundle
+    from ranklet.export.fusion import fuse_bundle
+    from ranklet.export.proof.report import read_reports, report_table
     from ranklet.runtime import load
     from ranklet.training.checkpoint import read_checkpoint
     from ranklet.training.collection import Collection

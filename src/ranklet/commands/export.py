@@ -58,9 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Export; returns the exit status."""
-    from ranklet.export.exporting import export_bundle
+    from ranklet.export.bundles import export_bundle
     from ranklet.export.options import ExportOptions
-    from ranklet.export.report import read_reports, report_table
+    from ranklet.export.proof.report import read_reports, report_table
 
     if options.split and not options.probes:
         raise InputError("--split is of --probes: give the collection, too")

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Learn and write."""
-    from ranklet.export.fusing import fuse_bundle
+    from ranklet.export.fusion import fuse_bundle
     from ranklet.training.collection import Collection
     from ranklet.training.splits import read_split
 

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Index."""
-    from ranklet.export.exporting import index_bundle
+    from ranklet.export.bundles import index_bundle
     from ranklet.runtime import load
     from ranklet.training.collection import Collection
 

@@ -1,0 +1,217 @@
+"""Checkpoints become a bundle of rankers; with a collection, that becomes a bundle that ranks."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ranklet.export.default_pipelines import standard_pipelines
+from ranklet.export.errors import ExportError
+from ranklet.export.options import ExportOptions
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundle import TOKENIZER, Bundle
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.manifest import RankerEntry, check_name
+from ranklet.runtime.rankers import KINDS, ranker_module, retrieves
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.collection import Collection
+from ranklet.training.indexing import AnalysedCollection, analyse
+from ranklet.training.progress import progress
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_log = logging.getLogger(__name__)
+
+OWN_PIECES = ("cross_encoder", "epic")  # kinds that can have a tokenizer of their own
+
+
+def exporter(kind: str) -> ModuleType:
+    """Return the exporting module of a kind."""
+    if kind not in KINDS:
+        raise ExportError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
+    return import_module(f"ranklet.export.rankers.{kind}")
+
+
+def export_bundle(
+    checkpoints: Mapping[str, Checkpoint],
+    target: str | Path,
+    options: ExportOptions | None = None,
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Write a bundle of rankers, without a collection.
+
+    Args:
+        checkpoints: by the name that the ranker gets in the bundle.
+        target: a folder, or a path that ends in .zip.
+        options: of neural rankers; None for the defaults.
+        overwrite: whether a bundle there is replaced.
+
+    Returns:
+        The bundle's path. The proofs of neural rankers' variants are in it: see `read_reports`.
+
+    Raises:
+        ExportError: the target is taken, there is no checkpoint, no variant of one holds, a name
+            is not allowed, a checkpoint is damaged, or their word pieces differ.
+    """
+    if not checkpoints:
+        raise ExportError("there is no checkpoint to export; give at least one")
+    for name in checkpoints:
+        try:
+            check_name(name)
+        except BundleError as error:
+            raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
+    checkpoints = _with_own_tokenizers(checkpoints)
+    tokenizer = _one_tokenizer(checkpoints)
+    with BundleWriter(target, overwrite=overwrite) as writer:
+        rankers: dict[str, RankerEntry] = {
+            name: exporter(checkpoint.kind).export(
+                checkpoint, name, writer, options or ExportOptions()
+            )
+            for name, checkpoint in checkpoints.items()
+        }
+        if tokenizer is not None:
+            writer.data(TOKENIZER, tokenizer.to_str().encode())
+        pipelines, default = standard_pipelines(rankers)
+        _tell_where_none_retrieves(rankers)
+        return writer.finish(
+            documents=0,
+            fields=(),
+            rankers=rankers,
+            pipelines=pipelines,
+            default_pipeline=default,
+            provenance={
+                "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
+            },
+        )
+
+
+def index_bundle(
+    source: str | Path,
+    collection: Collection,
+    target: str | Path,
+    *,
+    titles: bool = True,
+    overwrite: bool = False,
+) -> Path:
+    """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
+
+    Args:
+        source: a bundle; a collection that it has already is replaced.
+        collection: the documents.
+        target: a folder, or a path that ends in .zip.
+        titles: whether titles are part of the text that is ranked.
+        overwrite: whether a bundle there is replaced.
+
+    Raises:
+        BundleError: the source cannot be read.
+        CollectionError: the collection cannot be read or is empty.
+        ExportError: the target is taken, or the source has no ranker.
+    """
+    bundle = Bundle(source, check="full")
+    rankers = bundle.manifest.rankers
+    if not rankers:
+        raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
+    _tell_where_none_retrieves(rankers)
+    known = [w for name, e in rankers.items() for w in exporter(e.kind).known_words(bundle, name)]
+    with BundleWriter(target, overwrite=overwrite) as writer:
+        analysed = analyse(
+            collection.documents(),
+            {field for name, entry in rankers.items() if (field := _field(name, entry))},
+            tokenizer=bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
+            titles=titles,
+            known_words=known,
+        )
+        _write_text(bundle, analysed, writer)
+        _write_documents(analysed, writer)
+        indexed = {
+            name: exporter(entry.kind).index(bundle, name, analysed, writer)
+            for name, entry in progress(rankers.items(), "indexing", len(rankers))
+        }
+        return writer.finish(
+            documents=len(analysed.documents),
+            fields=analysed.fields,
+            rankers=indexed,
+            pipelines=bundle.manifest.pipelines,
+            default_pipeline=bundle.manifest.default_pipeline,
+            titles=titles,
+            provenance={
+                **bundle.manifest.provenance,
+                "collection": {"name": collection.path.name, "titles": titles},
+            },
+        )
+
+
+def _tell_where_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
+    if not any(retrieves(entry.kind, entry.settings) for entry in rankers.values()):
+        _log.warning(
+            "%s cannot retrieve: such a bundle ranks texts that it is given, and no collection; "
+            "export a ranker with an index beside, such as BM25",
+            ", ".join(rankers),
+        )
+
+
+def _field(name: str, entry: RankerEntry) -> str:
+    settings: Any = ranker_module(entry.kind).Settings.from_json(entry.settings, f"rankers.{name}")
+    field: str = getattr(settings, "field", "")  # a dense ranker has none
+    return field
+
+
+def _with_own_tokenizers(checkpoints: Mapping[str, Checkpoint]) -> dict[str, Checkpoint]:
+    """Let kinds of `OWN_PIECES` keep tokenizers that differ from that of the stored word pieces.
+
+    Those are of another ranker over word pieces, where there is one, or else of the first of these
+    kinds: only they can read texts in place of word pieces.
+    """
+    pieces = [each for each in checkpoints.values() if _is_over_pieces(each)]
+    first = sorted(pieces, key=lambda each: each.kind in OWN_PIECES)[:1]
+    shared = {each.tokenizer.to_str() for each in first if each.tokenizer is not None}
+    return {
+        name: replace(each, settings=replace(each.settings, field=""))
+        if each.kind in OWN_PIECES
+        and each.tokenizer is not None
+        and each.tokenizer.to_str() not in shared
+        else each
+        for name, each in checkpoints.items()
+    }
+
+
+def _is_over_pieces(checkpoint: Checkpoint) -> bool:
+    return getattr(checkpoint.settings, "field", "") == "wordpieces"
+
+
+def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
+    found = {
+        each.tokenizer.to_str(): each.tokenizer
+        for each in checkpoints.values()
+        if each.tokenizer is not None and _is_over_pieces(each)
+    }
+    if len(found) > 1:
+        raise ExportError(
+            "the checkpoints cut word pieces by different tokenizers; a bundle has one: train them "
+            "with the same --tokenizer"
+        )
+    return next(iter(found.values()), None)
+
+
+def _write_text(source: Bundle, analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    vocabulary = analysed.analyzer.vocabulary
+    writer.strings("text/forms", vocabulary.forms)
+    writer.array("text/lemma_of.npy", vocabulary.lemma_of)
+    if TOKENIZER in source.manifest.files:
+        writer.data(TOKENIZER, source.file(TOKENIZER))
+
+
+def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    documents = analysed.documents
+    writer.strings("documents/ids", documents.ids)
+    writer.array("documents/by_id.npy", documents.by_id)
+    writer.strings("documents/titles", documents.titles)
+    writer.strings("documents/texts", documents.texts)
+    for field, forward in analysed.forwards.items():
+        writer.array(f"documents/{field}.offsets.npy", forward.offsets)
+        writer.array(f"documents/{field}.npy", forward.tokens)

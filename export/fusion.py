@@ -1,0 +1,140 @@
+"""Learning a pipeline's fusion weights on the numbers that serving adds up."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ranklet.export.default_pipelines import BY_RANKS, DEPTH, stages
+from ranklet.export.errors import ExportError
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.manifest import check_name
+from ranklet.runtime.pipeline import Fuse, Pipeline
+from ranklet.training.fusion import FusionWeights, coordinate_ascent
+from ranklet.training.interpolation import check_folds, interpolate
+from ranklet.training.measures import Judged, parse_measure
+from ranklet.training.progress import progress
+from ranklet.training.splits import JudgedQuery
+
+PIPELINE = "linear"  # the name that the learned recipe gets
+LEARNING_DEPTH = 200  # candidates a query while learning: deeper ones hardly ever reach the top 10
+
+
+def learn_weights(
+    bundle: LoadedBundle,
+    rankers: Sequence[str],
+    queries: Sequence[JudgedQuery],
+    *,
+    measure: str = "MRR@10",
+    depth: int = LEARNING_DEPTH,
+    folds: int = 0,
+    seed: int = 0,
+) -> FusionWeights:
+    """Learn linear weights of rankers by coordinate ascent, or of two by cross-validation.
+
+    Args:
+        bundle: with a collection.
+        rankers: those that can retrieve do, the others rescore.
+        queries: judged ones that no ranker was trained on.
+        measure: MRR@k, nDCG@k or R@k.
+        depth: candidates a query.
+        folds: of the cross-validation of α, see `interpolate`; 0 for coordinate ascent.
+        seed: of the restarts, or of the folds.
+
+    Raises:
+        InputError: the measure or the number of folds is not allowed.
+    """
+    parse_measure(measure)  # what is wrong is told before hours of scoring, not after them
+    if folds:
+        check_folds(folds, len(rankers), len(queries))
+    kinds = bundle.manifest.rankers
+    ranks = Fuse("rrf", tuple(rankers), (1.0,) * len(rankers))  # its scores are not used
+    recipe = Pipeline((*stages(rankers, kinds, depth), ranks))
+    rows, grades, missed = [], [], []
+    for query in progress(queries, "features for fusion"):
+        ids, columns = bundle.features(query.text, pipeline=recipe)
+        rows.append(np.column_stack([columns[name] for name in rankers]))
+        grades.append(np.array([query.relevant.get(name, 0) for name in ids]))
+        lost = set(query.relevant) - set(ids)
+        missed.append(np.array([query.relevant[name] for name in lost]))
+    judged = Judged.from_lists(rows, grades, missed)
+    if not folds:
+        return coordinate_ascent(judged, measure, seed=seed)
+    found = interpolate(judged, measure, folds=folds, seed=seed)
+    return FusionWeights((found.alpha, 1 - found.alpha), found.value, (found.alphas,))
+
+
+def fuse_bundle(
+    source: str | Path,
+    target: str | Path,
+    queries: Sequence[JudgedQuery],
+    *,
+    rankers: Sequence[str] = (),
+    measure: str = "MRR@10",
+    name: str = PIPELINE,
+    depth: int = DEPTH,
+    folds: int = 0,
+    overwrite: bool = False,
+) -> FusionWeights:
+    """Write a bundle whose default pipeline fuses rankers by learned weights.
+
+    Args:
+        source: a bundle with a collection.
+        target: a folder or .zip; may be the source with `overwrite`.
+        queries: judged ones that no ranker was trained on.
+        rankers: those that can retrieve do; none means all, in the bundle's order.
+        measure: what the weights are learned for.
+        name: of the pipeline.
+        depth: candidates that a lexical ranker gives when serving.
+        folds: above 0 for two rankers whose α is cross-validated; see `learn_weights`.
+        overwrite: whether a bundle at the target is replaced.
+
+    Raises:
+        BundleError: the source cannot be read.
+        InputError: the measure or the number of folds is not allowed.
+        ExportError: fewer than two rankers, one twice, or the target is taken.
+    """
+    bundle, loaded = Bundle(source, check="full"), LoadedBundle(source)
+    manifest = bundle.manifest
+    names = tuple(rankers) or tuple(manifest.rankers)
+    if len(set(names)) < max(2, len(names)):
+        raise ExportError(
+            f"fusion needs two rankers or more, each once, not {', '.join(names)}; the bundle has "
+            f"{', '.join(manifest.rankers)}"
+        )
+    if name in manifest.rankers or name == BY_RANKS:
+        raise ExportError(
+            f"a fusion cannot be named {name!r}, as a pipeline of the bundle's own is: name it "
+            f"{PIPELINE}, say"
+        )
+    try:
+        check_name(name)  # now, not after hours of scoring
+    except BundleError as error:
+        raise ExportError(str(error)) from error
+    with BundleWriter(target, overwrite=overwrite) as writer:  # a target that is taken is told now
+        found = learn_weights(loaded, names, queries, measure=measure, folds=folds)
+        weights = tuple(round(weight, 6) for weight in found.weights)
+        fuse = Fuse("linear", names, weights)
+        learned = Pipeline((*stages(names, manifest.rankers, depth), fuse))
+        writer.copy(bundle)
+        writer.finish(
+            documents=manifest.documents,
+            fields=manifest.fields,
+            rankers=manifest.rankers,
+            pipelines={**manifest.pipelines, name: learned},
+            default_pipeline=name,
+            titles=manifest.titles,
+            provenance={
+                **manifest.provenance,
+                f"fusion {name}": {
+                    "measure": measure,
+                    "value": found.value,
+                    "queries": len(queries),
+                    **({"folds": folds, "alphas": list(found.history[0])} if folds else {}),
+                },
+            },
+        )
+    return found

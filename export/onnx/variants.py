@@ -1,0 +1,80 @@
+"""The variants of an exported graph: fp32 as the reference, fp16 for GPUs, int8 for processors."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ranklet.export.onnx.calibration import Feeds
+from ranklet.export.onnx.fp32_head import head_aside
+from ranklet.export.onnx.int8_embeddings import store_words_by_row
+from ranklet.export.onnx.int8_weights import store_weights_by_channel
+from ranklet.export.onnx.layer_norms import split_skip_norms
+from ranklet.export.onnx.smoothing import scale_tokens, smooth_channels
+from ranklet.runtime.encoder import VARIANTS
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.session import quiet_telemetry
+
+
+def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feeds] = ()) -> None:
+    """Write a variant of an fp32 graph.
+
+    Args:
+        variant: fp32, fp16 or int8.
+        source: the fp32 graph.
+        target: the file.
+        calibration: feeds of real texts, which int8 ranks better with.
+
+    Raises:
+        InputError: an unknown variant.
+    """
+    quiet_telemetry()
+    if variant not in _CONVERTERS:
+        raise InputError(f"unknown variant {variant!r}; allowed are {', '.join(VARIANTS)}")
+    _CONVERTERS[variant](source, target, calibration)
+
+
+def _fp32(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # noqa: ARG001
+    import onnx
+
+    model = onnx.load(str(source))
+    split_skip_norms(model)
+    onnx.save(model, str(target))
+
+
+def _fp16(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # noqa: ARG001
+    """Store and compute in 16 bits; inputs and outputs stay as they are.
+
+    The fused Attention and SkipLayerNormalization kernels sum softmax and variance in 32 bits
+    themselves; casting around them would undo the fusion.
+    """
+    import onnx
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    model = onnx.load(str(source))
+    with head_aside(model, half=True):
+        convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=True)
+    onnx.save(model, str(target))
+
+
+def _int8(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:
+    """Store weights in 8 bits a channel, quantise activations as they come, outliers divided away.
+
+    Chosen by measurement over per-tensor, unsigned, reduced-range, static and weight-only forms:
+    docs/LOG.md and `python -m benchmarks quantisation`.
+    """
+    import onnx
+
+    model = onnx.load(str(source))
+    smooth_channels(model, calibration)
+    with head_aside(model):
+        scale_tokens(model)
+        store_words_by_row(model)
+        store_weights_by_channel(model)
+    split_skip_norms(model)
+    onnx.save(model, str(target))
+
+
+_CONVERTERS: dict[str, Callable[[Path, Path, Sequence[Feeds]], None]] = {
+    "fp32": _fp32,
+    "fp16": _fp16,
+    "int8": _int8,
+}

@@ -1,0 +1,55 @@
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranklet.export.proof.report import Report, Tolerance, compare_scores, refusal, report_table
+
+REFERENCE = np.array([[3, 2, 1, 0], [3, 2, 1, 0], [3, 2, 1, 0]], np.float32)
+SWAPPED = np.array([[2, 3, 1, 0], [3, 2, 1, 0], [3, 2, 1, 0]], np.float32)
+RELEVANT = [[0], [0], []]  # the last query has none
+
+
+def report(scores: NDArray[np.float32], **changes: Any) -> Report:
+    found = asdict(compare_scores(REFERENCE, scores, RELEVANT))
+    rest: dict[str, Any] = {
+        "variant": "int8",
+        "pairs": 12,
+        "batch_error": 0.0,
+        "bytes": 10,
+        "ms": 1.0,
+        "fused": {},
+    }
+    return Report(**(rest | found | changes))
+
+
+def test_the_loss_and_what_chance_may_have_added() -> None:
+    found = report(SWAPPED)
+    second = 1 / np.log2(3)  # of the one query, the relevant document is second in place of first
+    assert found.torch_ndcg == 1
+    assert found.ndcg == pytest.approx((second + 1) / 2)
+    assert found.ndcg_loss == pytest.approx((1 - second) / 2)
+    # Two differences, 1 − second and 0: their standard deviation over √2.
+    assert found.loss_error == pytest.approx((1 - second) / 2)
+    assert report(REFERENCE).loss_error == 0
+    assert compare_scores(REFERENCE[:1], SWAPPED[:1], [[0]]).loss_error == 0  # of one: unknown
+
+
+def test_a_refusal_says_how_sure_it_is() -> None:
+    told = refusal(report(SWAPPED), Tolerance(min_overlap=0))
+    assert told.startswith("nDCG@10 loss 18.45% > 1.00%, standard error 18.45%")
+    assert "more probes" in told
+    assert refusal(report(SWAPPED), Tolerance(max_ndcg_loss=0.2)) == ""
+
+
+def test_the_table_counts_fused_operators_of_each_variant() -> None:
+    both = [
+        report(REFERENCE, variant="fp16", fused={"Attention": 6}),
+        report(REFERENCE, fused={"QAttention": 6}, refused="too slow"),
+    ]
+    table = report_table(both)
+    assert "fused operators of fp16: 6 Attention\nfused operators of int8: 6 QAttention" in table
+    assert "REFUSED: too slow" in table
+    assert "fused" not in report_table([report(REFERENCE)])

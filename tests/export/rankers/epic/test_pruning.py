@@ -1,0 +1,63 @@
+"""What pruning costs, beside vectors that keep their values below 0."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ranklet.export.options import ExportOptions
+from ranklet.export.rankers.epic.pruning import fewest, pruning_reports, scores_of
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.sparse_store import SparseQuery
+
+# φ_d of two documents over four terms.
+WHOLE = np.array([[1.0, -0.9, 0.0, 2.0], [0.5, 0.25, 0.0, -1.0]], np.float32)
+ONES = np.ones(4, np.float32)
+QUERIES = [
+    SparseQuery(np.array([0, 1], np.int32), np.array([1, 1], np.float32)),
+    SparseQuery(np.array([3], np.int32), np.array([2], np.float32)),
+]
+
+
+def test_scores_of_some_terms_are_plain_dot_products() -> None:
+    terms = np.array([0, 1, 3])
+    found = scores_of(QUERIES, terms, WHOLE[:, terms])
+    np.testing.assert_allclose(found, [[0.1, 0.75], [4.0, -2.0]], rtol=1e-6)
+
+
+def test_leaving_out_what_is_below_0_is_part_of_the_loss() -> None:
+    terms = np.array([0, 1, 3])
+    exact = scores_of(QUERIES, terms, WHOLE[:, terms])
+    # Without −0.9 the first document passes the second, which is the relevant one.
+    reports = pruning_reports(exact, WHOLE.clip(0), QUERIES, [(1,), (0,)], 3, ONES)
+    assert [each.variant for each in reports] == ["r=3", "r=4"]
+    for each in reports:
+        assert each.torch_ndcg == pytest.approx(1)
+        assert each.ndcg == pytest.approx((1 / np.log2(3) + 1) / 2)
+        assert each.max_error == pytest.approx(2 / exact.std(), rel=1e-5)  # −2 became 0
+    assert reports[-1].bytes == round(4 * (2 + 2) / 2)
+
+
+def test_the_fewest_are_those_from_which_on_all_do() -> None:
+    (report, *_) = pruning_reports(
+        np.ones((2, 2), np.float32), WHOLE.clip(0), QUERIES, [(1,), (0,)], 3, ONES
+    )
+
+    def chosen(*losses: float) -> int:
+        rows = [
+            replace(report, variant=f"r={10 * (at + 1)}", torch_ndcg=1.0, ndcg=1 - loss)
+            for at, loss in enumerate(losses)
+        ]
+        return fewest(rows)
+
+    assert chosen(0, 0, 0) == 10
+    assert chosen(0.1, 0.004, 0) == 20
+    assert chosen(0.0, 0.1, 0.004, -0.1) == 30  # 10 did well by chance
+    assert chosen(0.0, 0.0, 0.1) == 30  # none: all that there is
+
+
+@pytest.mark.parametrize("prune", [0, 65_537, 100_000, 1.5, True])
+def test_what_cannot_be_kept_is_told_before_anything_is_encoded(prune: int) -> None:
+    with pytest.raises(InputError, match=f"prune is {prune}; .* from 1 to 65536, or auto"):
+        ExportOptions(prune=prune)
+    assert ExportOptions(prune=65_536).prune == 65_536

@@ -1,0 +1,342 @@
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from ranklet.export.bundles import export_bundle, exporter, index_bundle
+from ranklet.export.default_pipelines import standard_pipelines
+from ranklet.export.errors import ExportError
+from ranklet.export.fusion import fuse_bundle, learn_weights
+from ranklet.runtime import BundleError, CollectionError, InputError, LoadedBundle
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import UnknownRankerError
+from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.model1 import Settings as Model1Settings
+from ranklet.runtime.verification import verify
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.collection import Collection, Document, write_collection
+from ranklet.training.splits import read_split
+from ranklet.training.wordpieces import train_tokenizer
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+BM25 = Checkpoint("bm25", BM25Settings())
+
+
+def model1(
+    pairs: list[tuple[str, str, float]], field: str = "words", **settings: Any
+) -> Checkpoint:
+    """Return a Model 1 whose table has (query token, document token, probability)."""
+    tokens = sorted({token for pair in pairs for token in pair[:2]}, key=str.encode)
+    rows = sorted((tokens.index(q), tokens.index(d), p) for q, d, p in pairs)
+    arrays = {
+        "target": np.array([row[0] for row in rows], np.int32),
+        "source": np.array([row[1] for row in rows], np.int32),
+        "probability": np.array([row[2] for row in rows], np.float32),
+    }
+    return Checkpoint("model1", Model1Settings(field, **settings), arrays, tuple(tokens))
+
+
+TABLE = model1([("cure", "patch", 0.5), ("cure", "tyre", 0.25), ("gnorp", "zork", 1.0)])
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Collection:
+    documents = [
+        Document("a", "A tyre", "patch the tyre"),
+        Document("b", "", "knead the dough"),
+        Document("c", "Zork", "sleeps"),
+    ]
+    return write_collection(tmp_path / "small", documents, {})
+
+
+# ------------------------------------------------------------------------------ export
+
+
+def test_an_exported_bundle_has_rankers_and_no_collection(built: "Built") -> None:
+    manifest = Bundle(built.exported, check="full").manifest
+    assert (manifest.documents, manifest.fields) == (0, ())
+    assert list(manifest.rankers) == list(built.checkpoints)
+    assert list(manifest.pipelines) == ["bm25", "bm25_words", "bm25_pieces", "rrf"]
+    assert manifest.default_pipeline == "rrf"
+    assert set(manifest.provenance["checkpoints"]) == set(built.checkpoints)
+    assert list(verify(built.exported))[-1] == "tokenizer"
+
+
+def test_what_was_saved_exports_like_what_was_trained(
+    built: "Built", checkpoints: dict[str, Checkpoint], tmp_path: Path
+) -> None:
+    read = {name: read_checkpoint(path) for name, path in built.checkpoints.items()}
+    again = Bundle(export_bundle(read, tmp_path / "again")).manifest
+    assert again.files == Bundle(built.exported).manifest.files
+    assert again.rankers == Bundle(built.exported).manifest.rankers
+
+
+def test_standard_pipelines() -> None:
+    bm25, table = RankerEntry("bm25", {}), RankerEntry("model1", {})
+    assert standard_pipelines({"m": table}) == ({}, "")
+    found, default = standard_pipelines({"b": bm25})
+    assert (list(found), default) == (["b"], "b")
+    found, default = standard_pipelines({"m": table, "b": bm25, "c": bm25})
+    assert (list(found), default) == (["b", "c", "rrf"], "rrf")
+    wanted = "retrieve 1000 by b → retrieve 1000 by c → rescore by m → fuse (rrf) 1·b + 1·m + 1·c"
+    assert str(found["rrf"]) == wanted
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "a/b", "x" * 65, "bm25.v2", "é"])
+def test_a_name_that_a_bundle_cannot_have_is_told(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"not a name of a ranker.*NAME=CHECKPOINT"):
+        export_bundle({name: TABLE}, tmp_path / "bundle")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_checkpoint_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="no checkpoint to export"):
+        export_bundle({}, tmp_path / "bundle")
+
+
+def test_an_unknown_kind_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="unknown ranker kind 'os'; known are bm25"):
+        exporter("os")
+
+
+def test_tokenizers_that_differ_are_told(tmp_path: Path) -> None:
+    made = [train_tokenizer(iter(["a text"] * 3), size) for size in (20, 30)]
+    more = train_tokenizer(iter(["another text, and more of it"] * 3), 60)
+    settings = BM25Settings("wordpieces")
+    rankers = {str(at): Checkpoint("bm25", settings, tokenizer=t) for at, t in enumerate(made)}
+    export_bundle(rankers, tmp_path / "alike")  # they are equal, though not the same
+    rankers["more"] = Checkpoint("bm25", settings, tokenizer=more)
+    with pytest.raises(ExportError, match="different tokenizers"):
+        export_bundle(rankers, tmp_path / "different")
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "no table": {"arrays": {}},
+    "an array is missing": {"arrays": {k: v for k, v in TABLE.arrays.items() if k != "source"}},
+    "lengths differ": {"arrays": {**TABLE.arrays, "source": np.zeros(1, np.int32)}},
+    "another type": {"arrays": {**TABLE.arrays, "source": np.zeros(3, np.float64)}},
+    "two dimensions": {"arrays": {k: v[:, None] for k, v in TABLE.arrays.items()}},
+    "a token past the vocabulary": {"tokens": ("cure", "gnorp", "patch", "tyre")},
+    "a token below zero": {"arrays": {**TABLE.arrays, "source": np.array([2, 3, -1], np.int32)}},
+    "targets not in order": {"arrays": {k: v[::-1] for k, v in TABLE.arrays.items()}},
+    "sources not in order": {
+        "arrays": {**TABLE.arrays, "source": TABLE.arrays["source"][[1, 0, 2]]}
+    },
+    "itself": {"arrays": {**TABLE.arrays, "source": np.array([0, 3, 4], np.int32)}},
+    **{
+        f"probability {p}": {
+            "arrays": {**TABLE.arrays, "probability": np.array([0.5, 0.2, p], np.float32)}
+        }
+        for p in (0, -1, 1.5, float("nan"), float("inf"))
+    },
+    "no tokenizer": {"settings": Model1Settings("wordpieces")},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_damaged_table_is_not_exported(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="m: "):
+        export_bundle({"m": replace(TABLE, **WRONG[name])}, tmp_path / "bundle")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------ index
+
+
+def test_an_empty_table_goes_all_the_way(small: Collection, tmp_path: Path) -> None:
+    exported = export_bundle({"bm25": BM25, "m": model1([])}, tmp_path / "exported")
+    indexed = index_bundle(exported, small, tmp_path / "indexed")
+    assert list(verify(indexed))
+    assert LoadedBundle(indexed).rank("dough")[0].id == "b"
+
+
+def test_words_of_a_table_are_known_though_no_document_has_them(
+    small: Collection, tmp_path: Path
+) -> None:
+    exported = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
+    bundle = LoadedBundle(index_bundle(exported, small, tmp_path / "indexed"))
+    # Nobody wrote "cure" or "gnorp", and yet they lead to what translates into them.
+    recipe: list[dict[str, Any]] = [
+        {"stage": "retrieve", "ranker": "bm25", "k": 10},
+        {"stage": "rescore", "ranker": "m"},
+    ]
+    for query, best in (("cure a patch tyre", "a"), ("gnorp sleeps", "c")):
+        hit = bundle.rank(query, pipeline=recipe, explain=True)[0]
+        assert hit.id == best
+        assert "→ gnorp" in str(hit.explanation) or "→ cure" in str(hit.explanation)
+    scores = bundle.score("gnorp", ids=["a", "b", "c"], pipeline=recipe)
+    assert scores[0] == scores[1] == 0 < scores[2]
+    # 1 token of 2 in "Zork sleeps" is zork; T(gnorp|zork) = 1, p_self = .3, P(gnorp|C) = 1e-9.
+    likelihood, background = 0.5 * (1 - 0.3) * 1.0, 1e-9
+    wanted = np.log(((1 - 0.1) * likelihood + 0.1 * background) / (0.1 * background))
+    assert scores[2] == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize("field", ["words", "lemmas", "wordpieces"])
+def test_indexing_again_is_the_same_from_the_exported_and_from_the_indexed_bundle(
+    built: "Built", small: Collection, tmp_path: Path, field: str
+) -> None:
+    rankers = {"bm25": BM25, "m": TABLE}
+    if field == "lemmas":
+        pairs = [("cure", "patch", 0.5), ("mouse", "zork", 0.25)]
+        rankers["m"] = model1(pairs, "lemmas")
+    if field == "wordpieces":
+        rankers = {n: read_checkpoint(built.checkpoints[n]) for n in ("bm25", "model1_pieces")}
+    exported = export_bundle(rankers, tmp_path / "exported")
+    direct = index_bundle(exported, small, tmp_path / "direct")
+    first = index_bundle(exported, built.collection, tmp_path / "first")
+    again = index_bundle(first, small, tmp_path / "again.zip")
+    assert Bundle(again, check="full").manifest.files == Bundle(direct).manifest.files
+    assert Bundle(again).manifest.rankers == Bundle(direct).manifest.rankers
+    back = index_bundle(again, built.collection, tmp_path / "back")
+    assert Bundle(back).manifest.files == Bundle(first).manifest.files
+    assert list(verify(back))
+
+
+def test_titles_may_be_left_out_of_what_is_ranked(small: Collection, tmp_path: Path) -> None:
+    exported = export_bundle({"bm25": BM25}, tmp_path / "exported")
+    with_titles = LoadedBundle(index_bundle(exported, small, tmp_path / "with"))
+    without = LoadedBundle(index_bundle(exported, small, tmp_path / "without", titles=False))
+    assert with_titles.rank("zork")[0].title == "Zork"
+    assert len(without.rank("zork")) == 0
+    assert without.rank("sleep")[0].title == "Zork"
+    assert without.manifest.provenance["collection"] == {"name": "small", "titles": False}
+
+
+def test_a_bundle_may_be_indexed_in_place(small: Collection, tmp_path: Path) -> None:
+    path = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "bundle")
+    with pytest.raises(ExportError, match="exists"):
+        index_bundle(path, small, path)
+    index_bundle(path, small, path, overwrite=True)
+    assert len(LoadedBundle(path, check="full")) == 3
+
+
+def test_a_collection_of_one_empty_document_can_be_indexed(tmp_path: Path) -> None:
+    collection = write_collection(tmp_path / "c", [Document("a", "", "")], {})
+    exported = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
+    indexed = index_bundle(exported, collection, tmp_path / "indexed")
+    assert list(verify(indexed))
+    assert len(LoadedBundle(indexed).rank("dough")) == 0
+    assert LoadedBundle(indexed).score("dough", ["dough", ""]).shape == (2,)
+
+
+def test_an_empty_collection_is_told(tmp_path: Path) -> None:
+    collection = write_collection(tmp_path / "c", [], {})
+    exported = export_bundle({"bm25": BM25}, tmp_path / "exported")
+    with pytest.raises(CollectionError, match="no document"):
+        index_bundle(exported, collection, tmp_path / "indexed")
+    assert not (tmp_path / "indexed").exists()
+
+
+def test_a_damaged_bundle_is_not_indexed(small: Collection, tmp_path: Path) -> None:
+    path = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
+    array = path / "rankers/m/sources.npy"
+    array.write_bytes(array.read_bytes()[:-1] + b"\x7f")
+    with pytest.raises(BundleError, match="sha256"):
+        index_bundle(path, small, tmp_path / "indexed")
+
+
+def test_a_hostile_table_is_not_indexed(small: Collection, tmp_path: Path) -> None:
+    export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
+    array = tmp_path / "exported/rankers/m/sources.npy"
+    np.save(array, np.full(3, 1 << 30, np.int32))
+    bundle = Bundle(tmp_path / "exported")
+    hostile = shutil.copytree(tmp_path / "exported", tmp_path / "hostile")
+    (hostile / "manifest.json").unlink()
+    from ranklet.export.writer import sha256
+    from ranklet.runtime.manifest import FileEntry
+
+    entry = FileEntry(array.stat().st_size, sha256(array))
+    files = {**bundle.manifest.files, "rankers/m/sources.npy": entry}
+    manifest = replace(bundle.manifest, files=files)
+    (hostile / "manifest.json").write_text(manifest.to_json(), "utf-8")
+    with pytest.raises(BundleError, match="past the vocabulary"):
+        index_bundle(hostile, small, tmp_path / "indexed")
+
+
+# ------------------------------------------------------------------------------ fuse
+
+
+def test_fusing_adds_a_pipeline_and_makes_it_the_default(built: "Built") -> None:
+    before, after = Bundle(built.indexed).manifest, Bundle(built.fused, check="full").manifest
+    assert after.files == before.files
+    assert after.rankers == before.rankers
+    assert {**after.pipelines, "linear": None} == {**before.pipelines, "linear": None}
+    assert after.default_pipeline == "linear"
+    assert set(after.provenance) == {*before.provenance, "fusion linear"}
+    fused = after.pipelines["linear"].stages[-1]
+    assert sum(fused.weights) == pytest.approx(1, abs=1e-5)  # type: ignore[union-attr]
+
+
+def test_learned_weights_rank_the_learning_queries_best(built: "Built") -> None:
+    queries = read_split(built.collection, "train")
+    names = ("bm25", "model1")
+    found = learn_weights(LoadedBundle(built.indexed), names, queries)
+
+    def value(pipeline: Any) -> float:
+        bundle, total = LoadedBundle(built.indexed), 0.0
+        for query in queries:
+            ids = [name for name, _ in bundle.rank_ids(query.text, k=10, pipeline=pipeline)]
+            places = [at for at, name in enumerate(ids, 1) if name in query.relevant]
+            total += 1 / places[0] if places else 0
+        return total / len(queries)
+
+    stages = [
+        {"stage": "retrieve", "ranker": "bm25", "k": 200},
+        {"stage": "rescore", "ranker": "model1"},
+    ]
+    fuse = {"stage": "fuse", "method": "linear", "inputs": names, "weights": list(found.weights)}
+    assert value([*stages, fuse]) == pytest.approx(found.value, abs=1e-9)
+    assert found.value >= value("bm25") - 1e-9
+
+
+def test_a_bundle_may_be_fused_in_place_and_again(built: "Built", tmp_path: Path) -> None:
+    path = Path(shutil.copytree(built.indexed, tmp_path / "bundle"))
+    queries = read_split(built.collection, "test")
+    for rankers in (("bm25", "model1"), ("bm25_pieces", "bm25")):
+        fuse_bundle(path, path, queries, rankers=rankers, overwrite=True, depth=7)
+        pipeline = Bundle(path, check="full").manifest.pipelines["linear"]
+        assert pipeline.rankers() == rankers
+        assert str(pipeline).startswith(f"retrieve 7 by {rankers[0]}")
+
+
+def test_fusion_of_all_rankers_is_the_default(built: "Built", tmp_path: Path) -> None:
+    queries = read_split(built.collection, "test")
+    fuse_bundle(built.indexed, tmp_path / "all.zip", queries)
+    rankers = Bundle(tmp_path / "all.zip").manifest.pipelines["linear"].rankers()
+    assert rankers == tuple(built.checkpoints)
+
+
+def test_what_cannot_be_fused_is_told(built: "Built", tmp_path: Path) -> None:
+    queries = read_split(built.collection, "test")
+    target = tmp_path / "fused"
+    with pytest.raises(ExportError, match="two rankers or more"):
+        fuse_bundle(built.indexed, target, queries, rankers=("bm25",))
+    with pytest.raises(ExportError, match="none of them retrieves"):
+        fuse_bundle(built.indexed, target, queries, rankers=("model1", "model1_pieces"))
+    with pytest.raises(UnknownRankerError, match="unknown ranker 'x'"):
+        fuse_bundle(built.indexed, target, queries, rankers=("bm25", "x"))
+    with pytest.raises(InputError, match="unknown measure"):
+        fuse_bundle(built.indexed, target, queries, measure="accuracy")
+    with pytest.raises(BundleError, match="ranklet index"):
+        fuse_bundle(built.exported, target, queries)
+    with pytest.raises(ExportError, match="exists"):
+        fuse_bundle(built.indexed, built.fused, queries, rankers=("bm25", "model1"))
+    for same in (("bm25", "bm25"), ("bm25", "model1", "model1")):
+        with pytest.raises((ExportError, InputError)):
+            fuse_bundle(built.indexed, target, queries, rankers=same)
+    assert not target.exists()
+
+
+def test_queries_that_find_nothing_are_learned_from_without_harm(built: "Built") -> None:
+    queries = read_split(built.collection, "test")
+    odd = [each._replace(text="gnorp zork") for each in queries[:3]]
+    bundle = LoadedBundle(built.indexed)
+    assert learn_weights(bundle, ("bm25", "model1"), [*queries, *odd]).value > 0
+    assert learn_weights(bundle, ("bm25", "model1"), odd).value == 0
