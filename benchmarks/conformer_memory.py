@@ -21,7 +21,7 @@ KINDS = {"conformer": ("separable", 31), "transformer": ("full", 0)}  # attentio
 
 STEP = """
 import torch
-from ranklet.training.conformer_network import ConformerKernel, Network, Pairs
+from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Network, Pairs
 torch.manual_seed(0)
 sizes = Network(5000, "ndrm1", attention=attention, width=width, **changes)
 model = ConformerKernel(sizes)

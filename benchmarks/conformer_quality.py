@@ -24,9 +24,9 @@ from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
 from ranklet.runtime.term_matching import TermMatching
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.evaluation import Evaluation, comparisons, evaluate, mark
-from ranklet.training.rankers import conformer_kernel
-from ranklet.training.splits import JudgedQuery, read_split
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.systems import Evaluation, comparisons, evaluate, mark
+from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
 PACKAGES = ("torch", "gensim", "onnx", "onnxruntime")
 COLLECTION = "medquad"  # without titles, which would give it away

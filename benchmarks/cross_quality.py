@@ -18,17 +18,22 @@ from benchmarks.report import table
 from benchmarks.trained import CROSS, CROSS_BODY_MINUTES, cross_checkpoint, tuned_bm25
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.cross_encoder import Settings
-from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.cross_pairs import DEV_CANDIDATES, DEV_QUERIES, asked, pieces_of
-from ranklet.training.evaluation import mark
-from ranklet.training.indexing import AnalysedCollection, analyse
-from ranklet.training.interpolation import interpolate
-from ranklet.training.measures import Judged, parse_measure, per_query
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
+from ranklet.training.evaluation.significance import compare
+from ranklet.training.evaluation.systems import mark
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.learning.samplers import relevant_numbers
+from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.bm25 import open_bm25
-from ranklet.training.samplers import relevant_numbers
-from ranklet.training.significance import compare
-from ranklet.training.splits import JudgedQuery, read_split
+from ranklet.training.rankers.cross_encoder.pairs import (
+    DEV_CANDIDATES,
+    DEV_QUERIES,
+    asked,
+    pieces_of,
+)
+from ranklet.training.tuning.cross_validation import interpolate
 
 PACKAGES = ("torch", "transformers")
 DEPTH = 100  # candidates of BM25
@@ -213,9 +218,9 @@ def _scores(
 
         from benchmarks.trained import all_cores
         from ranklet.runtime.text.pairing import Pairing
-        from ranklet.training.device import autocast
-        from ranklet.training.rankers.cross_encoder import load, score_pairs
-        from ranklet.training.wordpieces import padding_token
+        from ranklet.training.indexing.wordpieces import padding_token
+        from ranklet.training.learning.device import autocast
+        from ranklet.training.rankers.cross_encoder.training import load, score_pairs
 
         checkpoint = read_checkpoint(path)
         if checkpoint.tokenizer is None:

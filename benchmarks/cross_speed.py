@@ -19,7 +19,7 @@ from benchmarks.report import goal_at_least, table
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.splits import read_split
+from ranklet.training.data.splits import read_split
 
 PACKAGES = ("onnx",)
 COLLECTION, QUERIES, DEPTH, TOKENS, THREADS = "qa-mix", 6, 100, 128, 2

@@ -17,9 +17,9 @@ from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs,
 from ranklet.export.onnx.variants import convert
 from ranklet.runtime.encoder import VARIANTS, Encoder
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
-from ranklet.training.backbone import load_backbone, wheel_folder
+from ranklet.training.data.splits import read_split
+from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
 from ranklet.training.rankers.repbert import RepBERT
-from ranklet.training.splits import read_split
 
 PACKAGES = ("onnx",)
 COLLECTION, QUERIES, DOCUMENTS, CALIBRATION, MAX_TOKENS = "qa-mix", 200, 40, 150, 128

@@ -34,9 +34,9 @@ from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.epic import EPIC
 from ranklet.runtime.topk import top_k
-from ranklet.training.evaluation import MEASURES, Evaluation, comparisons, evaluate, mark
-from ranklet.training.impacts import index_of_rows
-from ranklet.training.splits import JudgedQuery, read_split
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.systems import MEASURES, Evaluation, comparisons, evaluate, mark
+from ranklet.training.indexing.impacts import index_of_rows
 
 PACKAGES = ("torch", "transformers", "onnx", "onnxruntime", "matplotlib")
 SPLITS = {"qa-mix": "dev", "scifact": "test"}

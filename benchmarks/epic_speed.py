@@ -28,8 +28,8 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.epic import EPIC, QUERY_ENCODER
 from ranklet.runtime.session import THREADS_VARIABLE
-from ranklet.training.impacts import index_of_rows
-from ranklet.training.splits import read_split
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.impacts import index_of_rows
 
 PACKAGES = ("torch", "onnxruntime", "tokenizers", "pyseismic-lsr", "bm25s", "numba")
 PEERS = {"seismic": "pyseismic-lsr", "bm25s": "bm25s", "numba": "numba"}  # package by module
@@ -140,8 +140,8 @@ def _encoders(place: Place, ranker: EPIC, ours: str) -> dict[str, Callable[[Aske
     from ranklet.export.onnx.graph import TorchSession
     from ranklet.runtime.encoder import Encoder
     from ranklet.runtime.rankers.epic import QUERY_OUTPUT, QUERY_SEGMENT
-    from ranklet.training.epic_network import QueryEncoder
-    from ranklet.training.rankers import epic
+    from ranklet.training.rankers.epic import training as epic
+    from ranklet.training.rankers.epic.network import QueryEncoder
 
     torch.set_num_threads(1)
     checkpoint = qa_mix_epic(place)

@@ -21,7 +21,7 @@ from benchmarks.peers import asked, opened
 from benchmarks.place import Place
 from benchmarks.repbert_quality import COLLECTION, qa_mix_bundle
 from benchmarks.report import table
-from ranklet.training.splits import read_split
+from ranklet.training.data.splits import read_split
 
 PACKAGES = ("starlette", "uvicorn")
 CONNECTIONS = (1, 8, 64)

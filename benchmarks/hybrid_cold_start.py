@@ -17,7 +17,7 @@ from benchmarks.place import Place
 from benchmarks.processes import ONE_THREAD, fresh
 from benchmarks.repbert_quality import COLLECTION, qa_mix_bundle
 from benchmarks.report import goal, table
-from ranklet.training.splits import read_split
+from ranklet.training.data.splits import read_split
 
 PACKAGES = ("onnxruntime", "tokenizers", "bm25s")
 ROUNDS = 7

@@ -24,7 +24,7 @@ from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.repbert import GRAPH, RepBERT
 from ranklet.runtime.session import threads
-from ranklet.training.splits import read_split
+from ranklet.training.data.splits import read_split
 
 PACKAGES = ("onnxruntime", "tokenizers", "hnswlib")
 QUERIES, ROUNDS, DEPTH = 300, 5, 1000

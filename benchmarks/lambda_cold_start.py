@@ -20,7 +20,7 @@ from benchmarks.report import goal, table
 from benchmarks.trained import tuned_bm25
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.splits import read_split
+from ranklet.training.data.splits import read_split
 
 PACKAGES = ("awslambdaric", "onnxruntime", "tokenizers")
 ROUNDS = 10

@@ -22,14 +22,14 @@ from ranklet.runtime.lexical.model1 import translation_likelihoods
 from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1
-from ranklet.training.evaluation import MEASURES, Evaluation, evaluate, mark
-from ranklet.training.measures import Judged, mean, parse_measure
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.measures import Judged, mean, parse_measure
+from ranklet.training.evaluation.significance import Comparison, compare
+from ranklet.training.evaluation.systems import MEASURES, Evaluation, evaluate, mark
 from ranklet.training.progress import progress
-from ranklet.training.rankers import neural_model1
-from ranklet.training.significance import Comparison, compare
-from ranklet.training.sparsify import tables
-from ranklet.training.splits import JudgedQuery, read_split
-from ranklet.training.translation_tuning import Tables
+from ranklet.training.rankers.model1.constants import Tables
+from ranklet.training.rankers.neural_model1 import training as neural_model1
+from ranklet.training.rankers.neural_model1.sparsify import tables
 
 PACKAGES = ("tokenizers", "simplemma", VOCABULARY_WHEEL.replace("_", "-"))
 RANKED_BY, MOST_LOST = "MRR@10", 0.015

@@ -18,7 +18,7 @@ from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.lexical.model1 import translation_likelihoods
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.model1 import Model1
-from ranklet.training.splits import JudgedQuery, read_split
+from ranklet.training.data.splits import JudgedQuery, read_split
 
 PACKAGES = ()
 DEPTH, ROUNDS, QUERIES = 1000, 3, 300

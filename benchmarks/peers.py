@@ -11,7 +11,7 @@ from benchmarks.place import Place
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.bm25 import Settings
-from ranklet.training.splits import read_split
+from ranklet.training.data.splits import read_split
 
 FIELD = "lemmas"
 

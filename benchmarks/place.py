@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ranklet.training.collection import Collection
+from ranklet.training.data.collection import Collection
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA_VARIABLE = "RANKLET_DATA"

@@ -30,10 +30,10 @@ from ranklet.export.proof.report import compare_scores
 from ranklet.runtime.encoder import Encoder
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
 from ranklet.runtime.session import Session
-from ranklet.training.backbone import load_backbone
-from ranklet.training.collection import Collection
-from ranklet.training.measures import Judged, parse_measure, per_query
-from ranklet.training.splits import JudgedQuery, read_split
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
+from ranklet.training.pretrained.backbone import load_backbone
 
 PACKAGES = ("onnxruntime", "onnx", "torch", "transformers")
 COLLECTION, SPLIT, CALIBRATION_SPLIT = "qa-mix", "dev", "train"

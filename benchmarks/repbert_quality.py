@@ -24,9 +24,9 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import Report, read_reports
 from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.consistency import consistency
-from ranklet.training.evaluation import MEASURES, comparisons, evaluate, mark
-from ranklet.training.splits import read_split
+from ranklet.training.data.splits import read_split
+from ranklet.training.evaluation.consistency import consistency
+from ranklet.training.evaluation.systems import MEASURES, comparisons, evaluate, mark
 
 PACKAGES = ("torch", "transformers", "onnx", "onnxruntime")
 COLLECTION = "qa-mix"

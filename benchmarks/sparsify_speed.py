@@ -8,9 +8,9 @@ import torch
 from benchmarks.place import Place
 from benchmarks.report import goal
 from benchmarks.trained import medquad_neural_model1
-from ranklet.training.rankers import neural_model1
-from ranklet.training.sparsify import sparsify
-from ranklet.training.translation_network import THRESHOLD
+from ranklet.training.rankers.neural_model1 import training as neural_model1
+from ranklet.training.rankers.neural_model1.network import THRESHOLD
+from ranklet.training.rankers.neural_model1.sparsify import sparsify
 
 PACKAGES = ("torch",)
 MOST = 10.0  # minutes on 2 cores

@@ -17,24 +17,21 @@ from ranklet.runtime.rankers import cross_encoder as cross
 from ranklet.runtime.rankers.bm25 import Settings
 from ranklet.runtime.rankers.conformer_kernel import Settings as ConformerSettings
 from ranklet.runtime.text.words import words
-from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.collection import Collection
-from ranklet.training.indexing import AnalysedCollection, analyse
-from ranklet.training.padding import packed
-from ranklet.training.plan import Plan
-from ranklet.training.rankers import (
-    bm25,
-    conformer_kernel,
-    cross_encoder,
-    epic,
-    neural_model1,
-    repbert,
-)
-from ranklet.training.ranknet_pairs import PairOptions
-from ranklet.training.resume import STATE
-from ranklet.training.splits import JudgedQuery, read_split
-from ranklet.training.text_pairs import BatchOptions
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.learning.plan import Plan
+from ranklet.training.learning.ragged import packed
+from ranklet.training.learning.state import STATE
+from ranklet.training.learning.text_pairs import BatchOptions
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.rankers import bm25, repbert
+from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
+from ranklet.training.rankers.conformer_kernel.pairs import PairOptions
+from ranklet.training.rankers.cross_encoder import training as cross_encoder
+from ranklet.training.rankers.epic import training as epic
+from ranklet.training.rankers.neural_model1 import training as neural_model1
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
@@ -63,23 +60,23 @@ _LOOP = tuple(
 )
 _NEURAL_MODEL1 = (
     *_LOOP,
-    "training/rankers/neural_model1.py",
-    "training/translation_network.py",
-    "training/translation_pairs.py",
+    "training/rankers/neural_model1/training.py",
+    "training/rankers/neural_model1/network.py",
+    "training/rankers/neural_model1/pairs.py",
 )
 EPIC = (
     *_LOOP,
-    "training/rankers/epic.py",
-    "training/epic_network.py",
-    "training/expansion_start.py",
-    "training/text_pairs.py",
+    "training/rankers/epic/training.py",
+    "training/rankers/epic/network.py",
+    "training/rankers/epic/expansion.py",
+    "training/learning/text_pairs.py",
 )
-_REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/text_pairs.py")
+_REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/learning/text_pairs.py")
 CROSS = (
     *_LOOP,
-    "training/rankers/cross_encoder.py",
-    "training/cross_network.py",
-    "training/cross_pairs.py",
+    "training/rankers/cross_encoder/training.py",
+    "training/rankers/cross_encoder/network.py",
+    "training/rankers/cross_encoder/pairs.py",
     "training/heads",
 )
 _CONFORMER = (

@@ -17,8 +17,8 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.manifest import RankerEntry, check_name
 from ranklet.runtime.rankers import KINDS, ranker_module, retrieves
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection
-from ranklet.training.indexing import AnalysedCollection, analyse
+from ranklet.training.data.collection import Collection
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.progress import progress
 
 if TYPE_CHECKING:

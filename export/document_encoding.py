@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ranklet.export.resumable import Arrays, KeptBlocks
-from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 
 BLOCK = 1024  # documents; what an interruption can cost

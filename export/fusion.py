@@ -13,11 +13,11 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.manifest import check_name
 from ranklet.runtime.pipeline import Fuse, Pipeline
-from ranklet.training.fusion import FusionWeights, coordinate_ascent
-from ranklet.training.interpolation import check_folds, interpolate
-from ranklet.training.measures import Judged, parse_measure
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.evaluation.measures import Judged, parse_measure
 from ranklet.training.progress import progress
-from ranklet.training.splits import JudgedQuery
+from ranklet.training.tuning.coordinate_ascent import FusionWeights, coordinate_ascent
+from ranklet.training.tuning.cross_validation import check_folds, interpolate
 
 PIPELINE = "linear"  # the name that the learned recipe gets
 LEARNING_DEPTH = 200  # candidates a query while learning: deeper ones hardly ever reach the top 10

@@ -8,7 +8,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.impact_index import FORMS
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.settings import check_one_of
-from ranklet.training.probes import Probes
+from ranklet.training.data.probes import Probes
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,18 @@ from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection, Document, Query, write_collection
-from ranklet.training.indexing import AnalysedCollection, analyse
-from ranklet.training.rankers import bm25, model1
-from ranklet.training.splits import read_split
-from ranklet.training.wordpieces import train_tokenizer
+from ranklet.training.data.collection import Collection, Document, Query, write_collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.wordpieces import train_tokenizer
+from ranklet.training.rankers import bm25
+from ranklet.training.rankers.model1 import training as model1
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedModel
 
-    from ranklet.training.backbone import Backbone
+    from ranklet.training.pretrained.backbone import Backbone
 
 DATA = Path(__file__).parent / "data"
 
@@ -88,7 +89,7 @@ def tokenizer_file(collection: Collection, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="session")
 def analysed(collection: Collection, tokenizer_file: Path) -> AnalysedCollection:
     """Return the collection analysed in all fields."""
-    from ranklet.training.wordpieces import read_tokenizer
+    from ranklet.training.indexing.wordpieces import read_tokenizer
 
     return analyse(collection.documents(), FIELDS, tokenizer=read_tokenizer(tokenizer_file))
 
@@ -211,7 +212,7 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer: "Tokeniz
     """A BERT of 2 layers and 32 dimensions with random weights, in Hugging Face's form."""
     from transformers import BertConfig, BertModel
 
-    from ranklet.training.device import seeded
+    from ranklet.training.learning.device import seeded
 
     config = BertConfig(
         vocab_size=tiny_tokenizer.get_vocab_size(),
@@ -231,7 +232,7 @@ def tiny_electra(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer: "Toke
     """An ELECTRA of the same size, its embeddings of 16 dimensions."""
     from transformers import ElectraConfig, ElectraModel
 
-    from ranklet.training.device import seeded
+    from ranklet.training.learning.device import seeded
 
     config = ElectraConfig(
         vocab_size=tiny_tokenizer.get_vocab_size(),
@@ -250,6 +251,6 @@ def tiny_electra(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer: "Toke
 @pytest.fixture
 def tiny_backbone(tiny_bert: Path) -> "Backbone":
     """The same, loaded; training changes it."""
-    from ranklet.training.backbone import load_backbone
+    from ranklet.training.pretrained.backbone import load_backbone
 
     return load_backbone(tiny_bert)

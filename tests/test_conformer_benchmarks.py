@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ranklet.training.collection import Collection
-from ranklet.training.splits import read_split
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
 
 MINUTES = (("ndrm1", 0.02), ("ndrm2", 0.01), ("ndrm3", 0.02), ("tk", 0.01))
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_of_rows
-from ranklet.training.backbone import load_backbone
-from ranklet.training.collection import Collection
-from ranklet.training.text_pairs import BatchOptions
+from ranklet.training.data.collection import Collection
+from ranklet.training.learning.text_pairs import BatchOptions
+from ranklet.training.pretrained.backbone import load_backbone
 
 pytest.importorskip("matplotlib", reason="of extra [bench]")
 trained = pytest.importorskip("benchmarks.trained")

@@ -34,7 +34,9 @@ def test_the_runtime_loads_numpy_and_the_standard_library_only() -> None:
 
 
 def test_this_test_can_fail() -> None:
-    assert "ranklet.training.collection" in loaded_by("import ranklet.training.collection")
+    assert "ranklet.training.data.collection" in loaded_by(
+        "import ranklet.training.data.collection"
+    )
     assert "tqdm" in loaded_by("import tqdm")
 
 

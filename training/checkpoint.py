@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 import ranklet
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
-from ranklet.training.probes import Probes, read_probes
-from ranklet.training.wordpieces import read_tokenizer
+from ranklet.training.data.probes import Probes, read_probes
+from ranklet.training.indexing.wordpieces import read_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle
-from ranklet.training.measures import discount
+from ranklet.training.evaluation.measures import discount
 
 TOP = 10
 REPORT = "report.json"  # in rankers/NAME/

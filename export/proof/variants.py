@@ -21,7 +21,7 @@ from ranklet.export.proof.report import REPORT, Report, compare_scores, refusal
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.encoder import VARIANTS
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.probes import Probes
+from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

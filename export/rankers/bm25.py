@@ -11,7 +11,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.rankers.bm25 import STATISTICS, Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.indexing.analysed import AnalysedCollection
 
 
 def export(

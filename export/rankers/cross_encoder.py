@@ -24,14 +24,14 @@ from ranklet.runtime.rankers.cross_encoder import OUTPUT, TRANSLATIONS, CrossEnc
 from ranklet.runtime.session import Session
 from ranklet.runtime.text.pairing import AROUND, INPUTS, Pairing
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.cross_pairs import pieces_of
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.probes import Probes
+from ranklet.training.data.probes import Probes
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.rankers.cross_encoder.pairs import pieces_of
 
 if TYPE_CHECKING:
     import torch
 
-    from ranklet.training.cross_network import CrossNetwork
+    from ranklet.training.rankers.cross_encoder.network import CrossNetwork
 
 _log = logging.getLogger(__name__)
 
@@ -54,9 +54,9 @@ def export(
     Raises:
         ExportError: no probes, weights that are not finite, or no variant within its tolerance.
     """
-    from ranklet.training.cross_network import ExplainedNetwork
-    from ranklet.training.heads.model1 import Model1Head
-    from ranklet.training.rankers import cross_encoder
+    from ranklet.training.rankers.cross_encoder import training as cross_encoder
+    from ranklet.training.rankers.cross_encoder.heads.model1 import Model1Head
+    from ranklet.training.rankers.cross_encoder.network import ExplainedNetwork
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     probes, tokenizer = proof_of(checkpoint, name, options)

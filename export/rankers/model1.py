@@ -24,9 +24,9 @@ from ranklet.runtime.rankers.model1 import (
 )
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.em import Translations
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.rankers.model1 import as_table, background
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.rankers.model1.em import Translations
+from ranklet.training.rankers.model1.training import as_table, background
 
 
 def export(

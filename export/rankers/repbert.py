@@ -22,8 +22,8 @@ from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.rankers.repbert import GRAPH, INPUTS, OUTPUT, VECTORS, RepBERT, Settings
 from ranklet.runtime.session import Session
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.probes import Probes
+from ranklet.training.data.probes import Probes
+from ranklet.training.indexing.analysed import AnalysedCollection
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from ranklet.commands import COMMANDS, main
 from ranklet.runtime import LoadedBundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.training.checkpoint import read_checkpoint
-from ranklet.training.trec import read_run
+from ranklet.training.data.trec import read_run
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.onnx.graph import Transformer, example_inputs, export_graph
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
-from ranklet.training.backbone import load_backbone
+from ranklet.training.pretrained.backbone import load_backbone
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -18,9 +18,9 @@ from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.model1 import Settings as Model1Settings
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.collection import Collection, Document, write_collection
-from ranklet.training.splits import read_split
-from ranklet.training.wordpieces import train_tokenizer
+from ranklet.training.data.collection import Collection, Document, write_collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.wordpieces import train_tokenizer
 
 if TYPE_CHECKING:
     from tests.conftest import Built

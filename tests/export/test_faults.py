@@ -24,12 +24,12 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.session import Session
-from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.learning.text_pairs import BatchOptions
+from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers import repbert
-from ranklet.training.splits import read_split
-from ranklet.training.text_pairs import BatchOptions
 
 ONE = ExportOptions(variants=("fp32",))
 DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]

@@ -16,7 +16,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranker import Query, Ranker
-from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundle import Bundle

@@ -8,7 +8,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.repbert import Settings as RepBERTSettings
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint
-from ranklet.training.probes import Probes
+from ranklet.training.data.probes import Probes
 
 
 def neural(**weights: list[float]) -> Checkpoint:

@@ -8,11 +8,11 @@ import numpy as np
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.bm25 import BM25, Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.indexing import AnalysedCollection, Postings
-from ranklet.training.measures import Judged, mean, parse_measure
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.evaluation.measures import Judged, mean, parse_measure
+from ranklet.training.indexing.analysed import AnalysedCollection, Postings
 from ranklet.training.progress import progress
-from ranklet.training.splits import JudgedQuery
-from ranklet.training.tuning import grades
+from ranklet.training.tuning.judged_candidates import grades
 
 # The range that published tunings fall into (Anserini's for MS MARCO: k1 .82 to 4.46, b .68 to .87;
 # short passages want less of both); finer steps change nDCG@10 by less than its noise.

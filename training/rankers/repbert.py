@@ -17,15 +17,15 @@ from torch import Tensor, nn
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.repbert import DOCUMENT_SEGMENT, QUERY_SEGMENT, Settings
-from ranklet.training.backbone import Backbone, new_model
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection
-from ranklet.training.device import full_precision
-from ranklet.training.loop import fit
-from ranklet.training.plan import Plan
-from ranklet.training.probes import draw_probes
-from ranklet.training.splits import JudgedQuery
-from ranklet.training.text_pairs import (
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.probes import draw_probes
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.indexing.wordpieces import padding_token
+from ranklet.training.learning.device import full_precision
+from ranklet.training.learning.loop import fit
+from ranklet.training.learning.plan import Plan
+from ranklet.training.learning.text_pairs import (
     Batch,
     BatchOptions,
     Padded,
@@ -34,7 +34,7 @@ from ranklet.training.text_pairs import (
     Tokens,
     tokenise,
 )
-from ranklet.training.wordpieces import padding_token
+from ranklet.training.pretrained.backbone import Backbone, new_model
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -47,10 +47,10 @@ from ranklet.runtime.term_matching import TermMatching
 from ranklet.runtime.term_network import INPUTS, OUTPUT
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.collection import Document
-from ranklet.training.indexing import AnalysedCollection, analyse
-from ranklet.training.probes import Probes
-from ranklet.training.term_rows import term_rows
+from ranklet.training.data.collection import Document
+from ranklet.training.data.probes import Probes
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 if TYPE_CHECKING:
     from ranklet.runtime.session import Runs
@@ -79,7 +79,7 @@ def export(
     Raises:
         ExportError: no probes, weights that are not finite, or no variant within its tolerance.
     """
-    from ranklet.training.rankers import conformer_kernel
+    from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     settings: Settings = checkpoint.settings

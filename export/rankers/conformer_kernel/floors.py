@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ranklet.export.resumable import Arrays, KeptBlocks
 from ranklet.runtime.term_matching import TermMatching
 from ranklet.runtime.term_network import FIRST, scores_of_each
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.padding import first_tokens
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.learning.ragged import first_tokens
 from ranklet.training.progress import progress
 
 FLOOR_DOCUMENTS = 64  # that floors are taken from

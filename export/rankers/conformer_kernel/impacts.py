@@ -25,8 +25,8 @@ from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.ranker import Query
 from ranklet.runtime.term_matching import TermMatching
 from ranklet.runtime.term_network import FIRST
-from ranklet.training.impacts import index_of_rows
-from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.impacts import index_of_rows
 from ranklet.training.progress import progress
 
 BLOCK = 256  # documents; what an interruption can cost

@@ -20,7 +20,7 @@ from ranklet.export.rankers.conformer_kernel.floors import (
 from ranklet.export.resumable import Arrays, KeptBlocks
 from ranklet.runtime.term_matching import TermMatching
 from ranklet.runtime.term_network import FIRST
-from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.indexing.analysed import AnalysedCollection
 
 COMMONEST = 4096  # terms that are predicted: those of the most documents, and so of most queries
 DOCUMENTS, PROBES, DIRECTIONS = 256, 128, 32

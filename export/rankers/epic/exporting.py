@@ -54,15 +54,15 @@ from ranklet.runtime.rankers.epic import (
 )
 from ranklet.runtime.session import Runs, Session
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.impacts import index_of_rows, storage_loss
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.probes import Probes
+from ranklet.training.data.probes import Probes
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.impacts import index_of_rows, storage_loss
 
 if TYPE_CHECKING:
     from onnx import ModelProto
     from tokenizers import Tokenizer
 
-    from ranklet.training import epic_network
+    from ranklet.training.rankers.epic import network as epic_network
 
 _log = logging.getLogger(__name__)
 
@@ -79,8 +79,8 @@ def export(
     """
     from torch import from_numpy
 
-    from ranklet.training.epic_network import DocumentEncoder, QueryEncoder
-    from ranklet.training.rankers import epic
+    from ranklet.training.rankers.epic import training as epic
+    from ranklet.training.rankers.epic.network import DocumentEncoder, QueryEncoder
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     probes, tokenizer = proof_of(checkpoint, name, options)

@@ -32,9 +32,9 @@ from ranklet.runtime.rankers.neural_model1 import (
 )
 from ranklet.runtime.session import Session
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.probes import Probes
-from ranklet.training.rankers.model1 import as_table
+from ranklet.training.data.probes import Probes
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.rankers.model1.training import as_table
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -60,8 +60,8 @@ def export(
             variant within its tolerance.
     """
     from ranklet.export.rankers.neural_model1.graph import LikelihoodGraph
-    from ranklet.training.rankers import neural_model1
-    from ranklet.training.sparsify import sparsify
+    from ranklet.training.rankers.neural_model1 import training as neural_model1
+    from ranklet.training.rankers.neural_model1.sparsify import sparsify
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     probes, tokenizer = proof_of(checkpoint, name, options)

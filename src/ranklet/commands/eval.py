@@ -34,11 +34,11 @@ def run(options: argparse.Namespace) -> None:
     """Evaluate and print."""
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
-    from ranklet.training import evaluation
-    from ranklet.training.collection import Collection
-    from ranklet.training.consistency import consistency
-    from ranklet.training.splits import read_split
-    from ranklet.training.trec import write_run
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.splits import read_split
+    from ranklet.training.data.trec import write_run
+    from ranklet.training.evaluation import systems as evaluation
+    from ranklet.training.evaluation.consistency import consistency
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plain(found: "list[evaluation.Evaluation]", baseline: str) -> dict[str, object]:  # type: ignore[name-defined]  # noqa: F821
-    from ranklet.training import evaluation
+    from ranklet.training.evaluation import systems as evaluation
 
     return {
         "queries": len(found[0].run),

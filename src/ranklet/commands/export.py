@@ -12,7 +12,7 @@ from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
-    from ranklet.training.probes import Probes
+    from ranklet.training.data.probes import Probes
 
 REFUSED = 3  # exit status where a variant was refused and others were written
 
@@ -113,9 +113,9 @@ def _prune(given: str) -> int | None:
 
 
 def _probes(path: str, split: str) -> "Probes":
-    from ranklet.training.collection import Collection
-    from ranklet.training.probes import draw_probes
-    from ranklet.training.splits import read_split
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.probes import draw_probes
+    from ranklet.training.data.splits import read_split
 
     collection = Collection(path)
     return draw_probes(collection.documents(), read_split(collection, split))

@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Learn and write."""
     from ranklet.export.fusion import fuse_bundle
-    from ranklet.training.collection import Collection
-    from ranklet.training.splits import read_split
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.splits import read_split
 
     queries = read_split(Collection(options.collection), options.split, limit=options.max_queries)
     found = fuse_bundle(

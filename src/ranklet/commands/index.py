@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> None:
     """Index."""
     from ranklet.export.bundles import index_bundle
     from ranklet.runtime import load
-    from ranklet.training.collection import Collection
+    from ranklet.training.data.collection import Collection
 
     target = index_bundle(
         options.bundle,

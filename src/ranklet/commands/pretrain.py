@@ -35,9 +35,9 @@ def run(options: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.runtime.errors import InputError
     from ranklet.runtime.text.ranked import ranked_text
-    from ranklet.training.backbone import load_backbone
-    from ranklet.training.collection import Collection
-    from ranklet.training.pretraining import PLAN, MaskOptions, pretrain
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.pretrained.backbone import load_backbone
+    from ranklet.training.pretrained.pretraining import PLAN, MaskOptions, pretrain
 
     output = Path(options.output)
     if output.exists():  # before hours of training, not after them

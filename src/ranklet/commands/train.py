@@ -155,7 +155,7 @@ def _add_neural(group: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.training.checkpoint import check_place
-    from ranklet.training.measures import parse_measure
+    from ranklet.training.evaluation.measures import parse_measure
 
     # What is wrong is told before hours of training, not after them.
     check_place(Path(options.output), replace=options.force)
@@ -183,10 +183,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _bm25(options: argparse.Namespace) -> "Checkpoint":
-    from ranklet.training.collection import Collection
-    from ranklet.training.indexing import analyse
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.splits import read_split
+    from ranklet.training.indexing.analysed import analyse
     from ranklet.training.rankers import bm25
-    from ranklet.training.splits import read_split
 
     collection = Collection(options.collection)
     queries = read_split(collection, options.split or "train", limit=options.max_queries)
@@ -202,8 +202,8 @@ def _bm25(options: argparse.Namespace) -> "Checkpoint":
 
 def _model1(options: argparse.Namespace) -> "Checkpoint":
     from ranklet.runtime.text.words import words
-    from ranklet.training.indexing import analyse
-    from ranklet.training.rankers import model1
+    from ranklet.training.indexing.analysed import analyse
+    from ranklet.training.rankers.model1 import training as model1
 
     collection, queries, tune = read_queries(options)
     bm25 = bm25_settings(options)
@@ -229,10 +229,10 @@ def _model1(options: argparse.Namespace) -> "Checkpoint":
 
 
 def _neural_model1(options: argparse.Namespace) -> "Checkpoint":
-    from ranklet.training.backbone import load_backbone, wheel_folder
-    from ranklet.training.indexing import analyse
-    from ranklet.training.rankers import neural_model1
-    from ranklet.training.wordpieces import read_tokenizer
+    from ranklet.training.indexing.analysed import analyse
+    from ranklet.training.indexing.wordpieces import read_tokenizer
+    from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
+    from ranklet.training.rankers.neural_model1 import training as neural_model1
 
     embeddings = None
     if options.embeddings == "backbone" or (options.backbone and not options.tokenizer):
@@ -268,7 +268,7 @@ def _neural_model1(options: argparse.Namespace) -> "Checkpoint":
 
 
 def _repbert(options: argparse.Namespace) -> "Checkpoint":
-    from ranklet.training.backbone import load_backbone
+    from ranklet.training.pretrained.backbone import load_backbone
     from ranklet.training.rankers import repbert
 
     collection, queries, dev = read_queries(options)

@@ -59,9 +59,9 @@ def add_arguments(group: Any) -> None:
 def train(options: argparse.Namespace) -> "Checkpoint":
     """Train one."""
     from ranklet.runtime.text.words import words
-    from ranklet.training.indexing import analyse
-    from ranklet.training.query_log import with_query_log
-    from ranklet.training.rankers import conformer_kernel
+    from ranklet.training.data.query_log import with_query_log
+    from ranklet.training.indexing.analysed import analyse
+    from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
     if options.negatives:
         raise InputError(

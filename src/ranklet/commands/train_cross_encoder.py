@@ -63,9 +63,9 @@ def add_arguments(group: Any) -> None:
 
 def train(options: argparse.Namespace) -> "Checkpoint":
     """Train one."""
-    from ranklet.training.backbone import load_backbone
-    from ranklet.training.indexing import analyse
-    from ranklet.training.rankers import cross_encoder
+    from ranklet.training.indexing.analysed import analyse
+    from ranklet.training.pretrained.backbone import load_backbone
+    from ranklet.training.rankers.cross_encoder import training as cross_encoder
 
     if options.max_document_tokens is not None:
         raise InputError(

@@ -29,8 +29,8 @@ def add_arguments(group: Any) -> None:
 
 def train(options: argparse.Namespace) -> "Checkpoint":
     """Train one."""
-    from ranklet.training.backbone import load_backbone
-    from ranklet.training.rankers import epic
+    from ranklet.training.pretrained.backbone import load_backbone
+    from ranklet.training.rankers.epic import training as epic
 
     plan = changed_plan(options, epic.PLAN)
     if options.head_rate is not None:

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
     from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
     from ranklet.training.checkpoint import Checkpoint
-    from ranklet.training.collection import Collection
-    from ranklet.training.plan import Plan
-    from ranklet.training.splits import JudgedQuery
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.splits import JudgedQuery
+    from ranklet.training.learning.plan import Plan
 
 
 def read_queries(
     options: argparse.Namespace,
 ) -> "tuple[Collection, list[JudgedQuery], list[JudgedQuery]]":
     """Return the collection, what is learned from, and what is tuned on."""
-    from ranklet.training.collection import Collection
-    from ranklet.training.splits import read_split
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.splits import read_split
 
     collection = Collection(options.collection)
     queries = read_split(collection, options.split or "train[:90%]")
@@ -98,7 +98,7 @@ def state_folder(options: argparse.Namespace) -> Path:
 def tokenizer_for(options: argparse.Namespace, fields: list[str]) -> "Tokenizer | None":
     """Return the tokenizer that some fields need; None where they need none."""
     from ranklet.runtime.errors import InputError
-    from ranklet.training.wordpieces import read_tokenizer
+    from ranklet.training.indexing.wordpieces import read_tokenizer
 
     if "wordpieces" not in fields:
         return None

@@ -29,13 +29,14 @@ from ranklet.runtime.rankers.cross_encoder import HEADS, CrossEncoder, Settings,
 from ranklet.runtime.text.pairing import Pair, Row
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.verification import verify
-from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection
-from ranklet.training.cross_pairs import CrossOptions
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.rankers import bm25, cross_encoder
-from ranklet.training.splits import read_split
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.rankers import bm25
+from ranklet.training.rankers.cross_encoder import training as cross_encoder
+from ranklet.training.rankers.cross_encoder.pairs import CrossOptions
 
 LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=1, probes=None)
 ONE = replace(LOOSE, variants=("fp32",))  # where the variants are not the subject

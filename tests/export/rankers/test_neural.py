@@ -19,14 +19,15 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.rankers.repbert import RepBERT
 from ranklet.runtime.verification import verify
-from ranklet.training.backbone import Backbone
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.rankers import bm25, neural_model1, repbert
-from ranklet.training.splits import read_split
-from ranklet.training.text_pairs import BatchOptions
-from ranklet.training.translation_pairs import PairOptions
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.learning.text_pairs import BatchOptions
+from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.rankers import bm25, repbert
+from ranklet.training.rankers.neural_model1 import training as neural_model1
+from ranklet.training.rankers.neural_model1.pairs import PairOptions
 
 LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=0.5)
 HYBRID: list[dict[str, Any]] = [
@@ -46,7 +47,7 @@ HYBRID: list[dict[str, Any]] = [
 def checkpoints(
     tiny_collection: Collection, tiny_analysed: AnalysedCollection, tiny_bert: Path
 ) -> dict[str, Checkpoint]:
-    from ranklet.training.backbone import load_backbone
+    from ranklet.training.pretrained.backbone import load_backbone
 
     queries, dev = read_split(tiny_collection, "train"), read_split(tiny_collection, "dev")
     short = BatchOptions(batch=8, max_query_tokens=12, max_document_tokens=16)

@@ -6,9 +6,9 @@ from tokenizers import Tokenizer, models
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.text.analysis import Analyzer
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.lemmas import vocabulary
-from ranklet.training.wordpieces import train_tokenizer
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.lemmas import vocabulary
+from ranklet.training.indexing.wordpieces import train_tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from ranklet.runtime.text.marking import (
     marker_name,
     query_terms,
 )
-from ranklet.training.wordpieces import train_tokenizer
+from ranklet.training.indexing.wordpieces import train_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -3,11 +3,11 @@ import pytest
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings
-from ranklet.training.collection import Collection
-from ranklet.training.indexing import AnalysedCollection
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.bm25 import open_bm25, train
-from ranklet.training.splits import JudgedQuery, read_split
-from ranklet.training.tuning import grades
+from ranklet.training.tuning.judged_candidates import grades
 
 
 def reciprocal_rank(

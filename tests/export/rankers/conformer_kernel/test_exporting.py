@@ -50,12 +50,13 @@ from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.words import words
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection
-from ranklet.training.indexing import AnalysedCollection, analyse
-from ranklet.training.rankers import bm25, conformer_kernel
-from ranklet.training.ranknet_pairs import PairOptions, TermReader
-from ranklet.training.splits import read_split
-from ranklet.training.term_rows import term_rows
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.rankers import bm25
+from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
+from ranklet.training.rankers.conformer_kernel.pairs import PairOptions, TermReader
+from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 FORMS = ("ndrm1", "ndrm2", "ndrm3")
 LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=0.5)

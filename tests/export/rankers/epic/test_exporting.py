@@ -26,13 +26,14 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.rankers.epic import EPIC, Settings
 from ranklet.runtime.verification import verify
-from ranklet.training.backbone import load_backbone
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.collection import Collection
-from ranklet.training.indexing import AnalysedCollection
-from ranklet.training.rankers import bm25, epic
-from ranklet.training.splits import read_split
-from ranklet.training.text_pairs import BatchOptions
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.learning.text_pairs import BatchOptions
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.rankers import bm25
+from ranklet.training.rankers.epic import training as epic
 
 LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=0.5, prune=40)
 ALONE: list[dict[str, Any]] = [{"stage": "retrieve", "ranker": "epic", "k": 48}]
@@ -551,7 +552,7 @@ def test_beside_other_word_pieces_it_keeps_its_own(
     checkpoints: dict[str, Checkpoint], tmp_path: Path, tiny_collection: Collection
 ) -> None:
     from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-    from ranklet.training.wordpieces import train_tokenizer
+    from ranklet.training.indexing.wordpieces import train_tokenizer
 
     other = train_tokenizer(iter(["another red apple and another river"] * 3), 60)
     pieces = Checkpoint("bm25", BM25Settings("wordpieces"), tokenizer=other)

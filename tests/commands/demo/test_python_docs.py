@@ -1,0 +1,180 @@
+import json
+import re
+import subprocess
+import sys
+import sysconfig
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ranklet.commands.demo import docstrings, python_docs
+from ranklet.commands.demo.python_docs import PythonDoc, as_collection, collect
+from ranklet.runtime.errors import CollectionError
+from ranklet.training.data.collection import Collection, write_collection
+
+
+@pytest.fixture(scope="module")
+def docs() -> list[PythonDoc]:
+    started = time.perf_counter()
+    found = collect()
+    assert time.perf_counter() - started < 120  # about 2 seconds on two quiet cores
+    return found
+
+
+def plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def document(text: str, name: str = "module.name", module: str = "module") -> PythonDoc:
+    return python_docs._document(docstrings.Docstring(name, "", text, module))
+
+
+def test_there_are_thousands_of_documents_with_one_id_each(docs: list[PythonDoc]) -> None:
+    assert 4_000 < len(docs) < 15_000
+    assert len({doc.id for doc in docs}) == len(docs)
+    assert all(doc.id.split() == [doc.id] and doc.title and doc.text.strip() for doc in docs)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "textwrap.dedent",
+        "collections.OrderedDict",
+        "collections.Counter.most_common",
+        "json.dumps",
+        "os.path.join",
+        "str.join",
+        "math.hypot",
+        "xml.etree.ElementTree.indent",
+        "topic.with",
+    ],
+)
+def test_what_people_look_for_is_there(docs: list[PythonDoc], name: str) -> None:
+    assert [doc for doc in docs if doc.id == name]
+
+
+def test_what_nobody_looks_for_is_not(docs: list[PythonDoc]) -> None:
+    private = [doc.id for doc in docs if re.search(r"\._|^_(?!thread)", doc.id)]
+    assert private == []
+    modules = {doc.module for doc in docs}
+    assert not modules & {"test", "idlelib", "lib2to3", "turtledemo", "antigravity", "this"}
+
+
+def test_dedent_is_cut_into_question_and_answer(docs: list[PythonDoc]) -> None:
+    dedent = next(doc for doc in docs if doc.id == "textwrap.dedent")
+    assert dedent.title == "textwrap.dedent(text)"
+    assert dedent.module == "textwrap"
+    assert dedent.summary.startswith("Remove any common leading whitespace")
+    assert "`" not in dedent.summary
+    assert "Remove any common" not in dedent.body
+    assert dedent.text == f"{dedent.summary}\n\n{dedent.body}"
+
+
+def test_no_query_stands_in_its_document(docs: list[PythonDoc]) -> None:
+    documents, splits = as_collection(docs, summaries=False)
+    text = {document.id: document.text for document in documents}
+    assert [document.id for document in documents] == [doc.id for doc in docs]
+    for queries, qrels in splits.values():
+        assert [query.id for query in queries] == list(qrels)
+        for query in queries:
+            ((answer, grade),) = qrels[query.id].items()
+            assert grade == 1
+            assert f" {plain(query.text)} " not in f" {plain(text[answer])} "
+            assert 4 <= len(query.text.split()) <= 30
+            assert len(text[answer].split()) >= 4
+
+
+def test_queries_are_many_and_of_one_meaning(docs: list[PythonDoc]) -> None:
+    _, splits = as_collection(docs, summaries=False)
+    queries = [query for queries, _ in splits.values() for query in queries]
+    assert len(queries) >= 2_000
+    assert len({plain(query.text) for query in queries}) == len(queries)
+
+
+def test_splits_share_no_module_and_have_their_sizes(docs: list[PythonDoc]) -> None:
+    _, splits = as_collection(docs, summaries=False)
+    module = {doc.id: doc.module for doc in docs}
+    modules = {
+        split: Counter(module[answer] for judged in qrels.values() for answer in judged)
+        for split, (_, qrels) in splits.items()
+    }
+    assert sum(len(names) for names in modules.values()) == len(set().union(*modules.values()))
+    assert modules["train"].keys() >= {"builtins", "turtle"}
+    total = sum(names.total() for names in modules.values())
+    for split, share in {"train": 0.6, "fusion": 0.1, "dev": 0.1, "test": 0.2}.items():
+        assert modules[split].total() / total == pytest.approx(share, abs=0.04)
+
+
+def test_an_index_for_people_holds_the_whole_text(docs: list[PythonDoc]) -> None:
+    documents, splits = as_collection(docs, summaries=True)
+    assert splits == {}
+    dedent = next(document for document in documents if document.id == "textwrap.dedent")
+    assert dedent.text.startswith("Remove any common leading whitespace")
+
+
+def test_another_process_collects_the_same(docs: list[PythonDoc]) -> None:
+    program = (
+        "import json, sys; from ranklet.commands.demo.python_docs import *; docs = collect();"
+        "json.dump([docs, as_collection(docs, summaries=False)], sys.stdout)"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        capture_output=True,
+        env={"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"},
+    )
+    here = json.dumps([docs, as_collection(docs, summaries=False)])
+    assert json.loads(printed.stdout) == json.loads(here)
+    assert printed.stderr == b""
+
+
+def test_it_makes_a_collection(docs: list[PythonDoc], tmp_path: Path) -> None:
+    documents, splits = as_collection(docs, summaries=False)
+    collection = write_collection(tmp_path / "python-docs", documents, splits)
+    assert list(Collection(collection.path).documents()) == documents
+    assert collection.splits() == ("dev", "fusion", "test", "train")
+    assert collection.queries("test") == splits["test"][0]
+    assert collection.qrels("test") == splits["test"][1]
+
+
+@pytest.mark.parametrize(
+    ("docstring", "summary", "body"),
+    [
+        ("Do a thing to it.  More\nof it.", "Do a thing to it", "More\nof it."),
+        ("Do a thing\nto it, e.g. This.\n\nMore.", "Do a thing to it, e.g. This", "More."),
+        ("The title of it\nMore of it.", "The title of it", "More of it."),
+        ("Return a :class:`Thing` of *x*.", "Return a Thing of x", ""),
+        ("Return ``a`` or `b' or *c*\n\n- x", "Return a or b or c", "- x"),
+        ("name(a) -> value\n\nDo a thing to it.", "Do a thing to it", "name(a) -> value"),
+        ("D.pop(k) -> v, remove it from D.\nMore.", "remove it from D", "More."),
+        ("name(a) --> None.  Do it to all.\n\nMore.", "Do it to all", "More."),
+        ("module.name\n\nDo a thing to it.\n", "Do a thing to it", ""),
+        ("Do a thing to pseudo-\ncode.\n", "Do a thing to pseudo-code", ""),
+        ("Too short.\n\nMore.", "", "Too short.\n\nMore."),
+        ("See RFC 2822 for all of this.", "", "See RFC 2822 for all of this."),
+        ("a, b = name(c) and so on", "", "a, b = name(c) and so on"),
+        ("name(a, b=(1, 2))", "", "name(a, b=(1, 2))"),
+        ("word " * 31, "", ("word " * 31).strip()),
+    ],
+)
+def test_the_summary_is_cut_out(docstring: str, summary: str, body: str) -> None:
+    assert (document(docstring).summary, document(docstring).body) == (summary, body)
+
+
+def test_a_signature_in_the_docstring_completes_the_title() -> None:
+    assert document("name(a[, b]) -> value\n\nMore.").title == "module.name(a[, b])"
+
+
+def test_a_topic_is_called_by_its_heading() -> None:
+    topic = document('The "with" statement\n******\n\nIt wraps a block of code.\n', module="topic")
+    assert (topic.title, topic.summary) == ('The "with" statement', "It wraps a block of code")
+
+
+def test_a_python_without_sources_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    with pytest.raises(CollectionError, match=r"no Python sources in .*; use a Python that has"):
+        collect()

@@ -1,0 +1,73 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.evaluation.significance import compare, holm, paired_t_test
+
+RNG_VALUES = np.random.default_rng(0).random((3, 50))
+
+
+def test_p_by_the_definition_of_t() -> None:
+    from scipy.stats import t
+
+    first, second, _ = RNG_VALUES
+    difference = first - second
+    statistic = difference.mean() / (difference.std(ddof=1) / math.sqrt(50))
+    assert paired_t_test(first, second) == pytest.approx(2 * t.sf(abs(statistic), 49))
+
+
+def test_identical_values_are_no_difference() -> None:
+    (only,) = compare({"a": [0.1, 0.5, 0.3], "b": [0.1, 0.5, 0.3]})
+    assert (only.p, only.p_holm, only.difference) == (1.0, 1.0, 0.0)
+
+
+def test_a_constant_difference_is_certain() -> None:
+    values = np.array([0.1, 0.2, 0.7])
+    assert paired_t_test(values, values + 0.1) == 0.0
+
+
+def test_compare_takes_every_pair_in_order() -> None:
+    a, b, c = RNG_VALUES
+    compared = compare({"a": a, "b": b + 0.3, "c": c})
+    assert [(x.first, x.second) for x in compared] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert compared[0].difference == pytest.approx((a - b - 0.3).mean())
+    assert compared[0].p < 0.001
+    assert {x.queries for x in compared} == {50}
+    assert [x.p_holm for x in compared] == list(holm([x.p for x in compared]))
+
+
+def test_compare_takes_the_pairs_asked_for() -> None:
+    a, b, c = RNG_VALUES
+    compared = compare({"a": a, "b": b, "c": c}, pairs=[("c", "a")])
+    assert [(x.first, x.second) for x in compared] == [("c", "a")]
+    assert compared[0].p_holm == compared[0].p
+    assert compare({"a": a}) == ()
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+    assert holm([0.9, 0.8]) == (1.0, 1.0)
+    assert holm([]) == ()
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_keeps_the_order_and_never_lowers(p_values: list[float]) -> None:
+    corrected = np.array(holm(p_values))
+    assert (corrected >= np.array(p_values)).all()
+    assert (corrected <= 1).all()
+    assert (np.diff(corrected[np.argsort(p_values, kind="stable")]) >= 0).all()
+
+
+def test_unusable_input_is_refused() -> None:
+    with pytest.raises(InputError, match="one value a query"):
+        compare({"a": [1.0, 2.0], "b": [1.0]})
+    with pytest.raises(InputError, match="two or more"):
+        compare({"a": [1.0], "b": [1.0]})
+    with pytest.raises(InputError, match="finite"):
+        compare({"a": [1.0, math.nan], "b": [1.0, 2.0]})
+    with pytest.raises(InputError, match=r"unknown systems \['x'\]"):
+        compare({"a": [1.0, 2.0]}, pairs=[("a", "x")])

@@ -1,0 +1,324 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.errors import TrainingError
+from ranklet.training.learning.device import choose_device, seeded
+from ranklet.training.learning.loop import Progress, fit
+from ranklet.training.learning.plan import Plan, rate
+from ranklet.training.learning.state import STATE, read_state
+
+PLAN = Plan(
+    learning_rate=0.05, epochs=4, accumulation=2, clip=1.0, evaluate_every=3, save_every=1, seed=7,
+    device="cpu", mixed_precision=False,
+)  # fmt: skip
+BATCHES = 7  # an epoch: with two a step, four steps
+
+
+class InterruptionError(Exception):
+    """Stands for whatever ends a training from outside."""
+
+
+class Task:
+    """A small regression with dropout, so that a wrong random state would show."""
+
+    def __init__(self, stop_at: int = 0) -> None:
+        with seeded(3):
+            self.model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 1))
+        self.calls, self._stop_at = 0, stop_at
+
+    def batches(self, epoch: int) -> list[Tensor]:
+        generator = torch.Generator().manual_seed(epoch)
+        return list(torch.randn((BATCHES, 5, 4), generator=generator))
+
+    def loss(self, batch: Tensor) -> Tensor:
+        self.calls += 1
+        if self.calls == self._stop_at:
+            raise InterruptionError
+        wanted = batch.sum(1, keepdim=True)
+        short: Tensor = self.model(batch) - wanted
+        return (short**2).mean()
+
+    def evaluate(self) -> float:
+        batch = torch.ones((3, 4))
+        return -float(((self.model(batch).detach() - 4) ** 2).mean())
+
+    def fit(self, plan: Plan = PLAN, **options: Any) -> Progress:
+        return fit(self.model, self.batches, self.loss, plan, evaluate=self.evaluate, **options)
+
+
+def weights(task: Task) -> list[float]:
+    return torch.cat([each.flatten() for each in task.model.state_dict().values()]).tolist()
+
+
+@pytest.mark.parametrize("stop_at", [2, 8, 9, 15, 28])
+def test_interrupted_and_resumed_is_the_same_to_the_bit(tmp_path: Path, stop_at: int) -> None:
+    whole = Task()
+    expected = whole.fit()
+    first = Task(stop_at)
+    with pytest.raises(InterruptionError):
+        first.fit(folder=tmp_path)
+    second = Task()
+    if stop_at == 2:  # not one step was done, so there is nothing to resume
+        assert not (tmp_path / STATE).exists()
+        found = second.fit(folder=tmp_path)
+    else:
+        found = second.fit(folder=tmp_path, resume=True)
+        assert second.calls < whole.calls
+    assert weights(second) == weights(whole)
+    assert found.evaluations == expected.evaluations
+    assert (found.steps, found.best) == (expected.steps, expected.best)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_finishes_the_step_saves_it_and_can_be_gone_on_from(tmp_path: Path) -> None:
+    whole = Task()
+    whole.fit()
+    never = replace(PLAN, save_every=0)  # nothing but Ctrl-C saves
+    first = Task()
+    plain = first.loss
+
+    def loss(batch: Tensor) -> Tensor:
+        if first.calls + 1 == 5:  # the first of the third step's two batches
+            signal.raise_signal(signal.SIGINT)
+        return plain(batch)
+
+    first.loss = loss  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        first.fit(never, folder=tmp_path)
+    assert first.calls == 6
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    second = Task()
+    second.fit(never, folder=tmp_path, resume=True)
+    assert second.calls == whole.calls - 6
+    assert weights(second) == weights(whole)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
+    task = Task()
+
+    def loss(batch: Tensor) -> Tensor:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError
+
+    task.loss = loss  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        task.fit(folder=tmp_path)
+    assert not (tmp_path / STATE).exists()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_in_another_thread_signals_are_left_alone() -> None:
+    task = Task()
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(task.fit).result().stopped == "epochs"
+
+
+def test_mixed_precision_too_resumes_to_the_bit(tmp_path: Path) -> None:
+    mixed = replace(PLAN, mixed_precision=True)  # bfloat16 where the processor has AMX
+    whole = Task()
+    whole.fit(mixed)
+    with pytest.raises(InterruptionError):
+        Task(9).fit(mixed, folder=tmp_path)
+    second = Task()
+    second.fit(mixed, folder=tmp_path, resume=True)
+    assert weights(second) == weights(whole)
+
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+sys.path.insert(0, {here!r})
+import test_loop
+folder, kill_at, resume = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "resume"
+task = test_loop.Task()
+plain = task.loss
+def loss(batch):
+    if task.calls + 1 == kill_at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return plain(batch)
+task.loss = loss
+task.fit(folder=folder, resume=resume)
+print(test_loop.json.dumps(test_loop.weights(task)))
+"""
+
+
+def child(folder: Path, kill_at: int, resume: str) -> "subprocess.CompletedProcess[str]":
+    code = CHILD.format(here=str(Path(__file__).parent))
+    command = [sys.executable, "-c", code, str(folder), str(kill_at), resume]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path: Path) -> None:
+    whole = Task()
+    whole.fit()
+    assert child(tmp_path, 12, "begin").returncode == -signal.SIGKILL
+    done = child(tmp_path, 0, "resume")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == weights(whole)
+
+
+def test_the_same_seed_gives_the_same_weights_and_leaves_the_callers_draws_alone() -> None:
+    torch.manual_seed(11)
+    expected = torch.rand(1).item()
+    torch.manual_seed(11)
+    one, two, other = Task(), Task(), Task()
+    one.fit()
+    two.fit()
+    other.fit(replace(PLAN, seed=8))
+    assert weights(one) == weights(two) != weights(other)
+    assert torch.rand(1).item() == expected
+
+
+def test_it_learns_and_ends_with_the_weights_that_were_best() -> None:
+    task = Task()
+    task.model.eval()
+    before = task.evaluate()
+    progress = task.fit(replace(PLAN, epochs=30))
+    assert progress.best is not None
+    values = dict(progress.evaluations)
+    assert progress.best == (progress.best[0], max(values.values()))
+    task.model.eval()
+    assert task.evaluate() == progress.best[1] > before
+    assert not task.model.training
+    assert progress.report()["stopped_by"] == "epochs"
+
+
+def test_what_only_does_harm_ends_where_it_began() -> None:
+    task = Task()
+    before = weights(task)
+    progress = fit(task.model, task.batches, task.loss, PLAN, evaluate=lambda: -task.calls)
+    assert progress.best == (0, 0.0)
+    assert weights(task) == before
+
+
+def test_patience_ends_a_training() -> None:
+    task = Task()
+    plan = replace(PLAN, patience=2, evaluate_every=1)
+    progress = fit(task.model, task.batches, task.loss, plan, evaluate=lambda: 0.0)
+    assert (progress.stopped, progress.steps) == ("patience", 2)
+
+
+def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
+    task, rates = Task(), []
+
+    def loss(batch: Tensor) -> Tensor:
+        time.sleep(0.02)
+        return task.loss(batch)
+
+    plan = replace(PLAN, epochs=10_000, max_minutes=0.3 / 60, accumulation=1, evaluate_every=0)
+    original = torch.optim.AdamW.step
+
+    def step(self: torch.optim.AdamW, *arguments: Any) -> Any:
+        rates.append(self.param_groups[0]["lr"])
+        return original(self, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.optim.AdamW, "step", step)
+        progress = fit(task.model, task.batches, loss, plan, evaluate=task.evaluate)
+    assert progress.stopped == "time"
+    assert progress.seconds < 3
+    assert max(rates) > 0.5 * plan.learning_rate > 4 * rates[-1]
+    assert progress.evaluations[-1][0] == progress.steps
+
+
+def test_accumulated_batches_are_averaged() -> None:
+    def final(accumulation: int, batch: int) -> list[float]:
+        task = Task()
+        task.model[1] = nn.Identity()  # no dropout
+        data = task.batches(0)[:4]
+        cut = list(torch.cat(data).reshape(-1, 5 * batch, 4))
+        plan = Plan(0.01, accumulation=accumulation, device="cpu", warmup=0, mixed_precision=False)
+        fit(task.model, lambda _: cut, task.loss, plan)
+        return weights(task)
+
+    assert final(2, 1) == pytest.approx(final(1, 2), abs=1e-6)
+
+
+def test_a_loss_that_is_no_number_is_told_with_its_step() -> None:
+    task = Task()
+
+    def loss(batch: Tensor) -> Tensor:
+        return task.loss(batch) * (float("nan") if task.calls == 5 else 1)
+
+    with pytest.raises(TrainingError, match=r"loss is nan at step 3 \(epoch 1"):
+        fit(task.model, task.batches, loss, PLAN)
+
+
+def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InterruptionError):
+        Task(9).fit(folder=tmp_path)
+    with pytest.raises(TrainingError, match="interrupted; resume it, or remove"):
+        Task().fit(folder=tmp_path)
+    with pytest.raises(TrainingError, match=r"had learning_rate 0.05, this one has 0.1"):
+        Task().fit(replace(PLAN, learning_rate=0.1), folder=tmp_path, resume=True)
+    with pytest.raises(TrainingError, match='had data None, this one has "other"'):
+        Task().fit(folder=tmp_path, resume=True, made_of={"data": "other"})
+    task = Task()
+    with pytest.raises(TrainingError, match="4 steps an epoch, this one has 1"):
+        fit(task.model, lambda _: task.batches(0)[:2], task.loss, PLAN, folder=tmp_path,
+            resume=True)  # fmt: skip
+    other = Task()
+    other.model = nn.Sequential(nn.Linear(4, 1))
+    with pytest.raises(TrainingError, match="another model"):
+        other.fit(folder=tmp_path, resume=True)
+    with pytest.raises(TrainingError, match="nothing to resume"):
+        Task().fit(folder=tmp_path / "elsewhere", resume=True)
+
+
+def test_a_state_can_run_no_code(tmp_path: Path) -> None:
+    class Hostile:
+        def __reduce__(self) -> tuple[Any, tuple[str]]:
+            return eval, ("1/0",)
+
+    torch.save({"plan": Hostile()}, tmp_path / STATE)
+    with pytest.raises(TrainingError, match="cannot be read"):
+        read_state(tmp_path, torch.device("cpu"))
+    (tmp_path / STATE).write_bytes(b"half a file")
+    with pytest.raises(TrainingError, match="cannot be read"):
+        read_state(tmp_path, torch.device("cpu"))
+
+
+def test_schedules() -> None:
+    linear = Plan(1.0, warmup=0.2)
+    assert [rate(linear, done) for done in (0.1, 0.2, 0.6, 1)] == pytest.approx([0.5, 1, 0.5, 0])
+    by_epoch = Plan(1.0, epochs=4, schedule="by_epoch", decay=0.9, warmup=0.0)
+    rates = [rate(by_epoch, done) for done in (0, 0.24, 0.25, 0.5, 0.9)]
+    assert rates == pytest.approx([1, 1, 0.9, 0.81, 0.729])
+    assert rate(Plan(1.0, schedule="constant", warmup=0.0), 0.9) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("epochs", 0), ("learning_rate", 0), ("learning_rate", float("nan")), ("warmup", 1),
+        ("schedule", "cosine"), ("optimiser", "sgd"), ("clip", -1), ("max_minutes", 0),
+        ("accumulation", 1.5), ("seed", -1),
+    ],
+)  # fmt: skip
+def test_values_that_are_not_allowed_are_told(option: str, value: Any) -> None:
+    with pytest.raises(InputError, match=option):
+        replace(PLAN, **{option: value})
+
+
+def test_an_unknown_device_and_no_batches_are_told() -> None:
+    with pytest.raises(InputError, match="device 'gpu9'"):
+        choose_device("gpu9")
+    with pytest.raises(TrainingError, match="no batch"):
+        fit(nn.Linear(1, 1), lambda _: [], lambda _: torch.ones(()), PLAN)

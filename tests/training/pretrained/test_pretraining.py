@@ -1,0 +1,115 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ranklet.commands import main
+from ranklet.runtime.errors import InputError
+from ranklet.training.data.collection import Collection, Document
+from ranklet.training.errors import TrainingError
+from ranklet.training.pretrained.backbone import Backbone, load_backbone
+from ranklet.training.pretrained.pretraining import (
+    PLAN,
+    MaskedLM,
+    MaskedTexts,
+    MaskOptions,
+    mask_pieces,
+    pretrain,
+)
+
+QUICK = replace(PLAN, learning_rate=3e-3, epochs=15, device="cpu", evaluate_every=10)
+SHORT = MaskOptions(batch=8, max_tokens=16)
+
+
+@pytest.fixture(scope="module")
+def texts(tiny_documents: list[Document]) -> list[str]:
+    return [each.text for each in tiny_documents]
+
+
+def test_of_the_pieces_15_percent_are_hidden() -> None:
+    ids = np.random.default_rng(1).integers(5, 1000, (200, 500))
+    ids[:, 0], ids[:, 400:] = 2, 0
+    present = np.broadcast_to(np.arange(500) < 400, ids.shape)
+    found = mask_pieces(ids, present, (0, 2), 4, 1000, np.random.default_rng(0))
+    asked = found.labels != -100
+    assert not asked[:, 0].any()
+    assert not asked[:, 400:].any()
+    assert asked[:, 1:400].mean() == pytest.approx(0.15, abs=0.005)
+    np.testing.assert_array_equal(found.labels[asked], ids[asked])
+    np.testing.assert_array_equal(found.input_ids[~asked], ids[~asked])
+    shown = found.input_ids[asked]
+    assert (shown == 4).mean() == pytest.approx(0.8, abs=0.01)
+    assert (shown == ids[asked]).mean() == pytest.approx(0.1, abs=0.01)
+
+
+def test_long_documents_are_several_texts_and_masks_hang_on_the_epoch(
+    tiny_backbone: Backbone,
+) -> None:
+    masked = MaskedTexts(["red apple " * 30, "old river"], tiny_backbone.tokenizer, SHORT, 0)
+    assert sum(len(rows) for _, rows in masked.batches(0)) == 5  # 60 pieces by 14, one held out
+    first, again, later = (masked.masked(masked.batches(epoch)[0]) for epoch in (0, 0, 1))
+    np.testing.assert_array_equal(first.input_ids, again.input_ids)
+    assert (first.labels != -100).sum() != (later.labels != -100).sum() or (
+        first.input_ids.shape != later.input_ids.shape or (first.input_ids != later.input_ids).any()
+    )
+
+
+def test_it_learns_to_tell_what_is_hidden(texts: list[str], tiny_backbone: Backbone) -> None:
+    progress = pretrain(texts, tiny_backbone, plan=QUICK, data=SHORT)
+    course = [value for _, value in progress.evaluations]
+    assert max(course) > course[0] + 1  # nats a piece
+
+
+def test_interrupted_it_goes_on_to_the_same_bits(
+    texts: list[str], tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = replace(QUICK, epochs=3, save_every=2)
+    whole = load_backbone(tiny_bert)
+    pretrain(texts, whole, plan=plan, data=SHORT)
+    real, calls = MaskedLM.forward, 0
+
+    def broken(self: MaskedLM, *inputs: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        calls += self.training
+        return real(self, *inputs) * (float("nan") if calls == 7 else 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MaskedLM, "forward", broken)
+        with pytest.raises(TrainingError, match="step 7"):
+            pretrain(texts, load_backbone(tiny_bert), plan=plan, data=SHORT, folder=tmp_path)
+    found = load_backbone(tiny_bert)
+    pretrain(texts, found, plan=plan, data=SHORT, folder=tmp_path, resume=True)
+    np.testing.assert_array_equal(found.word_vectors(), whole.word_vectors())
+
+
+def test_a_text_without_hidden_pieces_teaches_nothing(tiny_backbone: Backbone) -> None:
+    model = MaskedLM(tiny_backbone.model)
+    ids = torch.tensor([[2, 10, 3]])
+    loss = model(ids, torch.ones_like(ids), torch.full_like(ids, -100))
+    assert loss.item() == 0
+    loss.backward()
+
+
+def test_what_is_not_allowed_is_told(tiny_backbone: Backbone) -> None:
+    with pytest.raises(InputError, match="reads 64"):
+        pretrain(["a", "b"], tiny_backbone, data=MaskOptions(max_tokens=65))
+    with pytest.raises(InputError, match="no two texts"):
+        pretrain(["", ""], tiny_backbone, data=SHORT)
+    with pytest.raises(InputError, match="batch is 0"):
+        MaskOptions(batch=0)
+
+
+def test_the_command_writes_a_backbone(
+    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "adapted"
+    arguments = ["pretrain", str(tiny_collection.path), "-o", str(output)]
+    arguments += ["--backbone", str(tiny_bert), "--max-tokens", "16", "--lr", "1e-3"]
+    assert main(arguments) == 0
+    assert [each.name for each in tmp_path.iterdir()] == ["adapted"]
+    before, after = load_backbone(tiny_bert), load_backbone(output)
+    assert after.tokenizer.to_str() == before.tokenizer.to_str()
+    assert not np.allclose(after.word_vectors(), before.word_vectors())
+    assert main(arguments) == 1  # it is there already

@@ -1,0 +1,190 @@
+"""Layers beside naive references: loops over places, written from the paper's equations."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from ranklet.training.learning.device import seeded
+from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
+    cosines,
+    kernel_means,
+    window_counts,
+)
+from ranklet.training.rankers.conformer_kernel.layers import (
+    Attention,
+    Block,
+    full_attention,
+    positions,
+    separable_attention,
+)
+from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
+
+BATCH, HEADS, N, KEY, VALUE = 2, 3, 5, 4, 6
+
+
+def softmax(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    powers = np.exp(values - values.max())
+    return np.asarray(powers / powers.sum())
+
+
+def given() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Q, K, V, and which places are held: the second text has two of five."""
+    with seeded(3):
+        queries, keys = (torch.randn(BATCH, HEADS, N, KEY) for _ in range(2))
+        values = torch.randn(BATCH, HEADS, N, VALUE)
+    held = torch.arange(N) < torch.tensor([[5], [2]])
+    return queries, keys, values, held
+
+
+def test_separable_attention_is_eq_2() -> None:
+    queries, keys, values, held = given()
+    found = separable_attention(queries, keys, values, held)
+    for batch in range(BATCH):
+        n = int(held[batch].sum())
+        for head in range(HEADS):
+            q, k, v = (each[batch, head].double().numpy() for each in (queries, keys, values))
+            gathered = np.array([softmax(k[:n, d]) @ v[:n] for d in range(KEY)])  # Φ(Kᵀ) V
+            expected = np.array([softmax(q[at]) @ gathered for at in range(N)])
+            np.testing.assert_allclose(found[batch, head], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_full_attention_is_eq_1() -> None:
+    queries, keys, values, held = given()
+    found = full_attention(queries, keys, values, held)
+    for batch in range(BATCH):
+        n = int(held[batch].sum())
+        for head in range(HEADS):
+            q, k, v = (each[batch, head].double().numpy() for each in (queries, keys, values))
+            expected = np.array(
+                [softmax(k[:n] @ q[at] / math.sqrt(KEY)) @ v[:n] for at in range(N)]
+            )
+            np.testing.assert_allclose(found[batch, head], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_separable_attention_makes_no_matrix_of_n_by_n() -> None:
+    """The largest tensor that autograd keeps grows with n, not with n²."""
+
+    def largest(attend: object, n: int) -> int:
+        sizes = [0]
+        queries, keys, values = (torch.randn(1, 1, n, 4, requires_grad=True) for _ in range(3))
+        held = torch.ones(1, n, dtype=torch.bool)
+
+        def noted(kept: torch.Tensor) -> torch.Tensor:
+            sizes.append(kept.numel())
+            return kept
+
+        with torch.autograd.graph.saved_tensors_hooks(noted, lambda kept: kept):
+            attend(queries, keys, values, held)  # type: ignore[operator]
+        return max(sizes)
+
+    assert largest(separable_attention, 400) == 4 * largest(separable_attention, 100)
+    assert largest(full_attention, 400) == 16 * largest(full_attention, 100)
+
+
+@pytest.mark.parametrize(("attention", "width"), [("separable", 3), ("full", 0), ("separable", 0)])
+def test_padding_reaches_no_other_place(attention: Attention, width: int) -> None:
+    with seeded(1):
+        block = Block(8, 2, attention, width=width, groups=4, dropout=0.3).eval()
+        states = torch.randn(1, 4, 8)
+        padded = torch.cat([states, torch.randn(1, 3, 8)], 1)
+    alone = block(states, torch.ones(1, 4, dtype=torch.bool))
+    held = torch.arange(7)[None] < 4
+    torch.testing.assert_close(block(padded, held)[:, :4], alone, rtol=1e-5, atol=1e-6)
+
+
+def test_the_convolution_is_grouped_and_sees_its_window() -> None:
+    with seeded(2):
+        block = Block(8, 2, "separable", width=3, groups=4, dropout=0.0)
+    assert block.convolution is not None
+    assert block.convolution.weight.shape == (8, 2, 3)  # 2 of 8 inputs, 3 terms
+    text = torch.zeros(1, 8, 9)
+    changed = text.clone()
+    changed[0, 0, 4] = 1
+    moved = (block.convolution(changed) != block.convolution(text)).nonzero()
+    assert {*moved[:, 2].tolist()} == {3, 4, 5}  # the term and its neighbours
+    assert {*moved[:, 1].tolist()} == {0, 1}  # the first group alone
+
+
+def test_positions_by_hand() -> None:
+    found = positions(3, 4, torch.zeros(1))
+    expected = [
+        [math.sin(at), math.cos(at), math.sin(at / 100), math.cos(at / 100)] for at in range(3)
+    ]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def by_hand(
+    similar: NDArray[np.float64], length: int, kernels: int, size: int, stride: int
+) -> list[list[list[float]]]:
+    """Windows up to the first that reaches the end; of each the soft counts of each term."""
+    windows = []
+    begin = 0
+    while True:
+        inside = range(begin, min(begin + size, length))
+        windows.append(
+            [
+                [
+                    sum(
+                        math.exp(-((row[at] - (2 * k + 1) / kernels + 1) ** 2) * kernels**2 / 2)
+                        for at in inside
+                    )
+                    for k in range(kernels)
+                ]
+                for row in similar
+            ]
+        )
+        if begin + size >= length:
+            return windows
+        begin += stride
+
+
+@pytest.mark.parametrize(("size", "stride"), [(4, 2), (3, 3), (20, 5), (5, 1)])
+def test_windowed_kernel_pooling_by_hand(size: int, stride: int) -> None:
+    with seeded(5):
+        queries, documents = torch.randn(3, 2, 4), torch.randn(3, 11, 4)
+    lengths = [11, 4, 0]
+    held = torch.arange(11) < torch.tensor(lengths)[:, None]
+    similar = cosines(queries, documents)
+    for q, d in ((0, 0), (1, 10)):
+        wanted = torch.cosine_similarity(queries[0, q], documents[0, d], 0)
+        assert similar[0, q, d].item() == pytest.approx(wanted.item(), rel=1e-5)
+    counts, there = window_counts(similar, held, kernel_means(3), size=size, stride=stride)
+    for at, length in enumerate(lengths):
+        expected = by_hand(similar[at].double().numpy(), length, 3, size, stride)
+        assert there[at].sum() == len(expected)
+        found = counts[at][:, there[at]].transpose(0, 1)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_batch_scale_divides_by_the_mean_of_what_is_counted() -> None:
+    layer = BatchScale()
+    values, counted = (
+        torch.tensor([[1.0, 3.0], [8.0, 99.0]]),
+        torch.tensor([[True] * 2, [True, False]]),
+    )
+    np.testing.assert_allclose(layer(values, counted), values / 4, rtol=1e-5)
+    assert layer.mean.item() == pytest.approx(4)
+    layer(3 * values, counted)
+    assert layer.mean.item() == pytest.approx((4 + 12) / 2)  # so early all batches count alike
+    layer.eval()
+    np.testing.assert_allclose(layer(values, counted), values / 8, rtol=1e-5)
+    assert layer.mean.item() == pytest.approx(8)
+
+
+def test_the_norm_of_scores_is_pytorchs_batch_norm_of_what_is_counted() -> None:
+    with seeded(4):
+        values = torch.randn(6, 5) * 3 + 2
+    counted = torch.arange(5) < torch.tensor([5, 1, 3, 0, 2, 4])[:, None]
+    ours, theirs = ScoreNorm(), torch.nn.BatchNorm1d(1, affine=False)
+    wanted = theirs(values[counted][:, None])[:, 0]
+    torch.testing.assert_close(ours(values, counted)[counted], wanted, rtol=1e-5, atol=1e-6)
+    ours.eval()
+    there = values[counted].double()
+    expected = (values.double() - there.mean()) / there.std(correction=0)
+    torch.testing.assert_close(ours(values, counted).double(), expected, rtol=1e-4, atol=1e-4)
+    ours.train()
+    nothing = ours(values, torch.zeros_like(counted))
+    assert torch.isfinite(nothing).all()

@@ -1,0 +1,265 @@
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.bm25 import saturation
+from ranklet.runtime.lexical.explicit_match import EPSILON, term_match
+from ranklet.runtime.rankers.conformer_kernel import Settings
+from ranklet.training.learning.device import seeded
+from ranklet.training.rankers.conformer_kernel import parts
+from ranklet.training.rankers.conformer_kernel.network import (
+    ConformerKernel,
+    LatentMatch,
+    Network,
+    Pairs,
+)
+
+SMALL = Network(
+    30, "ndrm3", hidden=8, layers=1, heads=2, width=3, groups=2, kernels=4, window=4, stride=2,
+    dropout=0.1,
+)  # fmt: skip
+
+
+def model(form: str) -> ConformerKernel:
+    with seeded(7):
+        return ConformerKernel(replace(SMALL, form=form)).eval()
+
+
+def pairs(query: list[int], document: list[int], *, query_to: int = 0, to: int = 0) -> Pairs:
+    """A pair, padded to some lengths, of which tf and idf follow."""
+    rows = torch.tensor([query + [0] * (query_to - len(query))])
+    held = torch.tensor([document + [0] * (to - len(document))])
+    tf = torch.tensor([[float(document.count(row)) for row in rows[0].tolist()]])
+    return Pairs(rows, held, tf, 1 + rows.float() / 10, torch.tensor([float(len(document))]))
+
+
+QUERY, DOCUMENT = [5, 9, 9, 3], [7, 5, 5, 20, 3, 11, 12, 1, 13]
+
+
+@pytest.mark.parametrize("form", ["ndrm1", "ndrm2", "ndrm3"])
+def test_each_query_term_counts_for_itself(form: str) -> None:
+    """Query term independence: a score is the sum of what the terms have alone (paper 002, §3)."""
+    net = model(form)
+    with torch.no_grad():
+        whole = net(pairs(QUERY, DOCUMENT)).item()
+        alone = [net(pairs([term], DOCUMENT)).item() for term in QUERY]
+    assert whole == pytest.approx(sum(alone), rel=1e-5)
+
+
+def test_tk_reads_its_query_together() -> None:
+    net = model("tk")
+    with torch.no_grad():
+        whole = net(pairs(QUERY, DOCUMENT)).item()
+        alone = [net(pairs([term], DOCUMENT)).item() for term in QUERY]
+        moved = net(pairs(QUERY[::-1], DOCUMENT)).item()
+    assert abs(whole - sum(alone)) > 1e-3
+    assert abs(whole - moved) > 1e-6
+
+
+@pytest.mark.parametrize("form", ["ndrm1", "ndrm2", "ndrm3", "tk"])
+def test_padding_changes_nothing(form: str) -> None:
+    net = model(form)
+    with torch.no_grad():
+        alone = net(pairs(QUERY, DOCUMENT)).item()
+        padded = net(pairs(QUERY, DOCUMENT, query_to=7, to=30)).item()
+    assert padded == pytest.approx(alone, rel=1e-5)
+
+
+def test_ndrm2_is_eq_4() -> None:
+    net = model("ndrm2")
+    explicit = net.explicit
+    assert explicit is not None
+    with torch.no_grad():
+        explicit.weight.fill_(0.7)
+        explicit.bias.fill_(-0.2)
+        explicit.tf.mean.fill_(0.4)
+        explicit.length.mean.fill_(6.0)
+        found = net.term_scores(pairs(QUERY, DOCUMENT))[0]
+    for row, score in zip(QUERY, found.tolist(), strict=True):
+        tf = DOCUMENT.count(row) / (0.4 + EPSILON)
+        norm = max(0.0, 0.7 * len(DOCUMENT) / (6 + EPSILON) - 0.2)
+        assert score == pytest.approx((1 + row / 10) * tf / (tf + norm + EPSILON), rel=1e-5)
+
+
+def test_ndrm2_is_bm25_with_learned_k1_and_b() -> None:
+    tf, length = np.array([0.0, 1, 2, 7]), np.array([3.0, 40, 10, 90])
+    k1, b, average, tf_mean = 1.3, 0.6, 25.0, 0.3
+    found = term_match(
+        tf, length, np.array([2.0]), tf_mean=tf_mean, length_mean=average,
+        weight=k1 * b / tf_mean, bias=k1 * (1 - b) / tf_mean,
+    )  # fmt: skip
+    np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
+
+
+def test_explicit_matching_begins_as_bm25() -> None:
+    net = model("ndrm2")
+    explicit = net.explicit
+    assert explicit is not None
+    explicit.tf.mean.fill_(0.3)
+    explicit.length.mean.fill_(31.0)
+    k1, b, average = 0.8, 0.6, 25.0
+    explicit.begin_as_bm25(k1, b, average)
+    tf, length = np.array([0.0, 1, 2, 7]), np.array([3.0, 40, 10, 90])
+    found = Settings(form="ndrm2", **net.served()).matches(  # type: ignore[arg-type]
+        tf, length, np.array([2.0])
+    )
+    np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
+    explicit.begin_as_bm25(0, b, average)
+    assert explicit.bias > 0
+    assert explicit.weight > 0
+
+
+def test_the_runtimes_formula_is_the_networks() -> None:
+    net = model("ndrm2")
+    rng = np.random.default_rng(0)
+    tf, idf = rng.integers(0, 4, (6, 5)).astype(np.float32), rng.uniform(0, 5, (6, 5))
+    lengths = rng.integers(1, 60, 6).astype(np.float32)
+    given = Pairs(
+        torch.ones(6, 5, dtype=torch.int64), torch.ones(6, 3, dtype=torch.int64),
+        torch.from_numpy(tf), torch.from_numpy(idf.astype(np.float32)), torch.from_numpy(lengths),
+    )  # fmt: skip
+    net.train()
+    net(given)  # the means become those of these
+    net.eval()
+    settings = Settings(form="ndrm2", **net.served())  # type: ignore[arg-type]
+    assert settings.tf_mean == pytest.approx(tf.mean())
+    served = settings.matches(tf, lengths[:, None], idf)
+    with torch.no_grad():
+        np.testing.assert_allclose(served, net.term_scores(given), rtol=1e-4, atol=1e-6)
+
+
+def test_ndrm3_is_eq_3_and_is_served_without_its_constants() -> None:
+    net = model("ndrm3")
+    assert net.latent_norm is not None
+    assert net.explicit_norm is not None
+    assert net.weights is not None
+    assert net.explicit is not None
+    with torch.no_grad():
+        net.weights.copy_(torch.tensor([0.8, -1.5, 0.3]))
+        for norm, mean, variance in ((net.latent_norm, 0.2, 4.0), (net.explicit_norm, 1.1, 0.25)):
+            norm.mean.fill_(mean)
+            norm.variance.fill_(variance)
+        given = pairs(QUERY, DOCUMENT)
+        found = net.term_scores(given)[0]
+        latent = net.latent(given.query_rows, given.document_rows)[0]  # type: ignore[misc]
+        explicit = net.explicit(given)[0]
+    expected = 0.8 * (latent - 0.2) / 2 - 1.5 * (explicit - 1.1) / 0.5 + 0.3
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    served = net.served()
+    constant = found - (served["latent_weight"] * latent + served["explicit_weight"] * explicit)
+    np.testing.assert_allclose(constant, constant[0].expand(len(QUERY)), atol=1e-4)
+
+
+def test_a_word_that_the_network_does_not_know_has_its_exact_matches_only() -> None:
+    net = model("ndrm3")
+    with torch.no_grad():
+        unknown = pairs([1], [1, 7, 8])
+        assert net.latent_norm is not None
+        shifted = net.term_scores(unknown)
+        net.latent_norm.mean.fill_(50.0)
+        assert net.term_scores(unknown).item() == shifted.item()
+        assert model("ndrm1").term_scores(unknown).item() == 0
+
+
+def test_the_best_window_counts() -> None:
+    with seeded(7):
+        net = LatentMatch(replace(SMALL, form="ndrm1", layers=1, width=0)).eval()
+    rows = torch.tensor([[5, 9]])
+    document = torch.tensor([[7, 5, 5, 20, 3, 11, 12, 1, 13]])
+    with torch.no_grad():
+        features, there = net.features(rows, document)
+        by_window = torch.stack([net.dense(features[0, :, at])[:, 0] for at in range(5)], 1)
+        assert there[0].tolist() == [True, True, True, True, False]  # places 0, 2, 4 and 6 of 9
+        best = by_window[:, :4].max(1).values
+        torch.testing.assert_close(net(rows, document)[0], best)
+
+
+def test_query_terms_have_plain_embeddings_and_documents_do_not() -> None:
+    net = model("ndrm1").latent
+    assert net is not None
+    with torch.no_grad():
+        rows = torch.tensor([[5, 9, 3]])
+        torch.testing.assert_close(net.encoder.queries(rows), net.encoder.embedding(rows))
+        moved = net.encoder.contextual(torch.tensor([[5, 9, 4]]))[0, 0]
+        assert (net.encoder.contextual(rows)[0, 0] - moved).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"form": "ndrm4"}, "form"),
+        ({"hidden": 9}, "heads"),
+        ({"width": 4}, "odd"),
+        ({"kernels": 0}, "kernels"),
+        ({"attention": "sparse"}, "attention"),
+        ({"stride": 5}, "stride"),
+        ({"dropout": 1}, "dropout"),
+        ({"vocabulary": 2.5}, "vocabulary"),
+    ],
+)
+def test_sizes_that_are_not_allowed_are_told(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        replace(SMALL, **changes)
+
+
+def test_dropout_is_off_when_it_serves() -> None:
+    net = model("ndrm1")
+    with torch.no_grad():
+        assert net(pairs(QUERY, DOCUMENT)).item() == net(pairs(QUERY, DOCUMENT)).item()
+        net.train()
+        found = {round(net(pairs(QUERY, DOCUMENT)).item(), 6) for _ in range(8)}
+    assert len(found) > 1
+    assert all(math.isfinite(each) for each in found)
+
+
+# ------------------------------------------------------------------------------------ in parts
+
+
+@pytest.mark.parametrize(("form", "attention"), [("tk", None), ("ndrm3", "full")])
+def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
+    form: str, attention: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs of 9 terms and 2 heads: 162 numbers each, so two of the five at a time, then one."""
+    rng = np.random.default_rng(0)
+    rows = torch.tensor(rng.integers(2, 30, (5, 9)))
+    asked = torch.tensor(rng.integers(2, 30, (5, 4)))
+    tf = (rows[:, None] == asked[:, :, None]).sum(2).float()
+    given = Pairs(asked, rows, tf, 1 + asked / 10, torch.arange(3.0, 8.0))
+    shapes: list[tuple[int, ...]] = []
+
+    def scored(most: int) -> tuple[Any, dict[str, Any]]:
+        monkeypatch.setattr(parts, "AT_ONCE", most)
+        shapes.clear()
+        with seeded(7):
+            net = ConformerKernel(replace(SMALL, form=form, attention=attention, dropout=0.0))
+            assert net.latent is not None
+            net.latent.encoder.blocks[0].register_forward_pre_hook(
+                lambda _, inputs: shapes.append(tuple(inputs[0].shape[:2]))
+            )
+            found = net.train()(given)
+            (found * torch.arange(5)).sum().backward()
+        return found.detach(), {n: p.grad for n, p in net.named_parameters() if p.grad is not None}
+
+    whole, gradient = scored(1 << 27)
+    assert {shape for shape in shapes if shape[1] == 9} == {(5, 9)}
+    apart, in_parts = scored(2 * 162)
+    assert {shape[0] for shape in shapes} == {2, 1}
+    torch.testing.assert_close(apart, whole)
+    assert gradient.keys() == in_parts.keys()
+    largest = max(float(value.abs().max()) for value in gradient.values())
+    for name, value in gradient.items():  # some are 0 behind BatchNorm, and rounded
+        torch.testing.assert_close(in_parts[name], value, atol=1e-5 * largest, rtol=1e-3, msg=name)
+
+
+def test_separable_attention_needs_no_parts() -> None:
+    net = model("ndrm1")
+    assert net.latent is not None
+    assert net.latent.encoder.together(4000) > 1 << 20
+    tk = model("tk")
+    assert tk.latent is not None
+    assert tk.latent.encoder.together(1 << 20) == 1

@@ -1,0 +1,249 @@
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ranklet.commands import main
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.cross_encoder import Settings
+from ranklet.runtime.text.marking import TERMS
+from ranklet.runtime.text.pairing import Pairing, pair_inputs
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.errors import TrainingError
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.learning.losses import margin_loss
+from ranklet.training.pretrained.backbone import Backbone, load_backbone
+from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.rankers.cross_encoder import training as cross_encoder
+from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
+from ranklet.training.rankers.cross_encoder.pairs import CrossOptions, CrossPairs
+
+PLAN = replace(
+    cross_encoder.PLAN, learning_rate=3e-4, epochs=30, accumulation=1, device="cpu", warmup=0.1
+)
+DATA = CrossOptions(batch=4, negatives_each=3)
+SETTINGS = Settings(max_query_tokens=8, max_tokens=32)
+SHORT = replace(PLAN, epochs=1)
+
+
+def train(
+    analysed: AnalysedCollection, collection: Collection, backbone: Backbone, **options: Any
+) -> Checkpoint:
+    given: dict[str, Any] = {"settings": SETTINGS, "plan": SHORT, "data": DATA, **options}
+    queries, dev = read_split(collection, "train"), read_split(collection, "dev")
+    return cross_encoder.train(analysed, queries, dev, backbone=backbone, **given)
+
+
+@pytest.fixture(scope="module")
+def learned(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_bert: Path
+) -> Checkpoint:
+    settings = replace(SETTINGS, head="model1")
+    backbone = load_backbone(tiny_bert)
+    return train(tiny_analysed, tiny_collection, backbone, settings=settings, plan=PLAN)
+
+
+def test_it_learns(learned: Checkpoint) -> None:
+    course = [each["value"] for each in learned.training["evaluations"]]
+    assert learned.training["best"] > course[0] + 0.3
+    assert learned.training["plan"]["head_rate"] == 10
+
+
+def test_an_interrupted_training_ends_the_same(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_bert: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    plan = replace(PLAN, epochs=3, save_every=2)
+    whole = train(tiny_analysed, tiny_collection, load_backbone(tiny_bert), plan=plan)
+    calls = 0
+
+    def broken(positive: torch.Tensor, negative: torch.Tensor, margin: float) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        return margin_loss(positive, negative, margin) * (float("nan") if calls == 12 else 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cross_encoder, "margin_loss", broken)
+        with pytest.raises(TrainingError, match="step 12"):
+            train(
+                tiny_analysed, tiny_collection, load_backbone(tiny_bert), plan=plan, folder=tmp_path
+            )
+    with pytest.raises(TrainingError, match="head_rate"):
+        train(
+            tiny_analysed, tiny_collection, load_backbone(tiny_bert),
+            plan=replace(plan, head_rate=3.0), folder=tmp_path, resume=True,
+        )  # fmt: skip
+    found = train(
+        tiny_analysed, tiny_collection, load_backbone(tiny_bert), plan=plan, folder=tmp_path,
+        resume=True,
+    )  # fmt: skip
+    assert found.training["steps"] == whole.training["steps"]
+    for name, weights in whole.weights.items():
+        np.testing.assert_array_equal(found.weights[name], weights)
+
+
+def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) -> None:
+    folder = learned.save(tmp_path / "c")
+    theirs = load_backbone(folder).model
+    ours = cross_encoder.load(read_checkpoint(folder)).encoder
+    ids = torch.tensor([[2, 30, 31, 3]])
+    with torch.no_grad():
+        torch.testing.assert_close(
+            ours(input_ids=ids).last_hidden_state, theirs(input_ids=ids).last_hidden_state,
+            atol=1e-5, rtol=1e-5,
+        )  # fmt: skip
+    assert "tiny-bert" not in (folder / "config.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"chunks": 3}, {"chunks": 3, "combine": "max"}, {"marking": "pre_pair"}]
+)
+def test_a_pair_alone_is_the_pair_among_others(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_backbone: Backbone,
+    changes: dict[str, Any],
+) -> None:  # fmt: skip
+    settings = replace(SETTINGS, **changes)
+    checkpoint = train(tiny_analysed, tiny_collection, tiny_backbone, settings=settings)
+    model = cross_encoder.load(checkpoint)
+    assert checkpoint.tokenizer is not None
+    pairing = Pairing(settings, checkpoint.tokenizer)
+    texts = ["the red apple", "old river " * 40, "", "here"]
+    pieces = [checkpoint.tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    pairs = [pairing.pair(pieces[0][1:], each).rows for each in pieces]
+
+    def scores(given: list[Any]) -> torch.Tensor:
+        with torch.no_grad():
+            found: torch.Tensor = model(
+                *(torch.from_numpy(each) for each in pair_inputs(given).values())
+            )
+        return found
+
+    alone = torch.cat([scores([pair]) for pair in pairs])
+    torch.testing.assert_close(alone, scores(pairs), atol=1e-5, rtol=1e-5)
+
+
+def test_batches_are_a_relevant_document_and_others(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_backbone: Backbone
+) -> None:
+    from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+
+    retriever = open_bm25(BM25Settings(), tiny_analysed.postings("lemmas"))
+    queries = read_split(tiny_collection, "train")
+    pairing = Pairing(SETTINGS, tiny_backbone.tokenizer)
+    pairs = CrossPairs(tiny_analysed, queries, retriever, DATA, pairing, 0)
+    seen = []
+    for batch in pairs.batches(0):
+        assert batch.documents.shape == (len(batch.queries), 4)
+        assert len(pairs.pairs(batch)) == batch.documents.size
+        for query, (first, *others) in zip(batch.queries, batch.documents.tolist(), strict=True):
+            known = queries[query].relevant
+            assert tiny_analysed.documents.ids[first] in known
+            assert not {tiny_analysed.documents.ids[each] for each in others} & {*known}
+            seen.append(int(query))
+    assert sorted(seen) == list(range(len(queries)))
+    same = [each.documents.tolist() for each in pairs.batches(1)]
+    assert same == [each.documents.tolist() for each in pairs.batches(1)]
+
+
+def test_markers_begin_as_the_mean_of_what_spells_them(tiny_backbone: Backbone) -> None:
+    tokenizer, model = tiny_backbone.tokenizer, tiny_backbone.model
+    before = tiny_backbone.word_vectors().copy()
+    add_marker_rows(model, tokenizer, "sim_pair")
+    assert len(tiny_backbone.word_vectors()) == len(before)
+    add_marker_rows(model, tokenizer, "pre_pair")
+    after = tiny_backbone.word_vectors()
+    size = tokenizer.get_vocab_size()
+    assert len(after) == size + 2 * TERMS == tiny_backbone.config.vocab_size
+    np.testing.assert_array_equal(after[: len(before)], before)
+    spelled = tokenizer.encode("[/e2]", add_special_tokens=False).ids
+    np.testing.assert_allclose(after[size + 3], before[spelled].mean(0), rtol=1e-5)
+    add_marker_rows(model, tokenizer, "pre_doc")  # they are there already
+    assert len(tiny_backbone.word_vectors()) == len(after)
+
+
+def test_a_second_phase_goes_on_from_the_first(
+    learned: Checkpoint, tiny_analysed: AnalysedCollection, tiny_collection: Collection,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    folder = learned.save(tmp_path / "first")
+    first = read_checkpoint(folder)
+    found = train(
+        tiny_analysed, tiny_collection, load_backbone(folder), start=first,
+        settings=learned.settings, loss="margin",
+    )  # fmt: skip
+    assert found.training["evaluations"][0]["value"] == learned.training["best"]
+    other = replace(first, weights={"head.x": np.zeros(3, np.float32)})
+    with pytest.raises(InputError, match="do not fit"):
+        train(
+            tiny_analysed, tiny_collection, load_backbone(folder), start=other,
+            settings=learned.settings,
+        )  # fmt: skip
+
+
+def test_electra_has_embeddings_of_another_size(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_electra: Path
+) -> None:
+    settings = replace(SETTINGS, head="cedr_knrm", marking="pre_doc")
+    found = train(
+        tiny_analysed, tiny_collection, load_backbone(tiny_electra), settings=settings,
+        loss="cross_entropy", layers=2,
+    )  # fmt: skip
+    assert found.weights["embeddings.word_embeddings.weight"].shape[1] == 16
+    cross_encoder.load(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"settings": replace(SETTINGS, max_tokens=65)}, "reads 64"),
+        ({"loss": "hinge"}, "allowed are margin, cross_entropy"),
+        (
+            {"settings": replace(SETTINGS, head="model1"), "loss": "cross_entropy"},
+            "take the loss margin",
+        ),
+        ({"layers": 4}, "layers is 4"),
+    ],
+)
+def test_what_is_not_allowed_is_told(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_backbone: Backbone,
+    options: dict[str, Any], told: str,
+) -> None:  # fmt: skip
+    with pytest.raises(InputError, match=told):
+        train(tiny_analysed, tiny_collection, tiny_backbone, **options)
+
+
+def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> None:
+    with pytest.raises(InputError, match="no cross-encoder"):
+        cross_encoder.load(replace(learned, kind="bm25"))
+    with pytest.raises(InputError, match="do not fit"):
+        cross_encoder.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
+    with pytest.raises(InputError, match="ranklet_head_layers"):
+        cross_encoder.load(replace(learned, network={}))
+
+
+def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
+    output = tmp_path / "cross"
+    arguments = ["train", "cross_encoder", str(tiny_collection.path), "-o", str(output)]
+    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
+    arguments += ["--head", "marker_avg", "--marking", "pre_pair", "--max-tokens", "40"]
+    arguments += ["--max-query-tokens", "8", "--loss", "cross_entropy", "--head-rate", "5"]
+    assert main([*arguments, "--chunks", "2", "--combine", "max", "--minutes", "5"]) == 0
+    found = read_checkpoint(output)
+    assert found.settings == Settings(
+        head="marker_avg", marking="pre_pair", max_tokens=40, max_query_tokens=8, chunks=2,
+        combine="max",
+    )  # fmt: skip
+    assert found.training["plan"]["head_rate"] == 5
+    second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
+    assert main([*second, str(output)]) == 1  # two things to begin with
+    at = second.index("--backbone")
+    del second[at : at + 2]
+    assert main([*second, str(tiny_bert)]) == 1
+    assert main([*second, str(output)]) == 0
+    assert main([*arguments, "--max-document-tokens", "9"]) == 1
+    assert main([*arguments, "--head", "pooled"]) == 1

@@ -1,0 +1,307 @@
+"""EPIC's equations against plain loops, and its training."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+
+from ranklet.commands import main
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.epic import Settings
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.errors import TrainingError
+from ranklet.training.indexing.wordpieces import special_tokens
+from ranklet.training.learning.device import seeded
+from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
+from ranklet.training.learning.text_pairs import BatchOptions, tokenise
+from ranklet.training.pretrained.backbone import Backbone, load_backbone
+from ranklet.training.rankers.epic import training as epic
+from ranklet.training.rankers.epic.expansion import expansion_start
+from ranklet.training.rankers.epic.network import EPIC, DocumentEncoder, EPICHead, QueryEncoder
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+PLAN = replace(epic.PLAN, learning_rate=3e-4, epochs=15, device="cpu")
+DATA = BatchOptions(batch=8, negatives="bm25", max_query_tokens=12, max_document_tokens=16)
+TEXTS = ["red apple", "the old river is old here here", "", "old [SEP] castle"]
+
+
+def train(collection: Collection, backbone: Backbone, **options: Any) -> Checkpoint:
+    given: dict[str, Any] = {"plan": PLAN, "data": DATA, "objective": "pairwise", **options}
+    queries, dev = read_split(collection, "train"), read_split(collection, "dev")
+    return epic.train(collection, queries, dev, backbone=backbone, **given)
+
+
+def importance(x: float) -> float:
+    """Equations 1 and 2."""
+    return math.log(1 + math.log(1 + math.exp(x)))
+
+
+def vector_of_query(
+    states: NDArray[Any], ids: list[int], special: set[int], head: dict[str, NDArray[Any]]
+) -> dict[int, float]:
+    """Equation 1, and that a repeated term adds up."""
+    found: dict[int, float] = {}
+    for state, token in zip(states, ids, strict=True):
+        if token not in special:
+            weight = importance(float(head["query_importance"][0] @ state))
+            found[token] = found.get(token, 0.0) + weight
+    return found
+
+
+def vector_of_document(
+    states: NDArray[Any], ids: list[int], special: set[int], head: dict[str, NDArray[Any]]
+) -> NDArray[Any]:
+    """Equations 2 to 4."""
+    theta = head["expansion"]
+    quality = 1 / (1 + math.exp(-float(head["quality"][0] @ states[0])))
+    found = np.zeros(len(theta))
+    for term in range(len(theta)):
+        if term in special:
+            continue
+        values = [
+            importance(float(head["document_importance"][0] @ state)) * float(theta[term] @ state)
+            for state, token in zip(states, ids, strict=True)
+            if token not in special
+        ]
+        found[term] = quality * max(values, default=0.0)
+    return found
+
+
+@pytest.fixture
+def network(tiny_backbone: Backbone) -> EPIC:
+    special = special_tokens(tiny_backbone.tokenizer)
+    config = tiny_backbone.config
+    with seeded(1):
+        head = EPICHead(config.hidden_size, config.vocab_size, special)
+        return EPIC(tiny_backbone.model, head).eval()
+
+
+def inputs(tokenizer: "Tokenizer", segment: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    ids, mask = tokenise(tokenizer, TEXTS, 16).padded(np.arange(len(TEXTS)), 0)
+    return torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(mask * segment)
+
+
+def test_the_network_computes_the_papers_equations(
+    network: EPIC, tiny_tokenizer: "Tokenizer"
+) -> None:
+    special = set(special_tokens(tiny_tokenizer))
+    head = {
+        name.removesuffix(".weight"): each.numpy().astype(np.float64)
+        for name, each in network.head.state_dict().items()
+    }
+    asked, held = inputs(tiny_tokenizer, 0), inputs(tiny_tokenizer, 1)
+    with torch.no_grad():
+        weights = QueryEncoder(network)(*asked).numpy()
+        whole = DocumentEncoder(network)(*held).numpy()
+        some = torch.arange(0, network.head.expansion.out_features, 3)
+        part = network.document(*held, some).numpy()
+        of_queries = network.states(*asked).numpy().astype(np.float64)
+        of_documents = network.states(*held).numpy().astype(np.float64)
+    for at in range(len(TEXTS)):
+        length = int(asked[1][at].sum())
+        ids = asked[0][at, :length].tolist()
+        wanted = vector_of_query(of_queries[at, :length], ids, special, head)
+        found: dict[int, float] = {}
+        for token, weight in zip(ids, weights[at, :length].tolist(), strict=True):
+            found[token] = found.get(token, 0.0) + weight
+        assert {token: value for token, value in found.items() if value} == pytest.approx(
+            wanted, rel=1e-5
+        )
+        vector = vector_of_document(of_documents[at, :length], ids, special, head)
+        assert (vector < 0).any() == (at != 2)  # both signs are tried; the third text is empty
+        np.testing.assert_allclose(whole[at], np.maximum(vector, 0), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(part[at], vector[some.numpy()], rtol=1e-4, atol=1e-6)
+    assert not weights[asked[1].numpy() == 0].any()
+
+
+def test_a_text_alone_is_the_text_among_longer_ones(
+    network: EPIC, tiny_tokenizer: "Tokenizer"
+) -> None:
+    held = inputs(tiny_tokenizer, 1)
+    encode = DocumentEncoder(network)
+    with torch.no_grad():
+        together = encode(*held)
+        alone = encode(*(each[:1, :4] for each in held))
+    torch.testing.assert_close(alone[0], together[0], atol=1e-5, rtol=1e-5)
+
+
+def test_the_loss_of_a_batch_by_hand() -> None:
+    scores = torch.tensor([[2.0, 1.0, 0.5], [0.0, 3.0, 1.0]])
+    relevant = torch.tensor([[True, False, True], [False, True, False]])
+    first = -math.log(math.exp(2) / (math.exp(2) + math.exp(1)))  # the third is relevant, too
+    second = -math.log(math.exp(3) / (math.exp(0) + math.exp(3) + math.exp(1)))
+    found = in_batch_softmax(scores, relevant)
+    assert found.item() == pytest.approx((first + second) / 2, rel=1e-5)
+    pair = torch.tensor([[2.0, 0.5]])
+    assert listwise_loss(pair, 1.0).item() == pytest.approx(math.log(1 + math.exp(-1.5)), rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
+    return train(tiny_collection, load_backbone(tiny_bert))
+
+
+def test_it_learns(learned: Checkpoint) -> None:
+    course = [each["value"] for each in learned.training["evaluations"]]
+    assert learned.training["best"] > course[0] + 0.15
+    vocabulary = learned.network["vocab_size"]
+    assert learned.settings == Settings(12, 16, vocabulary)
+    assert learned.weights["head.expansion.weight"].shape == (vocabulary, 32)
+    assert learned.training["plan"]["head_rate"] == 10
+
+
+def test_in_batch_negatives_are_learned_from(
+    tiny_collection: Collection, tiny_backbone: Backbone
+) -> None:
+    short = replace(PLAN, epochs=2)
+    alone = replace(DATA, negatives="in-batch")
+    found = train(tiny_collection, tiny_backbone, plan=short, data=alone, objective="in-batch")
+    assert found.training["objective"] == "in-batch"
+    with pytest.raises(InputError, match="triples need a negative"):
+        train(tiny_collection, tiny_backbone, data=alone)
+    with pytest.raises(InputError, match="objective is 'none'; allowed are pairwise, in-batch"):
+        train(tiny_collection, tiny_backbone, objective="none")
+
+
+def test_the_checkpoint_is_read_back_and_transformers_opens_it(
+    learned: Checkpoint, tmp_path: Path
+) -> None:
+    folder = learned.save(tmp_path / "c")
+    ours = epic.load(read_checkpoint(folder), attention="eager")
+    theirs = load_backbone(folder).model
+    ids = torch.tensor([[2, 30, 31, 3]])
+    with torch.no_grad():
+        torch.testing.assert_close(
+            ours.states(ids, torch.ones_like(ids), 0 * ids),
+            theirs(input_ids=ids).last_hidden_state,
+            atol=1e-5, rtol=1e-5,
+        )  # fmt: skip
+    assert "tiny-bert" not in (folder / "config.json").read_text()
+
+
+def test_an_interrupted_training_ends_the_same(
+    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = replace(PLAN, epochs=3, save_every=3)
+    whole = train(tiny_collection, load_backbone(tiny_bert), plan=plan)
+    calls = 0
+
+    def broken(scores: torch.Tensor, sharpness: float) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        return listwise_loss(scores, sharpness) * (float("nan") if calls == 8 else 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(epic, "listwise_loss", broken)
+        with pytest.raises(TrainingError, match="step 8"):
+            train(tiny_collection, load_backbone(tiny_bert), plan=plan, folder=tmp_path)
+    found = train(
+        tiny_collection, load_backbone(tiny_bert), plan=plan, folder=tmp_path, resume=True
+    )
+    for name, weights in whole.weights.items():
+        np.testing.assert_array_equal(found.weights[name], weights)
+
+
+def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> None:
+    with pytest.raises(InputError, match="no EPIC"):
+        epic.load(replace(learned, kind="bm25"))
+    with pytest.raises(InputError, match="do not fit"):
+        epic.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
+
+
+def test_a_second_phase_goes_on_with_all_that_was_learned(
+    learned: Checkpoint, tiny_collection: Collection, tmp_path: Path
+) -> None:
+    backbone = load_backbone(learned.save(tmp_path / "first"))
+    short = replace(PLAN, epochs=1)
+    found = train(tiny_collection, backbone, start=learned, plan=short)
+    first = found.training["evaluations"][0]
+    assert first["step"] == 0
+    assert first["value"] == pytest.approx(learned.training["best"])
+    with pytest.raises(InputError, match="starts from an EPIC, not from a bm25"):
+        train(tiny_collection, backbone, start=replace(learned, kind="bm25"))
+    cut = {n: w[:1] if n == "head.expansion.weight" else w for n, w in learned.weights.items()}
+    with pytest.raises(InputError, match="do not fit"):
+        train(tiny_collection, backbone, start=replace(learned, weights=cut))
+
+
+def test_texts_longer_than_the_backbone_reads_are_told(
+    tiny_collection: Collection, tiny_backbone: Backbone
+) -> None:
+    with pytest.raises(InputError, match="too long for 'tiny-bert', which reads 64"):
+        train(tiny_collection, tiny_backbone, data=replace(DATA, max_document_tokens=65))
+
+
+def test_electras_embeddings_are_brought_to_the_size_of_its_vectors(tiny_electra: Path) -> None:
+    electra = load_backbone(tiny_electra)
+    start, told = expansion_start(electra)
+    project: Any = electra.model.embeddings_project
+    with torch.no_grad():
+        wanted = torch.from_numpy(electra.word_vectors()) @ project.weight.T
+    np.testing.assert_allclose(start, wanted.numpy(), atol=1e-6)
+    assert start.shape[1] == electra.config.hidden_size
+    assert "for want of" in told
+
+
+def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
+    tiny_bert: Path, tmp_path: Path
+) -> None:
+    weights = load_file(tiny_bert / "model.safetensors")
+    plain = load_backbone(tiny_bert)
+    assert plain.prediction is None
+    start, told = expansion_start(plain)
+    np.testing.assert_array_equal(start, plain.word_vectors())
+    assert "for want of" in told
+
+    def saved(name: str, **others: torch.Tensor) -> Backbone:
+        folder = tmp_path / name
+        folder.mkdir()
+        for file in ("config.json", "tokenizer.json"):
+            (folder / file).write_bytes((tiny_bert / file).read_bytes())
+        held = {f"bert.{key}": value for key, value in weights.items()}
+        save_file({**held, **others}, folder / "model.safetensors", {"format": "pt"})
+        return load_backbone(folder)
+
+    bias = {"cls.predictions.bias": torch.zeros(len(plain.word_vectors()))}
+    tied = saved("tied", **bias)
+    np.testing.assert_array_equal(expansion_start(tied)[0], tied.word_vectors())
+    matrix = torch.randn(plain.word_vectors().shape)
+    own = saved("own", **bias, **{"cls.predictions.decoder.weight": matrix})
+    start, told = expansion_start(own)
+    np.testing.assert_array_equal(start, matrix.numpy())
+    assert told == "prediction matrix"
+    narrow = saved("narrow", **bias, **{"cls.predictions.decoder.weight": matrix[:, :7].clone()})
+    start, told = expansion_start(narrow)  # not of the vectors' size, as MobileBERT's
+    np.testing.assert_array_equal(start, narrow.word_vectors())
+    assert "for want of" in told
+
+
+def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
+    output = tmp_path / "sparse"
+    arguments = ["train", "epic", str(tiny_collection.path), "-o", str(output)]
+    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
+    arguments += ["--epochs", "1", "--batch", "8", "--max-document-tokens", "16", "--minutes", "5"]
+    assert main([*arguments, "--head-rate", "5", "--pairwise"]) == 0
+    read = read_checkpoint(output)
+    assert read.settings.max_document_tokens == 16
+    assert read.training["plan"]["head_rate"] == 5
+    assert read.training["objective"] == "pairwise"
+    assert main([*arguments, "--force", "--pairwise", "--negatives", "in-batch"]) == 1
+    second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
+    assert main([*second, str(output)]) == 1  # two things to begin with
+    at = second.index("--backbone")
+    del second[at : at + 2]
+    assert main([*second, str(output)]) == 0
+    assert "gone on" in read_checkpoint(tmp_path / "second").training["expansion"]
+    second[1] = "repbert"
+    assert main([*second, str(output)]) == 1

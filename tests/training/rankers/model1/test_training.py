@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.model1 import UNSEEN
+from ranklet.runtime.rankers.model1 import Settings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.rankers.model1.constants import GRID
+from ranklet.training.rankers.model1.em import Translations
+from ranklet.training.rankers.model1.training import as_table, background, train
+
+
+@pytest.mark.parametrize("name", ["model1", "model1_pieces"])
+def test_the_table_is_sorted_without_itself_and_sums_to_one(
+    checkpoints: dict[str, Checkpoint], name: str
+) -> None:
+    arrays = checkpoints[name].arrays
+    source, target, probability = (arrays[k] for k in ("source", "target", "probability"))
+    assert len(source) == len(target) == len(probability) > 100
+    keys = target.astype(np.int64) << 32 | source
+    assert (np.diff(keys) > 0).all()
+    assert (source != target).all()
+    assert ((probability > 0) & (probability <= 1)).all()
+    # Σ_t T(t|s) = 1 over the targets of each source (paper 000, §3), here without t = s.
+    totals = np.bincount(source, probability)
+    np.testing.assert_allclose(totals[totals > 0], 1, rtol=1e-4)
+
+
+def test_words_are_numbered_anew_and_word_pieces_keep_the_tokenizers_ids(
+    checkpoints: dict[str, Checkpoint],
+) -> None:
+    words, pieces = checkpoints["model1"], checkpoints["model1_pieces"]
+    used = np.union1d(words.arrays["source"], words.arrays["target"])
+    assert used.tolist() == list(range(len(words.tokens)))
+    assert list(words.tokens) == sorted(set(words.tokens), key=str.encode)
+    assert words.tokenizer is None
+    assert pieces.tokens == ()
+    assert pieces.tokenizer is not None
+    assert pieces.arrays["source"].max() < pieces.tokenizer.get_vocab_size()
+
+
+def test_what_is_asked_for_translates_from_what_answers(
+    checkpoints: dict[str, Checkpoint],
+) -> None:
+    found = checkpoints["model1"]
+    number = {token: at for at, token in enumerate(found.tokens)}
+    pairs = set(zip(found.arrays["target"].tolist(), found.arrays["source"].tolist(), strict=True))
+    assert (number["knead"], number["dough"]) in pairs
+
+
+def test_the_best_point_of_the_grid_is_taken(checkpoints: dict[str, Checkpoint]) -> None:
+    found = checkpoints["model1"]
+    assert isinstance(found.settings, Settings)
+    grid = {(p["p_self"], p["lambda"]): p["value"] for p in found.training["grid"]}
+    assert set(grid) == set(GRID)
+    assert grid[found.settings.p_self, found.settings.lambda_] == max(grid.values())
+    assert found.training["best"] == max(grid.values())
+    likelihoods = found.training["log_likelihoods"]
+    assert len(likelihoods) == 5
+    assert likelihoods == sorted(likelihoods)
+
+
+def test_the_same_input_gives_the_same_table(
+    collection: Collection, analysed: AnalysedCollection, checkpoints: dict[str, Checkpoint]
+) -> None:
+    queries = read_split(collection, "train")
+    again = train(analysed, queries[:30], queries[30:], field="words")
+    for key, values in checkpoints["model1"].arrays.items():
+        np.testing.assert_array_equal(again.arrays[key], values)
+
+
+def test_lemmas_do_as_well(collection: Collection, analysed: AnalysedCollection) -> None:
+    queries = read_split(collection, "train")
+    found = train(analysed, queries[:20], queries[20:25], field="lemmas", iterations=2)
+    assert "dough" in found.tokens
+    assert len(found.training["log_likelihoods"]) == 2
+
+
+def test_a_threshold_of_one_leaves_an_empty_table_and_no_fault(
+    collection: Collection, analysed: AnalysedCollection
+) -> None:
+    queries = read_split(collection, "test")
+    found = train(analysed, queries[:5], queries[5:8], threshold=1.0, iterations=1)
+    assert found.training["pairs"] == len(found.arrays["source"])
+    assert len(found.tokens) <= 2 * len(found.arrays["source"])
+
+
+def test_as_table_gives_rows_by_query_token() -> None:
+    translations = Translations(
+        np.array([1, 2, 0], np.int32), np.array([0, 0, 3], np.int32), np.array([0.5, 0.25, 1.0])
+    )
+    table = as_table(translations, 5)
+    assert table.offsets.tolist() == [0, 2, 2, 2, 3, 3]
+    assert [each.tolist() for each in table.row(0)] == [[1, 2], [0.5, 0.25]]
+    assert [each.tolist() for each in table.row(3)] == [[0], [1.0]]
+    table.verify("a table")
+
+
+def test_the_background_is_the_share_of_each_token() -> None:
+    found = background(np.array([3, 0, 1]))
+    np.testing.assert_allclose(found, [0.75, UNSEEN, 0.25])
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(background(np.array([0, 0])), UNSEEN)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iterations": 0}, "iterations must be at least 1"),
+        ({"threshold": 2.0}, "threshold must be a probability"),
+        ({"chunk_ratio": 0.0}, "chunk_ratio must be positive"),
+        ({"measure": "accuracy"}, "unknown measure"),
+    ],
+)
+def test_wrong_options_are_told(
+    collection: Collection, analysed: AnalysedCollection, options: dict[str, float], message: str
+) -> None:
+    queries = read_split(collection, "test")
+    with pytest.raises(InputError, match=message):
+        train(analysed, queries[:5], queries[5:8], **options)  # type: ignore[arg-type]
+
+
+def test_queries_without_a_document_in_the_collection_are_told(
+    analysed: AnalysedCollection,
+) -> None:
+    queries = [JudgedQuery("1", "dough", {"elsewhere": 1})]
+    with pytest.raises(InputError, match="no pair"):
+        train(analysed, queries, queries)

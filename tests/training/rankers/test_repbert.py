@@ -1,0 +1,257 @@
+import signal
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranklet.commands import main
+from ranklet.runtime.encoder import Encoder
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.repbert import Settings
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.errors import TrainingError
+from ranklet.training.learning.plan import Plan
+from ranklet.training.learning.text_pairs import BatchOptions, Negatives, Pool, TextPairs, tokenise
+from ranklet.training.pretrained.backbone import Backbone, load_backbone
+from ranklet.training.rankers import repbert
+from ranklet.training.rankers.repbert import RepBERT, encode_tokens, in_batch_loss, masked_mean
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+PLAN = replace(repbert.PLAN, learning_rate=1e-3, epochs=25, device="cpu")
+DATA = BatchOptions(batch=8, max_query_tokens=12, max_document_tokens=16)
+
+
+def train(
+    collection: Collection,
+    backbone: Backbone,
+    plan: Plan = PLAN,
+    data: BatchOptions = DATA,
+    folder: Path | None = None,
+    resume: bool = False,
+) -> Checkpoint:
+    queries, dev = read_split(collection, "train"), read_split(collection, "dev")
+    return repbert.train(
+        collection, queries, dev, backbone=backbone, plan=plan, data=data, folder=folder,
+        resume=resume,
+    )  # fmt: skip
+
+
+@given(st.data())
+def test_the_loss_is_multi_label_margin_loss(data: st.DataObject) -> None:
+    queries, documents = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 7))
+    seed = data.draw(st.integers(0, 1000))
+    rng = np.random.default_rng(seed)
+    scores = torch.from_numpy(rng.normal(size=(queries, documents)).astype(np.float32))
+    relevant = rng.random((queries, documents)) < 0.4
+    relevant[np.arange(queries), rng.integers(0, documents, queries)] = True
+    labels = np.full((queries, documents), -1)  # indices of relevant ones, then -1
+    for row, known in zip(labels, relevant, strict=True):
+        places = np.flatnonzero(known)
+        row[: len(places)] = places
+    expected = torch.nn.MultiLabelMarginLoss()(scores, torch.from_numpy(labels))
+    found = in_batch_loss(scores, torch.from_numpy(relevant))
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
+
+
+def test_the_loss_by_hand() -> None:
+    # Relevant: the first and the third; (1 − (2 − 1.5)) + max(0, 1 − (0 − 1.5)), over 3 documents.
+    scores, relevant = torch.tensor([[2.0, 1.5, 0.0]]), torch.tensor([[True, False, True]])
+    assert in_batch_loss(scores, relevant).item() == pytest.approx((0.5 + 2.5) / 3)
+
+
+def test_the_mean_leaves_padding_out() -> None:
+    states = torch.arange(12.0).reshape(1, 4, 3)
+    mask = torch.tensor([[1, 1, 0, 0]])
+    assert masked_mean(states, mask).tolist() == [[1.5, 2.5, 3.5]]
+    assert masked_mean(states, torch.zeros_like(mask)).tolist() == [[0, 0, 0]]
+
+
+def test_tokens_are_cut_and_padded(tiny_tokenizer: "Tokenizer") -> None:
+    ids, mask, segments = encode_tokens(tiny_tokenizer, ["red apple", "old river here", ""], 4, 1)
+    cls, sep = tiny_tokenizer.token_to_id("[CLS]"), tiny_tokenizer.token_to_id("[SEP]")
+    words = [tiny_tokenizer.token_to_id(word) for word in ("red", "apple", "old", "river")]
+    assert ids.tolist() == [
+        [cls, words[0], words[1], sep], [cls, words[2], words[3], sep], [cls, sep, 0, 0]
+    ]  # fmt: skip
+    assert mask.tolist() == segments.tolist() == [[1] * 4, [1] * 4, [1, 1, 0, 0]]
+    assert ids.dtype == mask.dtype == segments.dtype == torch.int64
+    assert encode_tokens(tiny_tokenizer, ["red"], 4, 0)[2].tolist() == [[0, 0, 0]]
+
+
+def test_training_and_serving_cut_texts_into_the_same_tokens(tiny_tokenizer: "Tokenizer") -> None:
+    texts = ["red apple", "the old river is old here here here", "", "unknown-word 42"]
+    serving = Encoder(None, "", tiny_tokenizer, 1)  # type: ignore[arg-type]
+    for most in (3, 5, 64):
+        tokens = tokenise(tiny_tokenizer, texts, most)
+        rows = [tokens.ids[a:b].tolist() for a, b in pairwise(tokens.offsets)]
+        assert rows == serving.token_ids(texts, most)[0]
+
+
+def test_a_text_alone_is_the_text_among_longer_ones(tiny_backbone: Backbone) -> None:
+    model = RepBERT(tiny_backbone.model).eval()
+    texts = ["red apple", "the old river is old here here here here"]
+    with torch.no_grad():
+        together = model(*encode_tokens(tiny_backbone.tokenizer, texts, 16, 1))
+        alone = model(*encode_tokens(tiny_backbone.tokenizer, texts[:1], 16, 1))
+        as_query = model(*encode_tokens(tiny_backbone.tokenizer, texts[:1], 16, 0))
+    assert together.shape == (2, 32)
+    torch.testing.assert_close(alone[0], together[0], atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(alone, as_query, atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
+    return train(tiny_collection, load_backbone(tiny_bert))
+
+
+def test_it_learns(learned: Checkpoint) -> None:
+    course = [each["value"] for each in learned.training["evaluations"]]
+    assert len(course) > 5
+    assert learned.training["best"] > course[0] + 0.2
+    assert learned.settings == Settings(12, 16, 32)
+
+
+def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) -> None:
+    from transformers import AutoModel
+
+    folder = learned.save(tmp_path / "c")
+    theirs = RepBERT(load_backbone(folder).model)
+    ours = repbert.load(read_checkpoint(folder), attention="eager")
+    assert isinstance(AutoModel.from_pretrained(folder), torch.nn.Module)
+    assert learned.tokenizer is not None
+    inputs = encode_tokens(learned.tokenizer, ["red fruit", "old stream"], 12, 0)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(*inputs), theirs(*inputs), atol=1e-5, rtol=1e-5)
+    assert "tiny-bert" not in (folder / "config.json").read_text()  # no place of this machine
+    assert learned.training["backbone"] == "tiny-bert"
+
+
+def test_an_interrupted_training_ends_the_same(
+    learned: Checkpoint, tiny_collection: Collection, tiny_bert: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    plan = replace(PLAN, save_every=3)
+    calls = 0
+
+    def broken(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        return in_batch_loss(scores, relevant) * (float("nan") if calls == 17 else 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(repbert, "in_batch_loss", broken)
+        backbone = load_backbone(tiny_bert)
+        with pytest.raises(TrainingError, match="step 17"):
+            train(tiny_collection, backbone, plan, folder=tmp_path)
+    found = train(tiny_collection, load_backbone(tiny_bert), plan, folder=tmp_path, resume=True)
+    for name, weights in learned.weights.items():
+        np.testing.assert_array_equal(found.weights[name], weights)
+
+
+@pytest.mark.parametrize("negatives", ["bm25", "random"])
+def test_hard_negatives_stand_behind_the_relevant_documents(
+    tiny_collection: Collection, tiny_backbone: Backbone, negatives: Negatives
+) -> None:
+    data = replace(DATA, negatives=negatives)
+    pairs = TextPairs(
+        list(tiny_collection.documents()), read_split(tiny_collection, "train"),
+        tiny_backbone.tokenizer, data, BM25Settings(), 0, True,
+    )  # fmt: skip
+    for batch in pairs.batches(0):
+        relevant = pairs.relevant(batch)
+        size = len(batch.queries)
+        assert relevant.shape == (size, 2 * size)
+        assert relevant[np.arange(size), np.arange(size)].all()
+        assert not relevant[np.arange(size), size + np.arange(size)].any()
+    assert [each.documents.tolist() for each in pairs.batches(1)] == [
+        each.documents.tolist() for each in pairs.batches(1)
+    ]
+    found = train(tiny_collection, tiny_backbone, replace(PLAN, epochs=1), data)
+    assert found.training["data"]["negatives"] == negatives
+
+
+def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_backbone: Backbone) -> None:
+    pairs = TextPairs(
+        list(tiny_collection.documents()), read_split(tiny_collection, "train"),
+        tiny_backbone.tokenizer, DATA, BM25Settings(), 0, True,
+    )  # fmt: skip
+    pool = Pool(pairs, read_split(tiny_collection, "dev"), seed=0)
+    assert len(pool) == 48
+    count = len(pool.queries.lengths)
+    relevant = pool._relevant.astype(np.float32)
+    assert pool.mrr(np.eye(count, dtype=np.float32), relevant.T) == 1
+    assert pool.mrr(np.zeros((count, 1), np.float32), np.zeros((48, 1), np.float32)) == 0
+
+
+def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> None:
+    with pytest.raises(InputError, match="no RepBERT"):
+        repbert.load(replace(learned, kind="bm25"))
+    with pytest.raises(InputError, match="do not fit"):
+        repbert.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
+    with pytest.raises(InputError, match=r"config\.json"):
+        repbert.load(replace(learned, network={"model_type": "nonsense"}))
+
+
+def test_texts_longer_than_the_backbone_reads_are_told(
+    tiny_collection: Collection, tiny_backbone: Backbone
+) -> None:
+    with pytest.raises(InputError, match="too long for 'tiny-bert', which reads 64"):
+        train(tiny_collection, tiny_backbone, data=replace(DATA, max_document_tokens=65))
+
+
+def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
+    output = tmp_path / "dense"
+    arguments = ["train", "repbert", str(tiny_collection.path), "-o", str(output)]
+    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
+    arguments += ["--epochs", "1", "--batch", "8", "--max-document-tokens", "16", "--minutes", "5"]
+    assert main(arguments) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["dense"]
+    assert read_checkpoint(output).settings.max_document_tokens == 16
+    assert main([*arguments, "--resume"]) == 1  # there is nothing to resume
+    assert main([*arguments, "--negatives", "none"]) == 1
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
+    tiny_collection: Collection,
+    tiny_bert: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def arguments(name: str) -> list[str]:
+        made = ["train", "repbert", str(tiny_collection.path), "-o", str(tmp_path / name)]
+        made += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
+        made += ["--max-document-tokens", "16"]
+        return [*made, "--epochs", "3", "--batch", "8", "--lr", "0.001"]
+
+    assert main(arguments("whole")) == 0
+    loss, calls = repbert.in_batch_loss, [0]
+
+    def interrupting(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
+        calls[0] += 1
+        if calls[0] == 4:
+            signal.raise_signal(signal.SIGINT)
+        return loss(scores, relevant)
+
+    monkeypatch.setattr(repbert, "in_batch_loss", interrupting)
+    assert main(arguments("parts")) == 130
+    assert f"--resume goes on from {tmp_path / 'parts.run'}" in capsys.readouterr().err
+    assert not (tmp_path / "parts").exists()
+    assert main(arguments("parts")) == 1  # neither begun anew over it nor forgotten
+    assert main([*arguments("parts"), "--resume"]) == 0
+    whole, parts = (read_checkpoint(tmp_path / name).weights for name in ("whole", "parts"))
+    for name, values in whole.items():
+        np.testing.assert_array_equal(parts[name], values)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "whole"]

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.evaluation.measures import Judged
+from ranklet.training.tuning.cross_validation import GRID, interpolate
+
+
+def judged(queries: int = 40, seed: int = 0) -> Judged:
+    """Return two features that are each half of what tells the relevant document."""
+    rng = np.random.default_rng(seed)
+    features, grades = [], []
+    for _ in range(queries):
+        rows = rng.normal(size=(20, 2))
+        relevant = int(rng.integers(20))
+        rows[relevant] += 1.5
+        features.append(rows)
+        grades.append((np.arange(20) == relevant).astype(float))
+    return Judged.from_lists(features, grades)
+
+
+def slow_mrr(given: Judged, alpha: float) -> NDArray[np.float64]:
+    found = []
+    for rows, at in zip(given.features, given.relevant_column, strict=True):
+        scores = alpha * rows[:, 0] + (1 - alpha) * rows[:, 1]
+        rank = 1 + int((scores > scores[at]).sum())
+        found.append(1 / rank if rank <= 10 else 0.0)
+    return np.array(found)
+
+
+def test_alpha_is_the_best_of_the_grid_and_the_value_is_held_out() -> None:
+    given = judged()
+    found = interpolate(given, folds=4)
+    by_alpha = {alpha: slow_mrr(given, alpha) for alpha in GRID}
+    assert found.alpha == max(GRID, key=lambda alpha: by_alpha[alpha].mean())
+    assert len(found.alphas) == 4
+    fold_of = np.random.default_rng(0).permutation(40) % 4
+    held_out = []
+    for fold, alpha in enumerate(found.alphas):
+        others = fold_of != fold
+        assert alpha == max(GRID, key=lambda each: by_alpha[each][others].mean())
+        held_out += by_alpha[alpha][~others].tolist()
+    assert found.value == pytest.approx(np.mean(held_out))
+    assert found.value <= by_alpha[found.alpha].mean()
+    assert 0.2 < found.alpha < 0.8
+    again = interpolate(given, folds=4)
+    assert (again.alpha, again.alphas) == (found.alpha, found.alphas)
+    assert again.values.tolist() == found.values.tolist()
+
+
+def test_what_is_not_allowed_is_told() -> None:
+    with pytest.raises(InputError, match="from 2 to the 40"):
+        interpolate(judged(), folds=41)
+    with pytest.raises(InputError, match="two rankers; there are 3"):
+        interpolate(Judged.from_lists([np.zeros((2, 3))], [np.ones(2)]), folds=2)

@@ -1,0 +1,1 @@
+"""Collections: reading, splitting, and the texts that are set aside for proofs."""

@@ -1,0 +1,1 @@
+"""Measures, systems that are measured, and tests of significance."""

@@ -1,0 +1,1 @@
+"""Building indexes of a collection."""

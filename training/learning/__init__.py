@@ -1,0 +1,1 @@
+"""What every neural training shares: the loop, its state, losses, negatives and batches."""

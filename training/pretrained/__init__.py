@@ -1,0 +1,1 @@
+"""Pretrained encoders, and further pretraining of them."""

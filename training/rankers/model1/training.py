@@ -1,0 +1,134 @@
+"""Training Model 1: its table by EM, then p_self and λ on a grid beside BM25."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.lexical.model1 import UNSEEN
+from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.model1 import Settings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.progress import progress
+from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.rankers.model1.bitext import build_bitext
+from ranklet.training.rankers.model1.constants import Likelihoods, tune_constants
+from ranklet.training.rankers.model1.em import Translations, off_diagonal, train_model1
+
+
+def train(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    tune: Sequence[JudgedQuery],
+    *,
+    field: str = "words",
+    bm25: BM25Settings | None = None,
+    measure: str = "MRR@10",
+    iterations: int = 5,
+    threshold: float = 1e-3,
+    chunk_ratio: float = 1.0,
+) -> Checkpoint:
+    """Learn T(q|d) from queries and their relevant documents, then choose p_self and λ.
+
+    Args:
+        analysed: the collection, with `field` and BM25's field among its fields.
+        queries: what EM learns from.
+        tune: other queries, on which p_self and λ are chosen: on its own EM's table looks better
+            than it is.
+        field: lemmas, words or wordpieces.
+        bm25: the ranker that Model 1 will be fused with; None for the default over lemmas.
+        measure: what is tuned for.
+        iterations: rounds of EM.
+        threshold: translations less probable are dropped.
+        chunk_ratio: length of a document's chunks, as a multiple of the query's.
+
+    Returns:
+        A checkpoint: the table over token ids of its own, with their spellings.
+
+    Raises:
+        InputError: an option is not allowed, or no query shares a document with the collection.
+    """
+    model = train_model1(
+        build_bitext(*_aligned(analysed, queries, field), chunk_ratio=chunk_ratio),
+        iterations=iterations,
+        threshold=threshold,
+    )
+    translations = off_diagonal(model.translations)
+    table = as_table(translations, analysed.analyzer.size(field))
+    likelihoods = Likelihoods(lambda *_: table, background(analysed.frequencies(field)), field)
+    chosen = bm25 or BM25Settings()
+    retriever = open_bm25(chosen, analysed.postings(chosen.field))
+    tuned = tune_constants(analysed, tune, retriever, likelihoods, measure)
+    spellings, arrays = _compact(translations, analysed, field)
+    return Checkpoint(
+        "model1",
+        Settings(field, tuned.p_self, tuned.lambda_),
+        arrays,
+        spellings,
+        analysed.analyzer.tokenizer if field == "wordpieces" else None,
+        {
+            "pairs": len(translations),
+            "links": model.links,
+            "log_likelihoods": list(model.log_likelihoods),
+            **tuned.report,
+        },
+    )
+
+
+def as_table(translations: Translations, size: int) -> TranslationTable:
+    """Return translations, sorted by (target, source), as rows of query tokens."""
+    counts = np.bincount(translations.target, minlength=size)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return TranslationTable(
+        offsets, translations.source, translations.probability.astype(np.float32)
+    )
+
+
+def background(frequencies: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return P(q|C), the maximum-likelihood estimate, 1e-9 for unseen tokens; (tokens,) float32.
+
+    Source: paper 000, §3, footnote 3.
+    """
+    total = max(1, int(frequencies.sum()))
+    return np.maximum(frequencies / total, UNSEEN).astype(np.float32)
+
+
+def _aligned(
+    analysed: AnalysedCollection, queries: Sequence[JudgedQuery], field: str
+) -> tuple[list[NDArray[np.integer]], list[NDArray[np.integer]]]:
+    """Return the tokens of queries and of a relevant document each, query by query."""
+    tokens, offsets = analysed.tokens(field), analysed.offsets(field)
+    asked: list[NDArray[np.integer]] = []
+    answers: list[NDArray[np.integer]] = []
+    held = {name: at for at, name in enumerate(analysed.documents.ids)}
+    for query in progress(queries, "aligning"):
+        ids = analysed.analyzer.begin().tokens(query.text, field)
+        ids = ids[ids < analysed.analyzer.size(field)]  # what no document has teaches nothing
+        for name in query.relevant:
+            if name in held:
+                begin, end = offsets[held[name]], offsets[held[name] + 1]
+                asked.append(ids)
+                answers.append(tokens[begin:end].astype(np.int32))
+    return asked, answers
+
+
+def _compact(
+    translations: Translations, analysed: AnalysedCollection, field: str
+) -> tuple[tuple[str, ...], dict[str, NDArray[np.generic]]]:
+    """Renumber a table to the tokens that occur in it; word pieces keep the tokenizer's ids."""
+    source: NDArray[np.integer] = translations.source
+    target: NDArray[np.integer] = translations.target
+    spellings: tuple[str, ...] = ()
+    if field != "wordpieces":
+        used = np.unique(np.concatenate([source, target]))
+        forms = analysed.analyzer.vocabulary.forms
+        spellings = tuple(forms[token] for token in used.tolist())
+        source, target = np.searchsorted(used, source), np.searchsorted(used, target)
+    return spellings, {
+        "target": target.astype(np.int32),
+        "source": source.astype(np.int32),
+        "probability": translations.probability.astype(np.float32),
+    }

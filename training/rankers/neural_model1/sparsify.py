@@ -1,0 +1,194 @@
+"""Sparsifying a neural Model 1: T(q|d) of all pairs of tokens, the small ones dropped.
+
+Source: Boytsov & Kolter 2021 (paper 000), §3, "Sparsification".
+"""
+
+import math
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.training.progress import progress
+from ranklet.training.rankers.model1.constants import Tables
+from ranklet.training.rankers.model1.em import Translations
+from ranklet.training.rankers.model1.training import as_table
+from ranklet.training.rankers.neural_model1.network import THRESHOLD, NetworkTranslation
+
+if TYPE_CHECKING:
+    from ranklet.training.rankers.neural_model1.training import NeuralModel1
+
+MOST_PAIRS = 100_000_000  # of a table: 800 MB in a bundle
+BLOCK = 4096  # query tokens at a time: what is worked on stays in the cache
+
+
+def sparsify(
+    model: "NeuralModel1",
+    *,
+    threshold: float = THRESHOLD,
+    tokens: NDArray[np.integer] | None = None,
+    leave_out: Collection[int] = (),
+    most: int = MOST_PAIRS,
+) -> Translations:
+    """Compute T(q|d) of every pair of tokens and keep what reaches the threshold.
+
+    One matrix product a document token: F1's parts for x_q and x_d are worked out once a token, and
+    W (x_q ∘ x_d) is (W ∘ x_d) x_q, a product with all query tokens at once. A pair costs 12 kFLOP
+    with the default sizes; all pairs of BERT's vocabulary take minutes.
+
+    Args:
+        model: a trained one.
+        threshold: smaller T are dropped, in (0, 1].
+        tokens: ids to translate from and to, such as those that the network has seen; None for the
+            whole vocabulary. The network's special tokens are left out.
+        leave_out: other ids to leave out.
+        most: pairs that the table may have.
+
+    Returns:
+        Pairs sorted by (target, source): query token, document token. Without self-translations:
+        those are p_self.
+
+    Raises:
+        InputError: the threshold is no probability, a token is outside of the vocabulary, the
+            network is the cosine variant, or there are more than `most` pairs.
+    """
+    if not 0 < threshold <= 1:
+        raise InputError(f"threshold is {threshold!r}; it must be above 0 and at most 1")
+    if not isinstance(model.translate, NetworkTranslation):
+        raise InputError(
+            "the cosine variant cannot be sparsified: its T(q|d) is near ½ for most pairs; train "
+            "with parametrisation 'network'"
+        )
+    kept = _tokens(model, tokens, leave_out)
+    blocks = []
+    with torch.inference_mode():
+        parts = Parts.of(model.translate, kept)
+        for begin in progress(range(0, len(kept), BLOCK), "translating"):
+            blocks.append(_block(parts, begin, logit(threshold), most))
+            most -= len(blocks[-1])
+    return Translations(
+        np.concatenate([np.empty(0, np.int32), *(block.source for block in blocks)]),
+        np.concatenate([np.empty(0, np.int32), *(block.target for block in blocks)]),
+        np.concatenate([np.empty(0), *(block.probability for block in blocks)]),
+    )
+
+
+def tables(model: "NeuralModel1", threshold: float = THRESHOLD) -> Tables:
+    """Return what gives a query's translations by the network, as `sparsify` would keep them.
+
+    Args:
+        model: a trained one.
+        threshold: smaller T are dropped; 0 keeps all.
+    """
+    special = [model.network.padding, *model.network.special]
+
+    def table(
+        query_tokens: NDArray[np.integer], document_tokens: NDArray[np.integer]
+    ) -> TranslationTable:
+        targets, sources = (
+            np.setdiff1d(tokens, special).astype(np.int32)
+            for tokens in (query_tokens, document_tokens)
+        )
+        device = model.background.device
+        with torch.inference_mode():
+            found = model.translation(
+                torch.from_numpy(targets).long().to(device),
+                torch.from_numpy(sources).long().to(device),
+            )
+        values = found.cpu().numpy()  # (targets, sources) float32
+        target, source = np.nonzero((values >= threshold) & (targets[:, None] != sources))
+        kept = Translations(
+            sources[source], targets[target], values[target, source].astype(np.float64)
+        )
+        return as_table(kept, model.network.vocabulary)
+
+    return table
+
+
+def logit(probability: float) -> float:
+    """Return σ⁻¹(p), infinite for 1: one comparison a pair spares it the sigmoid.
+
+    >>> logit(0.5)
+    0.0
+    """
+    return math.log(probability / (1 - probability)) if probability < 1 else math.inf
+
+
+class Parts(NamedTuple):
+    """What is worked out once a token, and the layers that are left for every pair."""
+
+    tokens: NDArray[np.int32]  # their ids, ascending, (tokens,)
+    x_q: Tensor  # (tokens, vector) float32
+    x_d: Tensor  # (tokens, vector) float32
+    from_q: Tensor  # F1's part for x_q, and its bias, (tokens, hidden) float32
+    from_d: Tensor  # F1's part for x_d, (tokens, hidden) float32
+    by_product: Tensor  # F1's weights for x_q ∘ x_d, (hidden, vector) float32
+    second: nn.Linear
+    third: nn.Linear
+
+    @classmethod
+    def of(cls, network: NetworkTranslation, tokens: NDArray[np.int32]) -> "Parts":
+        """Work them out for some tokens."""
+        by_query, by_document, by_product = network.first_parts()
+        ids = torch.from_numpy(tokens).long().to(by_query.device)
+        x_q, x_d = network.query_vectors(ids), network.document_vectors(ids)
+        from_q, from_d = x_q @ by_query.T + network.first.bias, x_d @ by_document.T
+        return cls(
+            tokens, x_q, x_d, from_q, from_d, by_product, network.second, network.third
+        )  # fmt: skip
+
+
+def _block(parts: Parts, begin: int, least: float, most: int) -> Translations:
+    """Translate all document tokens into a block of query tokens; keep logits ≥ `least`."""
+    here = slice(begin, begin + BLOCK)
+    x_q, from_q = parts.x_q[here], parts.from_q[here]
+    second, third = parts.second.weight.T, parts.third.weight[0]
+    bias = parts.third.bias
+    wide = torch.empty_like(from_q)  # (block, hidden), the same memory for every document token
+    narrow = torch.empty_like(from_q[:, :1]).repeat(1, len(third))  # (block, second hidden)
+    at: list[NDArray[np.int64]] = []  # places in the block of each document token's query tokens
+    logits: list[NDArray[np.float32]] = []
+    pairs = 0
+    for document in range(len(parts.tokens)):
+        torch.addmm(from_q, x_q, (parts.by_product * parts.x_d[document]).T, out=wide)
+        wide.add_(parts.from_d[document]).relu_()
+        torch.addmm(parts.second.bias, wide, second, out=narrow)
+        logit = torch.mv(narrow.relu_(), third).add_(bias)  # (block,)
+        if begin <= document < begin + BLOCK:
+            logit[document - begin] = -math.inf  # T(t|t) is p_self
+        reached = (logit >= least).nonzero()[:, 0]
+        at.append(reached.cpu().numpy())
+        logits.append(logit[reached].cpu().numpy())
+        pairs += len(at[-1])
+        if pairs > most:
+            raise InputError(
+                f"too many translations reach the threshold after {document + 1:,} document "
+                "tokens: the table would not be sparse; raise the threshold, or train longer"
+            )
+    place = np.concatenate(at)
+    order = np.argsort(place, kind="stable")  # document tokens ascend already
+    document_of = np.repeat(parts.tokens, [len(each) for each in at])
+    values = np.concatenate(logits)[order].astype(np.float64)
+    return Translations(document_of[order], parts.tokens[begin + place[order]], sigmoid(values))
+
+
+def sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / (1 + e⁻ˣ)."""
+    values: NDArray[np.float64] = 1 / (1 + np.exp(-logits))
+    return values
+
+
+def _tokens(
+    model: "NeuralModel1", tokens: NDArray[np.integer] | None, leave_out: Collection[int]
+) -> NDArray[np.int32]:
+    size = model.network.vocabulary
+    wanted = np.unique(np.arange(size) if tokens is None else tokens)
+    if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < size:
+        raise InputError(f"a token is outside of the network's vocabulary of {size:,} word pieces")
+    special = [model.network.padding, *model.network.special, *leave_out]
+    return wanted[~np.isin(wanted, special)].astype(np.int32)

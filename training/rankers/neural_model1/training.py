@@ -1,0 +1,272 @@
+"""Neural Model 1, context-free: a network for T(q|d) inside Model 1's product of sums.
+
+Source: Boytsov & Kolter 2021 (paper 000), §3.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.neural_model1 import Settings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.probes import draw_probes
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.wordpieces import padding_token, special_tokens
+from ranklet.training.learning.device import full_precision, seeded
+from ranklet.training.learning.loop import fit
+from ranklet.training.learning.losses import listwise_loss, margin_loss
+from ranklet.training.learning.plan import Plan
+from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.rankers.model1.constants import Likelihoods, fused_value, tune_constants
+from ranklet.training.rankers.model1.training import background
+from ranklet.training.rankers.neural_model1.embeddings import projected
+from ranklet.training.rankers.neural_model1.network import (
+    Network,
+    Parametrisation,
+    make_translation,
+)
+from ranklet.training.rankers.neural_model1.pairs import PairBatch, PairOptions, Pairs
+from ranklet.training.rankers.neural_model1.sparsify import tables
+
+# As in paper 000, §4.1, but for 12 epochs in place of 32, each with several negatives, and a rate
+# that falls to 0, which suits fewer epochs; `schedule="by_epoch"` and `epochs=32` are the paper's.
+PLAN = Plan(learning_rate=3e-3, epochs=12, schedule="linear", warmup=0.1, weight_decay=1e-7)
+PAIRS = PairOptions()
+FIELD = "wordpieces"
+DEV_QUERIES = 200  # evaluated after each epoch
+
+Objective = Literal["cross_entropy", "margin"]
+
+
+class NeuralModel1(nn.Module):
+    """log P(Q|D) = Σ_q log [(1 − λ) Σ_d T(q|d) P(d|D) + λ P(q|C)] (paper 000, eq. 3 and 4).
+
+    T(t|t) is p_self; every other T(q|d) is the network's times 1 − p_self.
+
+    Args:
+        network: the sizes.
+        background: P(q|C), above 0, (vocabulary,) float32.
+    """
+
+    def __init__(self, network: Network, background: NDArray[np.float32]) -> None:
+        super().__init__()
+        self.network = network
+        self.translate = make_translation(network)
+        self.background: Tensor
+        self.register_buffer("background", torch.from_numpy(background.astype(np.float32)))
+
+    def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return log P(Q|D) of each pair of texts.
+
+        Args:
+            query_ids: (batch, query tokens) int64, padded with [PAD].
+            document_ids: (batch, document tokens) int64, padded with [PAD].
+
+        Returns:
+            (batch,) float32.
+        """
+        shares = even_shares(document_ids, self.network.padding).unsqueeze(2)
+        return self.log_likelihoods(query_ids, document_ids, shares).squeeze(1)
+
+    def log_likelihoods(self, query_ids: Tensor, token_ids: Tensor, shares: Tensor) -> Tensor:
+        """Return log P(Q|D) of each query and documents of its own, with P(d|D) given.
+
+        The sum over unique tokens, as in eq. 2, to the same value as eq. 4: documents repeat their
+        tokens and share them with others, so each T(q|d) is computed once for all of them.
+
+        Args:
+            query_ids: (batch, query tokens) int64, padded with [PAD].
+            token_ids: of any of the query's documents, (batch, tokens) int64.
+            shares: P(d|D), (batch, tokens, documents) float32; 0 also for padding.
+
+        Returns:
+            (batch, documents) float32.
+        """
+        translations = self.mixed(query_ids, token_ids)
+        with full_precision(shares.device):
+            likelihoods = translations @ shares  # (batch, query tokens, documents)
+        background = self.background[query_ids].unsqueeze(2)
+        by_token = smoothed(likelihoods, background, self.network.lambda_)
+        return (by_token * (query_ids != self.network.padding).unsqueeze(2)).sum(1)
+
+    def mixed(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return T(q|d) with p_self in it, (batch, query tokens, document tokens) float32."""
+        others: Tensor = self.translate(query_ids, document_ids) * (1 - self.network.p_self)
+        same = query_ids.unsqueeze(2) == document_ids.unsqueeze(1)
+        return torch.where(same, self.network.p_self, others)
+
+    def translation(self, query_tokens: Tensor, document_tokens: Tensor) -> Tensor:
+        """Return the network's own T(q|d), without p_self, of every pair.
+
+        Args:
+            query_tokens: (queries,) int64.
+            document_tokens: (documents,) int64.
+
+        Returns:
+            (queries, documents) float32 in (0, 1].
+        """
+        found: Tensor = self.translate(query_tokens.unsqueeze(0), document_tokens.unsqueeze(0))
+        return found[0]
+
+
+def even_shares(ids: Tensor, padding: int) -> Tensor:
+    """Return 1 / |D| for each token of a document and 0 for padding (paper 000, eq. 4).
+
+    Args:
+        ids: (batch, document tokens) int64.
+        padding: the id of [PAD].
+    """
+    held = (ids != padding).float()
+    return held / held.sum(1, keepdim=True).clamp(min=1)
+
+
+def smoothed(likelihoods: Tensor, background: Tensor, lambda_: float) -> Tensor:
+    """Return log [(1 − λ) P + λ P(q|C)] (paper 000, eq. 3).
+
+    Args:
+        likelihoods: P = Σ_d T(q|d) P(d|D), any shape, float32.
+        background: P(q|C) > 0, of a shape that fits.
+        lambda_: weight of the collection, in (0, 1].
+    """
+    return torch.log((1 - lambda_) * likelihoods + lambda_ * background)
+
+
+def train(
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    tune: Sequence[JudgedQuery],
+    *,
+    bm25: BM25Settings | None = None,
+    measure: str = "MRR@10",
+    plan: Plan = PLAN,
+    data: PairOptions = PAIRS,
+    objective: Objective = "cross_entropy",
+    margin: float = 1.0,
+    vector: int = 64,
+    hidden: tuple[int, int] = (64, 32),
+    parametrisation: Parametrisation = "network",
+    embeddings: NDArray[np.float32] | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+) -> Checkpoint:
+    """Learn T(q|d) from pairs of a relevant and another document, then choose p_self and λ.
+
+    Args:
+        analysed: the collection, with word pieces and BM25's field among its fields.
+        queries: what the network learns from.
+        tune: other queries: after each epoch some are ranked to find the best weights, and on all
+            of them p_self and λ are chosen.
+        bm25: the ranker that gives negatives and candidates, and that the scores are fused with;
+            None for the default over lemmas.
+        measure: what is tuned for.
+        plan: how long and how fast.
+        data: which pairs, and in batches of how many.
+        objective: cross_entropy, see `listwise_loss`; or margin, the paper's `margin_loss`.
+        margin: by which a relevant document's score must exceed the other's, in nats a query token.
+        vector: dimension of embeddings and of x_q, x_d.
+        hidden: outputs of F1 and F2.
+        parametrisation: network, or cosine, the paper's weaker variant.
+        embeddings: word vectors to begin with, (word pieces, any) float32; None for random ones.
+        folder: where the state is kept meanwhile.
+        resume: whether to go on from the state in `folder`.
+
+    Returns:
+        A checkpoint: the network's weights, to be sparsified by export, and ``seen``, the word
+        pieces of the collection and of the queries, (tokens,) int32: of others it knows nothing.
+
+    Raises:
+        InputError: an option is not allowed, or no query has a relevant document here.
+        TrainingError: see `fit`.
+    """
+    if objective not in get_args(Objective):
+        allowed = ", ".join(get_args(Objective))
+        raise InputError(f"objective is {objective!r}; allowed are {allowed}")
+    tokenizer = analysed.analyzer.tokenizer
+    special = special_tokens(tokenizer)
+    padding = padding_token(tokenizer)
+    size = tokenizer.get_vocab_size()
+    prior = background(analysed.frequencies(FIELD))
+    chosen = bm25 or BM25Settings()
+    retriever = open_bm25(chosen, analysed.postings(chosen.field))
+    pairs = Pairs(analysed, queries, retriever, data, plan.seed, padding)
+    network = Network(size, padding, special, vector, hidden, parametrisation)
+    with seeded(plan.seed):
+        model = NeuralModel1(network, prior)
+        if embeddings is not None:
+            start_from(model, embeddings)
+
+    def loss(batch: PairBatch) -> Tensor:
+        device = model.background.device
+        asked, held, shares = (torch.as_tensor(each, device=device) for each in pairs.arrays(batch))
+        lengths = asked.ne(padding).sum(1, keepdim=True).clamp(min=1)
+        scores = model.log_likelihoods(asked, held, shares) / lengths  # (batch, 1 + negatives)
+        if objective == "margin":
+            return margin_loss(scores[:, :1], scores[:, 1:], margin)
+        return listwise_loss(scores)
+
+    drawn = np.random.default_rng(plan.seed).permutation(len(tune))[:DEV_QUERIES]
+    some = [tune[at] for at in drawn]
+    at_hand = Likelihoods(tables(model), prior, FIELD, [(network.p_self, network.lambda_)])
+
+    def evaluate() -> float:
+        return fused_value(analysed, some, retriever, at_hand, measure)
+
+    made_of = {"data": asdict(data), "objective": objective, "margin": margin}
+    progress = fit(
+        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
+        made_of=made_of,
+    )  # fmt: skip
+    model.cpu()
+    likelihoods = Likelihoods(tables(model), prior, FIELD)
+    tuned = tune_constants(analysed, tune, retriever, likelihoods, measure)
+    return Checkpoint(
+        "neural_model1",
+        Settings(FIELD, tuned.p_self, tuned.lambda_),
+        {"seen": pairs.seen()},
+        tokenizer=tokenizer,
+        network={"architectures": ["NeuralModel1"], **asdict(network)},
+        weights={name: each.numpy() for name, each in model.state_dict().items()},
+        training={
+            **progress.report(),
+            "plan": asdict(plan),
+            **made_of,
+            **tuned.report,
+        },
+        probes=draw_probes(analysed.listed(), tune, titles=analysed.titles),
+    )
+
+
+def start_from(model: NeuralModel1, embeddings: NDArray[np.float32]) -> None:
+    """Let both tables begin with word vectors, (vocabulary, any) float32; see `projected`."""
+    network = model.network
+    values = torch.from_numpy(projected(embeddings, network.vocabulary, network.vector))
+    with torch.no_grad():
+        model.translate.queries.weight.copy_(values)
+        model.translate.documents.weight.copy_(values)
+
+
+def load(checkpoint: Checkpoint) -> NeuralModel1:
+    """Return the network of a checkpoint, in evaluation mode, with the tuned p_self and λ.
+
+    Raises:
+        InputError: it is of another kind, or its weights do not fit its config.json.
+    """
+    if checkpoint.kind != "neural_model1" or not checkpoint.weights:
+        raise InputError(f"a {checkpoint.kind} checkpoint holds no neural Model 1")
+    tuned = {"p_self": checkpoint.settings.p_self, "lambda_": checkpoint.settings.lambda_}
+    network = replace(Network.from_json(checkpoint.network), **tuned)
+    model = NeuralModel1(network, np.ones(network.vocabulary, np.float32))
+    try:
+        model.load_state_dict({n: torch.from_numpy(w) for n, w in checkpoint.weights.items()})
+    except RuntimeError as error:
+        raise InputError(f"the weights do not fit config.json: {error}") from error
+    return model.eval()

@@ -1,0 +1,1 @@
+"""Weights of fusions and constants, chosen on judged candidates."""
