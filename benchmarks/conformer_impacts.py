@@ -20,17 +20,17 @@ from ranklet.export.rankers.conformer_kernel.floors import (
 )
 from ranklet.export.rankers.conformer_kernel.impacts import CandidateScores, candidate_scores
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms, likely_terms
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.candidates import StoredCandidates
-from ranklet.runtime.documents import Documents
-from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
-from ranklet.runtime.session import Session
-from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import FIRST
-from ranklet.runtime.topk import top_k
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.session import Session
+from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import discount
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -17,12 +17,12 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.candidates import StoredCandidates
-from ranklet.runtime.pipeline import Pipeline, Rescore, Retrieve
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
-from ranklet.runtime.term_matching import TermMatching
+from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.pipeline.stages import Pipeline, Rescore, Retrieve
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import Evaluation, comparisons, evaluate, mark
@@ -61,10 +61,10 @@ BUNDLE = (
     "runtime/text/words.py",
     "runtime/lexical/impact_index.py",
     "runtime/lexical/bm25.py",
-    "runtime/lexical/explicit_match.py",
-    "runtime/rankers/conformer_kernel.py",
-    "runtime/term_matching.py",
-    "runtime/term_network.py",
+    "runtime/rankers/conformer_kernel/explicit_match.py",
+    "runtime/rankers/conformer_kernel/ranker.py",
+    "runtime/rankers/conformer_kernel/matching.py",
+    "runtime/rankers/conformer_kernel/network.py",
 )  # fmt: skip
 
 

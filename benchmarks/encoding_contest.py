@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import take_turns
-from ranklet.runtime.encoder import Encoder
-from ranklet.runtime.session import Session
+from ranklet.runtime.onnx.encoder import Encoder
+from ranklet.runtime.onnx.session import Session
 
 Vector = NDArray[np.float32]
 Encode = Callable[[str], Vector]

@@ -15,7 +15,7 @@ from benchmarks.report import goal_at_least, table
 from ranklet.export.onnx.calibration import Recording
 from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs, export_graph
 from ranklet.export.onnx.variants import convert
-from ranklet.runtime.encoder import VARIANTS, Encoder
+from ranklet.runtime.onnx.encoder import VARIANTS, Encoder
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
 from ranklet.training.data.splits import read_split
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder

@@ -21,13 +21,13 @@ from benchmarks.report import goal, table
 from benchmarks.timing import spread, take_turns
 from benchmarks.trained import qa_mix_epic
 from ranklet import runtime
-from ranklet.runtime import ahead
-from ranklet.runtime.encoder import VARIANTS, variant_file
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.epic import EPIC, QUERY_ENCODER
-from ranklet.runtime.session import THREADS_VARIABLE
+from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
+from ranklet.runtime.onnx.session import THREADS_VARIABLE
+from ranklet.runtime.pipeline import prefetch as ahead
+from ranklet.runtime.rankers.epic.ranker import EPIC, QUERY_ENCODER
+from ranklet.runtime.rankers.protocol import Query
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.impacts import index_of_rows
 
@@ -138,8 +138,8 @@ def _encoders(place: Place, ranker: EPIC, ours: str) -> dict[str, Callable[[Aske
     import torch
 
     from ranklet.export.onnx.graph import TorchSession
-    from ranklet.runtime.encoder import Encoder
-    from ranklet.runtime.rankers.epic import QUERY_OUTPUT, QUERY_SEGMENT
+    from ranklet.runtime.onnx.encoder import Encoder
+    from ranklet.runtime.rankers.epic.ranker import QUERY_OUTPUT, QUERY_SEGMENT
     from ranklet.training.rankers.epic import training as epic
     from ranklet.training.rankers.epic.network import QueryEncoder
 

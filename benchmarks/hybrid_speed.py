@@ -16,14 +16,14 @@ from benchmarks.place import Place
 from benchmarks.report import goal, goal_at_least, table
 from benchmarks.timing import spread, take_turns
 from ranklet import runtime
-from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
-from ranklet.runtime.documents import Documents
 from ranklet.runtime.lexical.forward import Forward, Gathered
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.onnx.session import threads
+from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.rankers.protocol import Query
 from ranklet.runtime.rankers.repbert import GRAPH, RepBERT
-from ranklet.runtime.session import threads
+from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import read_split
 
 PACKAGES = ("onnxruntime", "tokenizers", "hnswlib")

@@ -14,9 +14,9 @@ from benchmarks.peers import FIELD, asked, bm25s_folder, opened, tantivy_folder
 from benchmarks.place import Place
 from benchmarks.processes import fresh
 from benchmarks.report import table
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.bm25 import BM25
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import Bundle
 
 PACKAGES = ("bm25s", "tantivy")
 ROUNDS = 3

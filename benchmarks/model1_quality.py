@@ -16,12 +16,12 @@ from benchmarks.report import table
 from benchmarks.trained import HELD_OUT, TUNING_QUERIES, medquad_neural_model1
 from ranklet import runtime
 from ranklet.export.fusion import learn_weights
-from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import translation_likelihoods
-from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Rescore, Retrieve, Stage
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1
+from ranklet.runtime.rankers.protocol import Query
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.evaluation.significance import Comparison, compare

@@ -14,10 +14,10 @@ from benchmarks.peers import opened
 from benchmarks.place import Place
 from benchmarks.report import goal, table
 from benchmarks.timing import spread, take_turns
-from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.lexical.model1 import translation_likelihoods
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.rankers.model1 import Model1
+from ranklet.runtime.rankers.protocol import Query
 from ranklet.training.data.splits import JudgedQuery, read_split
 
 PACKAGES = ()

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from benchmarks.bundles import google_wiki
 from benchmarks.place import Place
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.training.data.splits import read_split
 
 FIELD = "lemmas"

@@ -27,9 +27,9 @@ from ranklet.export.onnx.int8_weights import QUANTISED, store_weights_by_channel
 from ranklet.export.onnx.smoothing import scale_tokens, smooth_channels
 from ranklet.export.onnx.variants import convert
 from ranklet.export.proof.report import compare_scores
-from ranklet.runtime.encoder import Encoder
+from ranklet.runtime.onnx.encoder import Encoder
+from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
-from ranklet.runtime.session import Session
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.place import Place
-from ranklet.runtime.rankers import cross_encoder as cross
 from ranklet.runtime.rankers.bm25 import Settings
-from ranklet.runtime.rankers.conformer_kernel import Settings as ConformerSettings
+from ranklet.runtime.rankers.conformer_kernel.ranker import Settings as ConformerSettings
+from ranklet.runtime.rankers.cross_encoder import ranker as cross
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection

@@ -12,10 +12,10 @@ from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import TOKENIZER, Bundle
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.manifest import RankerEntry, check_name
 from ranklet.runtime.rankers import KINDS, ranker_module, retrieves
+from ranklet.runtime.storage.bundle_files import TOKENIZER, Bundle
+from ranklet.runtime.storage.manifest import RankerEntry, check_name
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from ranklet.export.errors import ExportError
 from ranklet.runtime.errors import UnknownRankerError
-from ranklet.runtime.manifest import RankerEntry
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
+from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
 from ranklet.runtime.rankers import IMPACTS, reranks, retrieves
+from ranklet.runtime.storage.manifest import RankerEntry
 
 DEPTH = 1000  # of a list from impacts; the paper found no gain beyond (000, §4.1)
 # Of a dense list: HNSW's cost grows with k, an impact index' hardly does, and what a dense ranker

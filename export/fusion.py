@@ -8,11 +8,11 @@ import numpy as np
 from ranklet.export.default_pipelines import BY_RANKS, DEPTH, stages
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.manifest import check_name
-from ranklet.runtime.pipeline import Fuse, Pipeline
+from ranklet.runtime.pipeline.stages import Fuse, Pipeline
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import check_name
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, parse_measure
 from ranklet.training.progress import progress

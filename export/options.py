@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from ranklet.export.proof.report import EXACT, Tolerance
-from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.impact_index import FORMS
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
-from ranklet.runtime.settings import check_one_of
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.storage.checks import check_one_of
 from ranklet.training.data.probes import Probes
 
 

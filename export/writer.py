@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 import ranklet
 from ranklet.export.errors import ExportError
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
 from ranklet.runtime.text.strings import Strings
 
 ALIGNMENT = 64  # bytes; where an array begins inside a zip, so that mapped arrays are aligned

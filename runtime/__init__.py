@@ -4,6 +4,7 @@
 >>> runtime.rank("remove indentation", bundle="python-docs.ranklet")  # doctest: +SKIP
 """
 
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import (
     BundleError,
     CollectionError,
@@ -14,8 +15,7 @@ from ranklet.runtime.errors import (
 )
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranking import load, rank, rank_batch, score
 
 __all__ = [

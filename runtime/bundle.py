@@ -1,44 +1,47 @@
-"""Reading a bundle: opened and checked at once, mapped and used piece by piece."""
+"""A loaded bundle: what `runtime.load` returns and all ranking goes through."""
 
-import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from time import perf_counter
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from ranklet.runtime.archive import open_archive
-from ranklet.runtime.arrays import map_array
-from ranklet.runtime.documents import Documents
-from ranklet.runtime.errors import BundleError, UnknownRankerError
-from ranklet.runtime.lexical.forward import Forward
-from ranklet.runtime.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
-from ranklet.runtime.ranker import Ranker
-from ranklet.runtime.rankers import ranker_module
-from ranklet.runtime.text.analysis import STOPPED, Analyzer, Vocabulary
-from ranklet.runtime.text.strings import SortedStrings, Strings
+from ranklet.runtime.arguments import (
+    Document,
+    check_budget,
+    check_k,
+    check_query,
+    listed,
+    own_documents,
+)
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.explanation import OWN_PIECES, Explanation
+from ranklet.runtime.highlight import Span, spans
+from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.pipeline.candidates import (
+    Candidates,
+    StoredCandidates,
+    numbers_of,
+    text_candidates,
+)
+from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.resolve import Recipe, chosen
+from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import Bundle, Check
+from ranklet.runtime.storage.manifest import Manifest
+from ranklet.runtime.text.analysis import FIELDS, Analysis, Analyzer
+from ranklet.runtime.text.ranked import ranked_part
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
-Check = Literal["fast", "full"]
-TOKENIZER = "text/tokenizer.json"
-S = TypeVar("S", bound=Strings)
-
-
-class Bundle:
-    """A bundle on disk; immutable, shared by all threads.
+class LoadedBundle:
+    """A bundle ready to rank; immutable, shared by all threads.
 
     Args:
         path: a folder or an uncompressed .zip.
-        check: ``fast`` compares every file's size with the manifest and every array's type and
-            shape with the format when it is first used; ``full`` also compares every file's sha256
-            (1 to 2 GB a second).
-        device: ``cpu``, ``cuda``, or ``auto``: where models run.
-        strict: raise where CUDA is asked for and cannot be had, instead of warning.
+        check, device, strict: see :class:`ranklet.runtime.storage.bundle_files.Bundle`.
 
     Raises:
         BundleError: missing, damaged, hostile or of another version.
@@ -52,180 +55,246 @@ class Bundle:
         device: str = "auto",
         strict: bool = False,
     ) -> None:
-        self.path = Path(path)
-        self.device, self.strict = device, strict
-        self._archive = open_archive(self.path)
-        if MANIFEST not in self._archive.names():
-            raise BundleError(
-                f"{str(path)!r} has no {MANIFEST}, so it is not a bundle; `ranklet index` and "
-                "`ranklet export` write one"
-            )
-        text = self._archive.read(MANIFEST)
-        if len(text) > MAX_MANIFEST_BYTES:
-            raise BundleError(f"{MANIFEST} has {len(text)} bytes; at most {MAX_MANIFEST_BYTES}")
-        self.manifest = Manifest.from_json(bytes(text))
-        self._files: dict[str, memoryview] = {}
-        self._rankers: dict[str, Ranker] = {}
-        self._analyzer: Analyzer | None = None
-        self._documents: Documents | None = None
-        self._lock = RLock()  # re-entrant: opening a ranker opens the vocabulary
-        self._check_files(check)
+        self._bundle = Bundle(path, check, device=device, strict=strict)
 
-    def _check_files(self, check: Check) -> None:
-        listed, found = set(self.manifest.files), self._archive.names() - {MANIFEST}
-        if missing := sorted(listed - found):
-            raise BundleError(f"{missing[0]!r} is listed in {MANIFEST} and missing from the bundle")
-        if extra := sorted(found - listed):
-            raise BundleError(f"{extra[0]!r} is in the bundle and not listed in {MANIFEST}")
-        for name, entry in self.manifest.files.items():
-            data = self._archive.read(name)
-            if len(data) != entry.bytes:
-                raise BundleError(f"{name} has {len(data)} bytes, {MANIFEST} says {entry.bytes}")
-            if check == "full" and hashlib.sha256(data).hexdigest() != entry.sha256:
-                raise BundleError(f"{name} is not what was exported: its sha256 differs")
-            self._files[name] = data
-
-    def has(self, name: str) -> bool:
-        """Return True if and only if the bundle has a file of that name."""
-        return name in self._files
-
-    def file(self, name: str) -> memoryview:
-        """Return the content of a listed file, mapped."""
-        if name not in self._files:
-            raise BundleError(f"the bundle has no {name!r}, which a ranker needs; export it again")
-        return self._files[name]
-
-    def array(
-        self, name: str, dtype: DTypeLike, shape: tuple[int | None, ...], *others: DTypeLike
-    ) -> NDArray[Any]:
-        """Return a mapped array of this type (or one of `others`) and shape; see `map_array`."""
-        return map_array(self.file(name), name, (dtype, *others), shape)
-
-    def offsets(self, name: str, rows: int | None = None) -> NDArray[np.int64]:
-        """Return a mapped array of row offsets: from 0, never backwards; (rows + 1,) int64.
-
-        Raises:
-            BundleError: it is not such an array.
-        """
-        found = self.array(name, np.int64, (None if rows is None else rows + 1,))
-        # Compared, not subtracted: a difference of int64 can wrap around and look positive.
-        if not len(found) or found[0] != 0 or (found[1:] < found[:-1]).any():
-            raise BundleError(f"{name} must begin with 0 and never go backwards: it is damaged")
-        return found
-
-    def strings(self, name: str, kind: type[S], count: int | None = None) -> S:
-        """Return the strings of ``NAME.npy`` (UTF-8) and ``NAME.offsets.npy``."""
-        offsets = self.offsets(f"{name}.offsets.npy", count)
-        return kind(self.array(f"{name}.npy", np.uint8, (int(offsets[-1]),)), offsets)
-
-    # One lock for all that is opened late. Not cached_property: before Python 3.12 each has a lock
-    # of its own, and two threads could take it and ours in opposite order and wait for ever.
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """The text analysis that the collection was indexed with.
-
-        What it is asked for later raises BundleError where no collection has been indexed yet, or
-        the vocabulary is damaged.
-        """
-        with self._lock:
-            if self._analyzer is None:
-                self._analyzer = Analyzer(self._open_vocabulary, self.tokenizer)
-            return self._analyzer
-
-    def _open_vocabulary(self) -> Vocabulary:
-        self.need_collection()
-        forms = self.strings("text/forms", SortedStrings)
-        lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),))
-        # Every text passes through it, so it is checked at once (0.1 ms a million).
-        if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
-            raise BundleError("text/lemma_of.npy leads past the vocabulary: it is damaged")
-        return Vocabulary(forms, lemma_of)
-
-    def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
-        """Read a tokenizer: the one of the field wordpieces, or a ranker's own.
-
-        Raises:
-            BundleError: the bundle has none, or it cannot be read.
-        """
-        from tokenizers import Tokenizer
-
-        data = bytes(self.file(name))
-        try:
-            found = Tokenizer.from_buffer(data)
-        except Exception as error:  # tokenizers raises bare Exception for a bad file
-            raise BundleError(f"{name} cannot be read: {error}") from error
-        # They belong to a model's input; padding to a gigabyte would be a way to attack, too.
-        found.no_truncation()
-        found.no_padding()
-        return found
-
-    @property
-    def documents(self) -> Documents | None:
-        """The collection, None where none has been indexed yet."""
-        if not self.manifest.documents:
-            return None
-        with self._lock:
-            if self._documents is None:
-                self._documents = self._open_documents(self.manifest.documents)
-            return self._documents
-
-    def _open_documents(self, count: int) -> Documents:
-        forwards = {
-            field: self._forward(field)
-            for field in ("words", "wordpieces")
-            if f"documents/{field}.npy" in self._files
-        }
-        return Documents(
-            self.strings("documents/ids", Strings, count),
-            self.array("documents/by_id.npy", np.uint32, (count,)),
-            self.strings("documents/titles", Strings, count),
-            self.strings("documents/texts", Strings, count),
-            forwards,
-            self.analyzer.vocabulary,
-            titled=self.manifest.titles,
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        return (
+            f"<ranklet bundle {str(self._bundle.path)!r}: {manifest.documents:,} documents, "
+            f"rankers {', '.join(manifest.rankers) or 'none'}>"
         )
 
-    def _forward(self, field: str) -> Forward:
-        offsets = self.offsets(f"documents/{field}.offsets.npy", self.manifest.documents)
-        shape = (int(offsets[-1]),)
-        return Forward(offsets, self.array(f"documents/{field}.npy", np.int32, shape, np.uint16))
+    def __len__(self) -> int:
+        """Return the number of documents in the collection."""
+        return self.manifest.documents
 
-    def need_collection(self) -> None:
-        """Raise BundleError where no collection has been indexed yet."""
-        if not self.manifest.documents:
-            raise BundleError(
-                f"the bundle {str(self.path)!r} has no collection, and its rankers need the "
-                "statistics of one: run `ranklet index` on it"
-            )
+    @property
+    def manifest(self) -> Manifest:
+        """What the bundle says about itself."""
+        return self._bundle.manifest
 
-    def need_documents(self) -> Documents:
-        """Return the collection, or raise BundleError where there is none."""
-        if self.documents is None:
-            raise BundleError("this needs a bundle with a collection; run `ranklet index`")
-        return self.documents
+    def sample_texts(self, count: int) -> list[str]:
+        """Return titles of documents, evenly spaced, or beginnings of texts: queries to try."""
+        return self._bundle.need_documents().samples(count)
 
-    def ranker(self, name: str) -> Ranker:
-        """Return a ranker by name, opened when it is first asked for.
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[Document] | None = None,
+        *,
+        k: int = 10,
+        pipeline: Recipe = None,
+        explain: bool = False,
+        budget_ms: float | None = None,
+    ) -> Ranking:
+        """Rank the collection, or the caller's own documents, for a query.
+
+        Args:
+            query: what the user asks; not empty.
+            documents: the caller's own texts, ranked instead of the collection; all of them come
+                back (up to k); by lexical rankers those that match nothing last, with a score of 0.
+            k: how many hits at most; 0 gives an empty answer, more than there are gives all.
+            pipeline: a pipeline's name, a `Pipeline` or its list of stages; None is the default.
+            explain: explain the score of each hit.
+            budget_ms: milliseconds after which no further stage begins: hits come in the order of
+                what was done, and the `Ranking` tells what was not. The first stage always is.
+
+        Returns:
+            The hits, best first; empty where no word of the query is known to the collection.
 
         Raises:
-            UnknownRankerError: the bundle has no ranker of that name.
+            InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
+                is not a text, or the budget no number of milliseconds.
+            UnknownRankerError: no such pipeline, or it names a ranker that is not in the bundle.
+            BundleError: the bundle is damaged, or has no collection and no documents are given.
         """
-        if name not in self.manifest.rankers:
-            known = ", ".join(self.manifest.rankers) or "none"
-            raise UnknownRankerError(f"unknown ranker {name!r}; the bundle has {known}")
-        with self._lock:
-            if name not in self._rankers:
-                kind = self.manifest.rankers[name].kind
-                self._rankers[name] = ranker_module(kind).RANKER.open(self, name)
-            return self._rankers[name]
+        check_query(query)
+        check_k(k)
+        check_budget(budget_ms)
+        deadline = Deadline(budget_ms)
+        analysis = self._bundle.analyzer.begin()
+        own = None if documents is None else own_documents(documents)
+        given = None if own is None else text_candidates(own, analysis, self.manifest.titles)
+        recipe = chosen(pipeline, self.manifest)
+        if given is not None:  # all of them come back, so nothing is cut before the end
+            recipe = recipe.without_cuts()
+        execution = self._execute(Query(query, analysis), recipe, given, deadline)
+        begin = perf_counter()
+        top, positions, scores = execution.top(k)
+        hits = []
+        for at, position in enumerate(positions.tolist()):
+            index = position if top.stored is None else int(top.stored[at])
+            record = own[index] if own is not None else self._bundle.need_documents().record(index)
+            explanation = self._explain(execution, position) if explain else None
+            hits.append(Hit(record[0], float(scores[at]), *record[1:], index, explanation))
+        timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
+        timings = (*execution.timings, timing)
+        return Ranking(
+            tuple(hits),
+            query,
+            timings,
+            execution.providers(),
+            execution.truncated(),
+            execution.budget_spent,
+            tuple(execution.left_out),
+        )
 
-    @contextmanager
-    def damage_told(self) -> Iterator[None]:
-        """Turn what damage leads to while ranking into a BundleError."""
-        try:
-            yield
-        except IndexError as error:  # an id of the bundle leads past one of its arrays
-            raise BundleError(
-                f"the bundle {str(self.path)!r} is damaged ({error}); run `ranklet verify` on it"
-            ) from error
+    def rank_ids(
+        self, query: str, *, k: int = 1000, pipeline: Recipe = None
+    ) -> list[tuple[str, float]]:
+        """Rank the collection and return (id, score) only: for long runs, no text is read.
+
+        Raises:
+            InputError, UnknownRankerError, BundleError: as `rank`.
+        """
+        check_query(query)
+        check_k(k)
+        asked = Query(query, self._bundle.analyzer.begin())
+        top, _, scores = self._execute(asked, chosen(pipeline, self.manifest), None).top(k)
+        return list(zip(self._ids(top), scores.tolist(), strict=True))
+
+    def rank_batch(
+        self,
+        queries: Sequence[str],
+        *,
+        k: int = 10,
+        pipeline: Recipe = None,
+        explain: bool = False,
+        budget_ms: float | None = None,
+    ) -> list[Ranking]:
+        """Rank the collection for several queries; the same as `rank` of each.
+
+        `budget_ms` is for all of them: once it is spent, the rest do their first stage only.
+
+        Raises:
+            InputError: as `rank`; the message names the query's place.
+        """
+        each_query = listed(queries, "queries", "call rank for one")
+        for at, query in enumerate(each_query):
+            check_query(query, f"queries[{at}]")
+        check_budget(budget_ms)
+        deadline = Deadline(budget_ms)
+        return [
+            self.rank(each, k=k, pipeline=pipeline, explain=explain, budget_ms=deadline.left_ms())
+            for each in each_query
+        ]
+
+    def score(
+        self,
+        query: str,
+        documents: Sequence[Document] | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        pipeline: Recipe = None,
+    ) -> NDArray[np.float32]:
+        """Score documents for a query, in the order given.
+
+        Args:
+            query: what the user asks; not empty.
+            documents: the caller's own texts; or
+            ids: documents of the collection.
+            pipeline: as in `rank`; every ranker of it scores every document.
+
+        Returns:
+            One score a document, (documents,) float32.
+
+        Raises:
+            InputError: as `rank`; both or neither of `documents` and `ids`; an unknown id.
+        """
+        check_query(query)
+        analysis = self._bundle.analyzer.begin()
+        given: Candidates
+        if documents is not None and ids is None:
+            given = text_candidates(own_documents(documents), analysis, self.manifest.titles)
+        elif ids is not None and documents is None:
+            given = self._by_id(listed(ids, "ids", "put the one id in a list"))
+        else:
+            raise InputError("give either documents (texts) or ids (of the collection)")
+        recipe = chosen(pipeline, self.manifest)
+        execution = self._execute(Query(query, analysis), recipe.without_cuts(), given)
+        return execution.final()
+
+    def explain(self, query: str, document_id: str, *, pipeline: Recipe = None) -> Explanation:
+        """Explain the score of one document of the collection, ranked high or not.
+
+        A document that the pipeline does not return is explained as if it had been retrieved with
+        the others: a fusion by ranks knows its rank only among them.
+
+        Raises:
+            InputError: as `rank`; an unknown id.
+        """
+        check_query(query)
+        asked = Query(query, self._bundle.analyzer.begin())
+        wanted = self._by_id([document_id]).stored
+        recipe = chosen(pipeline, self.manifest)
+        execution = self._execute(asked, recipe, None)
+        place = np.flatnonzero(numbers_of(execution.candidates) == wanted)
+        if not len(place):
+            whole = self._execute(asked, recipe.without_cuts(), None)
+            others = numbers_of(whole.candidates)
+            numbers = np.append(others[others != wanted], wanted)
+            given = StoredCandidates(self._bundle.need_documents(), numbers)
+            execution = self._execute(asked, recipe.without_cuts(), given)
+            place = np.array([len(numbers) - 1])
+        return self._explain(execution, int(place[0]))
+
+    def explained(self, query: str, document_id: str, *, pipeline: Recipe = None) -> Hit:
+        """Return a document of the collection as a hit with its explanation; see `explain`."""
+        found = self.explain(query, document_id, pipeline=pipeline)
+        documents = self._bundle.need_documents()
+        number = documents.number(document_id)
+        return Hit(document_id, found.value, *documents.record(number)[1:], number, found)
+
+    def highlight(self, hit: Hit) -> list[Span]:
+        """Return where in ``title + newline + text`` an explained hit's score comes from."""
+        if hit.explanation is None:
+            raise InputError("this hit has no explanation; rank with explain=True")
+        text, at = ranked_part(hit.title, hit.text, self.manifest.titles)
+        return [each.moved(at) for each in spans(hit.explanation, text, self.analysis)]
+
+    def analysis(self, field: str) -> Analysis:
+        """Return the analysis of texts in a field that an explanation names."""
+        if field in FIELDS:
+            return self._bundle.analyzer.begin()
+        ranker = self._bundle.ranker(field.removeprefix(OWN_PIECES))
+        analyzer: Analyzer = getattr(ranker, "analyzer", self._bundle.analyzer)
+        return analyzer.begin()
+
+    def features(
+        self, query: str, *, pipeline: Recipe = None
+    ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
+        """Return the candidates' ids and every ranker's scaled scores of them.
+
+        This is what fusion weights are learned on: the numbers that serving adds up.
+        """
+        check_query(query)
+        execution = self._execute(
+            Query(query, self._bundle.analyzer.begin()), chosen(pipeline, self.manifest), None
+        )
+        return self._ids(execution.candidates), execution.scaled()
+
+    def _execute(
+        self,
+        query: Query,
+        recipe: Pipeline,
+        given: Candidates | None,
+        deadline: Deadline | None = None,
+    ) -> Execution:
+        bundle = self._bundle
+        execution = Execution(recipe, bundle.ranker, bundle.documents, query, given, deadline)
+        with self._bundle.damage_told():
+            execution.run()
+        return execution
+
+    def _explain(self, execution: Execution, position: int) -> Explanation:
+        with self._bundle.damage_told():
+            return execution.explain(position)
+
+    def _ids(self, candidates: Candidates) -> list[str]:
+        ids = self._bundle.need_documents().ids
+        return [ids[number] for number in numbers_of(candidates).tolist()]
+
+    def _by_id(self, ids: Sequence[str]) -> StoredCandidates:
+        documents = self._bundle.need_documents()
+        numbers = [documents.number(each) for each in ids]
+        return StoredCandidates(documents, np.array(numbers, np.uint32))

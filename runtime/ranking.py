@@ -8,13 +8,13 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundle import Check
+from ranklet.runtime.arguments import Document
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import Ranking
-from ranklet.runtime.inputs import Document
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.manifest import MANIFEST
-from ranklet.runtime.recipe import Recipe
+from ranklet.runtime.pipeline.resolve import Recipe
+from ranklet.runtime.storage.bundle_files import Check
+from ranklet.runtime.storage.manifest import MANIFEST
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"
 

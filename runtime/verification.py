@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ranklet.runtime.bundle import TOKENIZER, Bundle
-from ranklet.runtime.candidates import TextCandidates
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import TOKENIZER, Bundle
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings
 

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
-from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection

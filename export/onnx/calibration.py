@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.session import Runs
+from ranklet.runtime.onnx.session import Runs
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
-from ranklet.runtime.session import quiet_telemetry
+from ranklet.runtime.onnx.session import quiet_telemetry
 
 if TYPE_CHECKING:
     import torch

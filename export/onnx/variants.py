@@ -9,9 +9,9 @@ from ranklet.export.onnx.int8_embeddings import store_words_by_row
 from ranklet.export.onnx.int8_weights import store_weights_by_channel
 from ranklet.export.onnx.layer_norms import split_skip_norms
 from ranklet.export.onnx.smoothing import scale_tokens, smooth_channels
-from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.session import quiet_telemetry
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.session import quiet_telemetry
 
 
 def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feeds] = ()) -> None:

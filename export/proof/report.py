@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.training.evaluation.measures import discount
 
 TOP = 10

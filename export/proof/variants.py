@@ -19,7 +19,7 @@ from ranklet.export.onnx.variants import convert
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import REPORT, Report, compare_scores, refusal
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.encoder import VARIANTS
+from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 

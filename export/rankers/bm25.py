@@ -7,9 +7,9 @@ import numpy as np
 from ranklet.export.impacts import write_index
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.rankers.bm25 import STATISTICS, Settings
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
 

@@ -15,13 +15,18 @@ from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import proof_of, write_reports, write_variants
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.candidates import TextCandidates
-from ranklet.runtime.encoder import TOKENIZER
-from ranklet.runtime.manifest import RankerEntry
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.cross_encoder import OUTPUT, TRANSLATIONS, CrossEncoder, Settings
-from ranklet.runtime.session import Session
+from ranklet.runtime.onnx.encoder import TOKENIZER
+from ranklet.runtime.onnx.session import Session
+from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.rankers.cross_encoder.ranker import (
+    OUTPUT,
+    TRANSLATIONS,
+    CrossEncoder,
+    Settings,
+)
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.pairing import AROUND, INPUTS, Pairing
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.probes import Probes

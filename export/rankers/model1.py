@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.translation_table import TranslationTable
-from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.rankers import ranker_module
 from ranklet.runtime.rankers.model1 import (
     BACKGROUND,
@@ -22,6 +20,8 @@ from ranklet.runtime.rankers.model1 import (
     TOKENS,
     Settings,
 )
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -14,13 +14,13 @@ from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs,
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import check_tokenizer, proof_of, write_reports, write_variants
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
-from ranklet.runtime.encoder import TOKENIZER, Encoder
-from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
+from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.rankers.repbert import GRAPH, INPUTS, OUTPUT, VECTORS, RepBERT, Settings
-from ranklet.runtime.session import Session
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection

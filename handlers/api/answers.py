@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.loaded import LoadedBundle
 
 DEFAULT_K = 10
 EXAMPLES = 6  # queries to try

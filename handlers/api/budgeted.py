@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, cast
 
 from ranklet.handlers.api.answers import ANSWERS, Answer
 from ranklet.handlers.api.limits import Limits
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.hits import Ranking
-from ranklet.runtime.loaded import LoadedBundle
 
 
 class Within(NamedTuple):

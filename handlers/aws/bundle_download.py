@@ -17,8 +17,8 @@ from shutil import disk_usage
 from stat import S_ISDIR
 
 from ranklet.handlers.aws.s3 import MovedError, Object, Store
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, load
 
 SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"

@@ -18,8 +18,8 @@ from ranklet.handlers.aws.events import Shape, check_size, http_reply, http_requ
 from ranklet.handlers.aws.request_log import Outcome, log_request
 from ranklet.handlers.aws.sqs import RESULTS_VARIABLE, Results, failures_of
 from ranklet.handlers.server.trial import try_out
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import InputError, RankletError
-from ranklet.runtime.loaded import LoadedBundle
 
 MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
 MARGIN_MS = 200  # of the time that is left, to write the answer and the log

@@ -5,9 +5,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ranklet.handlers.page.html import Markup, element, join
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.highlight import carried, marked, unread
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.text.ranked import ranked_part
 
 FAINT = 0.02  # of the strongest mark: what is less is not drawn, as in the playground

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from ranklet.handlers.page.html import Markup, element
 from ranklet.handlers.page.marked_text import heat
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import nodes
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.text.analysis import FIELDS
 
 OPEN = 2  # levels of a tree that are open at first

@@ -6,10 +6,10 @@ from time import monotonic
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.trial import try_out
-from ranklet.runtime.bundle import Check
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import RankletError
-from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.ranking import load
+from ranklet.runtime.storage.bundle_files import Check
 
 Log = Callable[[str, str], None]  # severity, message
 AGAIN_SECONDS = 30.0  # between two trials of a bundle that did not answer

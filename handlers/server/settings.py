@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.ranking import BUNDLE_VARIABLE
-from ranklet.runtime.session import threads
 
 
 @dataclass(frozen=True)

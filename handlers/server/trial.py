@@ -1,6 +1,6 @@
 """The query that a handler asks itself before anybody else asks."""
 
-from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.bundle import LoadedBundle
 
 TRIAL = "a first query, so that all is open before anybody waits"
 LONGEST = 1000  # characters of a document that are asked for

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.dense.graph_file import check_graph
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import Scored
-from ranklet.runtime.session import threads
-from ranklet.runtime.topk import top_k
+from ranklet.runtime.onnx.session import threads
+from ranklet.runtime.pipeline.topk import top_k
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.topk import top_k
+    from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.pipeline.topk import top_k
 
 # The files of an index, in a folder of a bundle.
 OFFSETS = "offsets.npy"  # postings of each term, (terms + 1,) int64

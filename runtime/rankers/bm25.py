@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
-from ranklet.runtime.ranker import AT_ONCE, Query
-from ranklet.runtime.settings import check_field, check_number, settings_from
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.rankers.protocol import AT_ONCE, Query
+from ranklet.runtime.storage.checks import check_field, check_number, settings_from
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 # The files of the kind, in rankers/NAME/, beside those of the impact index, whose impacts are
 # idf · saturation in float32; all cover the collection that was indexed.

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
-from ranklet.runtime.ranker import AT_ONCE, Query
-from ranklet.runtime.settings import check_field, check_number, settings_from
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.rankers.protocol import AT_ONCE, Query
+from ranklet.runtime.storage.checks import check_field, check_number, settings_from
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 # The files of the kind, in rankers/NAME/. `export` writes the table over its own vocabulary
 # (TOKENS); `index` rewrites it over the collection's and adds BACKGROUND.

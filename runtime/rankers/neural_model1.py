@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.deadline import FIRST_SLICE
-from ranklet.runtime.encoder import open_session
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.onnx.encoder import open_session
+from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.rankers import model1
-from ranklet.runtime.settings import settings_from
+from ranklet.runtime.storage.checks import settings_from
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
-    from ranklet.runtime.session import Runs
+    from ranklet.runtime.onnx.session import Runs
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 # Names of the network's inputs, (batch, tokens) int64 padded with [PAD], and of its output,
 # Σ_d T(q|d) P(d|D), (batch, query tokens) float32.

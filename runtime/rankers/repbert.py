@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
-from ranklet.runtime.encoder import Encoded, Encoder, open_encoder
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.settings import check_integer, check_number, settings_from
+from ranklet.runtime.onnx.encoder import Encoded, Encoder, open_encoder
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.checks import check_integer, check_number, settings_from
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.settings import check_integer, check_one_of
+from ranklet.runtime.storage.checks import check_integer, check_one_of
 from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted

@@ -15,7 +15,7 @@ import pytest
 from ranklet import __version__
 from ranklet.commands import COMMANDS, main
 from ranklet.runtime import LoadedBundle
-from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.data.trec import read_run
 

@@ -11,11 +11,11 @@ from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
 from ranklet.export.fusion import fuse_bundle, learn_weights
 from ranklet.runtime import BundleError, CollectionError, InputError, LoadedBundle
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import UnknownRankerError
-from ranklet.runtime.manifest import RankerEntry
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.model1 import Settings as Model1Settings
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, write_collection
@@ -250,7 +250,7 @@ def test_a_hostile_table_is_not_indexed(small: Collection, tmp_path: Path) -> No
     hostile = shutil.copytree(tmp_path / "exported", tmp_path / "hostile")
     (hostile / "manifest.json").unlink()
     from ranklet.export.writer import sha256
-    from ranklet.runtime.manifest import FileEntry
+    from ranklet.runtime.storage.manifest import FileEntry
 
     entry = FileEntry(array.stat().st_size, sha256(array))
     files = {**bundle.manifest.files, "rankers/m/sources.npy": entry}

@@ -21,9 +21,9 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.session import Session
+from ranklet.runtime.onnx.session import Session
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split

@@ -11,10 +11,10 @@ import pytest
 
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import ALIGNMENT, BundleWriter, write_zip
-from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Built
 from tests.handlers.runtime_api import PATIENCE, Function, RuntimeAPI
 
-from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.bundle import LoadedBundle
 
 pytest.importorskip("awslambdaric")
 

@@ -3,9 +3,9 @@
 import pytest
 
 from ranklet.runtime import InputError
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import spans
-from ranklet.runtime.loaded import LoadedBundle
 
 
 def sourced(explanation: Explanation) -> float:

@@ -26,7 +26,7 @@ from ranklet.runtime import (
     Retrieve,
     UnknownRankerError,
 )
-from ranklet.runtime.arrays import map_array
+from ranklet.runtime.storage.arrays import map_array
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -597,7 +597,7 @@ def test_opening_by_many_at_once_does_not_lock_up(
         time.sleep(0.001)  # long enough for the others to come in between
         return map_array(*given)
 
-    monkeypatch.setattr("ranklet.runtime.bundle.map_array", slow)
+    monkeypatch.setattr("ranklet.runtime.storage.bundle_files.map_array", slow)
     fresh, done = LoadedBundle(built.fused), []
 
     def ask(at: int) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.recipe import Recipe, chosen
+from ranklet.runtime.pipeline.resolve import Recipe, chosen
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.significance import Comparison, compare
 from ranklet.training.progress import progress

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.documents import Documents
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
+from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import FIELDS, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.strings import Strings

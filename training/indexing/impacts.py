@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Impacts, largest_impacts
-from ranklet.runtime.settings import check_one_of
+from ranklet.runtime.storage.checks import check_one_of
 
 _CODES = 255  # of uint8, above 0
 

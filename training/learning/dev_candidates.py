@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.ranker import Query, Ranker
+from ranklet.runtime.rankers.protocol import Query, Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.samplers import Numbers, relevant_numbers

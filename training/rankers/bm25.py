@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 
-from ranklet.runtime.ranker import Query
 from ranklet.runtime.rankers.bm25 import BM25, Settings
+from ranklet.runtime.rankers.protocol import Query
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure

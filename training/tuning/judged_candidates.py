@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates, StoredCandidates
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.ranker import Query, Ranker
+from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates
+from ranklet.runtime.rankers.protocol import Query, Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -27,13 +27,13 @@ from ranklet.export.rankers.conformer_kernel.impacts import document_impacts, im
 from ranklet.export.rankers.conformer_kernel.term_prediction import likely_terms
 from ranklet.export.resumable import KeptBlocks
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.candidates import TextCandidates
-from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.lexical.bm25 import idf
-from ranklet.runtime.manifest import RankerEntry
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.conformer_kernel import (
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.session import Session
+from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.network import INPUTS, OUTPUT
+from ranklet.runtime.rankers.conformer_kernel.ranker import (
     FLOORS,
     IDF,
     ROWS,
@@ -42,9 +42,9 @@ from ranklet.runtime.rankers.conformer_kernel import (
     Settings,
     spellings,
 )
-from ranklet.runtime.session import Session
-from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import INPUTS, OUTPUT
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
@@ -53,7 +53,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 if TYPE_CHECKING:
-    from ranklet.runtime.session import Runs
+    from ranklet.runtime.onnx.session import Runs
 
 _log = logging.getLogger(__name__)
 

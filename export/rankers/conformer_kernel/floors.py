@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.resumable import Arrays, KeptBlocks
-from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import FIRST, scores_of_each
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST, scores_of_each
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.ragged import first_tokens
 from ranklet.training.progress import progress

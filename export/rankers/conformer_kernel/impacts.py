@@ -20,11 +20,11 @@ from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.rankers.conformer_kernel.floors import latent_scores, read_documents
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms
 from ranklet.export.resumable import Arrays, KeptBlocks
-from ranklet.runtime.candidates import StoredCandidates
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import FIRST
+from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST
+from ranklet.runtime.rankers.protocol import Query
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows
 from ranklet.training.progress import progress

@@ -18,8 +18,8 @@ from ranklet.export.rankers.conformer_kernel.floors import (
     scores_of_all,
 )
 from ranklet.export.resumable import Arrays, KeptBlocks
-from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import FIRST
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 COMMONEST = 4096  # terms that are predicted: those of the most documents, and so of most queries

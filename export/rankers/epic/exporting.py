@@ -34,11 +34,10 @@ from ranklet.export.rankers.epic.pruning import (
     term_priorities,
 )
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.encoder import TOKENIZER, Encoder
 from ranklet.runtime.lexical.sparse_store import SparseQuery, prune, store_of_rows
-from ranklet.runtime.manifest import RankerEntry
-from ranklet.runtime.rankers.epic import (
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
+from ranklet.runtime.onnx.session import Runs, Session
+from ranklet.runtime.rankers.epic.ranker import (
     DOCUMENT_ENCODER,
     DOCUMENT_OUTPUT,
     EPIC,
@@ -52,7 +51,8 @@ from ranklet.runtime.rankers.epic import (
     VALUES,
     Settings,
 )
-from ranklet.runtime.session import Runs, Session
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection

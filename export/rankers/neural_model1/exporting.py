@@ -17,11 +17,10 @@ from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.proof.variants import proof_of, write_reports, write_variants
 from ranklet.export.rankers import model1
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
-from ranklet.runtime.manifest import RankerEntry
+from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.rankers.model1 import BACKGROUND, OFFSETS, PROBABILITIES, SOURCES
 from ranklet.runtime.rankers.neural_model1 import (
     INPUTS,
@@ -30,7 +29,8 @@ from ranklet.runtime.rankers.neural_model1 import (
     Settings,
     network_likelihoods,
 )
-from ranklet.runtime.session import Session
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -21,8 +21,8 @@ def run(options: argparse.Namespace) -> None:
     """Serve until SIGTERM or Ctrl-C; docs/serving.md lists the variables that set the rest."""
     from ranklet.handlers.server.settings import Settings
     from ranklet.handlers.server.uvicorn_server import serve
+    from ranklet.runtime.bundle import LoadedBundle
     from ranklet.runtime.errors import InputError
-    from ranklet.runtime.loaded import LoadedBundle
 
     if options.workers < 1 or not 0 <= (options.port or 0) <= 65_535:
         raise InputError("--workers must be 1 or more, and --port from 0 to 65535")

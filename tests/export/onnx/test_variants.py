@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.export.onnx.variants import convert
-from ranklet.runtime.encoder import VARIANTS
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.rankers.repbert import OUTPUT
-from ranklet.runtime.session import Session
 
 Feeds = dict[str, NDArray[np.int64]]
 

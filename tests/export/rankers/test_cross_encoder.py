@@ -19,13 +19,13 @@ from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
 from ranklet.handlers.server.trial import try_out
 from ranklet.runtime import load
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError, InputError, RankletError
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.pipeline import Fuse
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.cross_encoder import HEADS, CrossEncoder, Settings, _batches
+from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.pipeline.stages import Fuse
+from ranklet.runtime.rankers.cross_encoder.ranker import HEADS, CrossEncoder, Settings, _batches
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.runtime.text.pairing import Pair, Row
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.verification import verify
@@ -222,7 +222,7 @@ def test_pairs_side_by_side_have_their_own_scores(
 
 
 def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: CrossEncoder) -> None:
-    from ranklet.runtime.session import Session
+    from ranklet.runtime.onnx.session import Session
 
     bundle = Bundle(path, device="cpu")
     assert bundle.documents is not None
@@ -242,7 +242,7 @@ def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: Cr
 
 
 def test_batches_keep_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ranklet.runtime.rankers import cross_encoder as module
+    from ranklet.runtime.rankers.cross_encoder import ranker as module
 
     monkeypatch.setattr(module, "TOKEN_BUDGET", 20)
     pairs = [Pair([Row([1] * 9, 1)] * rows, [], [], False) for rows in (1, 1, 3, 2, 1)]

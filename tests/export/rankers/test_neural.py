@@ -14,10 +14,10 @@ from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime import load
-from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.loaded import LoadedBundle
 from ranklet.runtime.rankers.repbert import RepBERT
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection

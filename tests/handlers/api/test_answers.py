@@ -10,8 +10,8 @@ from ranklet.handlers.api.answers import ANSWERS, explain, rank, rerank
 from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.loaded import LoadedBundle
 
 LIMITS = Limits()
 TEXTS = ["Knead the dough well.", "Wash the windows.", "Let the dough rise, then knead the dough."]

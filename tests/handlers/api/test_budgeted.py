@@ -6,7 +6,7 @@ from typing import Any
 from ranklet.handlers.api.answers import rank
 from ranklet.handlers.api.budgeted import answer_within
 from ranklet.handlers.api.limits import Limits
-from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.bundle import LoadedBundle
 
 LIMITS = Limits()
 ASKED: dict[str, Any] = {"query": "rising dough", "k": 3}

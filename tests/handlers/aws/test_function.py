@@ -13,9 +13,9 @@ from ranklet.handlers.aws import events as aws_events
 from ranklet.handlers.aws import function as aws_function
 from ranklet.handlers.aws import sqs as aws_queue
 from ranklet.handlers.aws.function import Function, InternalError
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import InputError, UnknownRankerError
 from ranklet.runtime.hits import Hit, Ranking
-from ranklet.runtime.loaded import LoadedBundle
 
 EVENTS = Path(__file__).parent.parent / "events"
 HTTP_EVENTS = ("rest", "http", "function_url", "alb", "alb_multi_value")

@@ -10,9 +10,9 @@ import pytest
 from ranklet.handlers.page.html import Markup, element
 from ranklet.handlers.page.marked_text import pieces
 from ranklet.handlers.page.page import PARTS, page
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.explanation import Explanation, Reading
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.loaded import LoadedBundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

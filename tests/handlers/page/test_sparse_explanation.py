@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from tests.handlers.page.test_page import amount, check_tables, check_tree, shown
 
 from ranklet.handlers.page.score_tree import groups
-from ranklet.runtime.candidates import TextCandidates
-from ranklet.runtime.encoder import Encoder
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.rankers.epic import DOCUMENT_OUTPUT, EPIC, QUERY_OUTPUT, Settings
+from ranklet.runtime.onnx.encoder import Encoder
+from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.rankers.epic.ranker import DOCUMENT_OUTPUT, EPIC, QUERY_OUTPUT, Settings
+from ranklet.runtime.rankers.protocol import Query
 
 if TYPE_CHECKING:
     from tests.handlers.page.test_page import Element

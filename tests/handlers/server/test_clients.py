@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ranklet.runtime.loaded import LoadedBundle
+from ranklet.runtime.bundle import LoadedBundle
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Start

@@ -5,8 +5,8 @@ import ir_measures
 import numpy as np
 import pytest
 
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import InputError, UnknownRankerError
-from ranklet.runtime.loaded import LoadedBundle
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.data.trec import read_qrels, read_run, write_qrels, write_run

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ranklet.export.impacts import write_index
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.training.indexing.impacts import (
     index_of_rows,
     index_of_triples,

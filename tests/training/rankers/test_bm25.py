@@ -13,7 +13,7 @@ from ranklet.training.tuning.judged_candidates import grades
 def reciprocal_rank(
     analysed: AnalysedCollection, queries: list[JudgedQuery], settings: Settings
 ) -> float:
-    from ranklet.runtime.ranker import Query
+    from ranklet.runtime.rankers.protocol import Query
 
     ranker, total = open_bm25(settings, analysed.postings(settings.field)), 0.0
     for query in queries:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.commands import main
-from ranklet.runtime.encoder import Encoder
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
 from ranklet.runtime.rankers.repbert import Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates
-from ranklet.runtime.ranker import Query
+from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.rankers.protocol import Query
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.bm25 import open_bm25

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.explicit_match import EPSILON
-from ranklet.runtime.rankers.conformer_kernel import MODELS
-from ranklet.runtime.term_network import PADDING, UNKNOWN
+from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON
+from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
+from ranklet.runtime.rankers.conformer_kernel.ranker import MODELS
 from ranklet.training.learning.device import full_precision
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     cosines,

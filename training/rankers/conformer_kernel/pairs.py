@@ -15,9 +15,9 @@ from torch import Tensor
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import idf
-from ranklet.runtime.ranker import Ranker
-from ranklet.runtime.rankers.conformer_kernel import Settings
-from ranklet.runtime.term_network import PADDING, UNKNOWN
+from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
+from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
+from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.losses import ranknet_loss

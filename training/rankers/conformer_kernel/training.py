@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.conformer_kernel import Settings
-from ranklet.runtime.term_network import FIRST
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST
+from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery

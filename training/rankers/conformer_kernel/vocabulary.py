@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.term_network import FIRST, UNKNOWN
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST, UNKNOWN
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.ranker import Ranker
+from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.runtime.text.pairing import Pair, Pairing
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection

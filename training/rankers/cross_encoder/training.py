@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.cross_encoder import Settings
+from ranklet.runtime.rankers.cross_encoder.ranker import Settings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
 from ranklet.training.checkpoint import Arrays, Checkpoint
 from ranklet.training.data.probes import draw_probes

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.epic import DOCUMENT_SEGMENT, QUERY_SEGMENT, Settings
+from ranklet.runtime.rankers.epic.ranker import DOCUMENT_SEGMENT, QUERY_SEGMENT, Settings
 from ranklet.training.checkpoint import Arrays, Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes

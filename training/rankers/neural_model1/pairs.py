@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Forward
-from ranklet.runtime.ranker import Ranker
+from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.ragged import packed, padded, rounded, unique_tokens

@@ -30,22 +30,28 @@ from ranklet.export.rankers.conformer_kernel.term_prediction import (
 from ranklet.export.resumable import KeptBlocks
 from ranklet.export.writer import sha256
 from ranklet.handlers.page.score_tree import groups
-from ranklet.runtime import load, term_network
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.candidates import StoredCandidates, TextCandidates
-from ranklet.runtime.deadline import FIRST_SLICE
-from ranklet.runtime.encoder import VARIANTS
+from ranklet.runtime import load
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.manifest import Manifest, RankerEntry
-from ranklet.runtime.pipeline import Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.ranker import AT_ONCE, Query
-from ranklet.runtime.rankers.conformer_kernel import ConformerKernel
-from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import INPUTS, PADDING, network_scores, scores_of_each
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.stages import Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.rankers.conformer_kernel import network as term_network
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.network import (
+    INPUTS,
+    PADDING,
+    network_scores,
+    scores_of_each,
+)
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.rankers.protocol import AT_ONCE, Query
+from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.manifest import Manifest, RankerEntry
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.words import words
 from ranklet.runtime.verification import verify

@@ -20,11 +20,11 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
 from ranklet.runtime import load
-from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundle import LoadedBundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.loaded import LoadedBundle
-from ranklet.runtime.rankers.epic import EPIC, Settings
+from ranklet.runtime.rankers.epic.ranker import EPIC, Settings
+from ranklet.runtime.storage.bundle_files import Bundle
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection

@@ -8,8 +8,8 @@ import torch
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
-from ranklet.runtime.lexical.explicit_match import EPSILON, term_match
-from ranklet.runtime.rankers.conformer_kernel import Settings
+from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON, term_match
+from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel import parts
 from ranklet.training.rankers.conformer_kernel.network import (

@@ -14,8 +14,8 @@ from ranklet.commands import main
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.conformer_kernel import Settings
-from ranklet.runtime.term_network import FIRST, PADDING, UNKNOWN
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST, PADDING, UNKNOWN
+from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection

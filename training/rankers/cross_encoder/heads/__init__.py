@@ -30,7 +30,7 @@ def make_head(name: str, sizes: HeadSizes) -> "nn.Module":
     """Return an untrained head, from the file of its name; the marker heads share one.
 
     Args:
-        name: out of `ranklet.runtime.rankers.cross_encoder.HEADS`.
+        name: out of `ranklet.runtime.rankers.cross_encoder.ranker.HEADS`.
         sizes: of the backbone.
     """
     file = "markers" if name.startswith("marker_") else name

@@ -5,8 +5,8 @@ from contextlib import suppress
 from functools import cache
 from threading import Thread
 
-from ranklet.runtime.ranker import Query, Ranker
-from ranklet.runtime.session import threads
+from ranklet.runtime.onnx.session import threads
+from ranklet.runtime.rankers.protocol import Query, Ranker
 
 
 def encode_ahead(rankers: Iterable[Ranker], query: Query) -> list[Thread]:

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.translations import FLOOR, SHOWN, explain_translations
+from ranklet.runtime.rankers.cross_encoder.explanation import FLOOR, SHOWN, explain_translations
 
 PLACES = np.array([[-1, -1, -1, 0, 1, 2, -1], [-1, -1, -1, 3, -1, -1, -1]])
 IDS = np.array([[2, 7, 3, 8, 9, 8, 3], [2, 7, 3, 9, 3, 0, 0]])

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates
-from ranklet.runtime.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import OWN_PIECES, Explanation, Reading
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
@@ -24,16 +22,18 @@ from ranklet.runtime.lexical.sparse_store import (
     SparseStore,
     prune,
 )
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.settings import check_integer, check_number, check_one_of, settings_from
-from ranklet.runtime.sparse_explanation import explain_terms
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.rankers.epic.explanation import explain_terms
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of, settings_from
 from ranklet.runtime.text.analysis import Analyzer
-from ranklet.runtime.topk import top_k
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 # Names of the graphs' inputs, (batch, tokens) int64, and outputs, float32: importances of a query's
 # tokens, (batch, tokens), 0 where one is no term; a document's φ_d, (batch, vocabulary), ≥ 0.

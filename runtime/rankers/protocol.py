@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates, TextCandidates
-from ranklet.runtime.deadline import FIRST_SLICE
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
+from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
+from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.text.analysis import Analysis
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 
 AT_ONCE = 4096  # candidates of a cheap ranker, a millisecond or two

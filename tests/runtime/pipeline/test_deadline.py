@@ -9,17 +9,17 @@ from tests.conftest import Built
 
 from ranklet import runtime
 from ranklet.runtime import InputError, LoadedBundle
-from ranklet.runtime.candidates import Candidates, TextCandidates
-from ranklet.runtime.deadline import Deadline
-from ranklet.runtime.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
-from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.ranker import Query, Ranker
+from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
+from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.rankers.protocol import Query, Ranker
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 
 class Clock:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.runtime.rankers import KINDS, RETRIEVERS, retrieves
 from ranklet.runtime.text.analysis import FIELDS
 

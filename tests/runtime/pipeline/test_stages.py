@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 
 A = {"stage": "retrieve", "ranker": "a", "k": 5}
 B = {"stage": "retrieve", "ranker": "b"}

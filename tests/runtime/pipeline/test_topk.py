@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklet.runtime.topk import top_k
+from ranklet.runtime.pipeline.topk import top_k
 
 SCORES = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 0.5, 1.0, 2.0]))
 

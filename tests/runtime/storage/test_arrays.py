@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from ranklet.runtime.arrays import map_array
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.arrays import map_array
 
 TYPES = (np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.float32, np.float64)
 

@@ -6,8 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.documents import Documents
 from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_text
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.forward import Gathered
-from ranklet.runtime.session import Runs, run_each
+from ranklet.runtime.onnx.session import Runs, run_each
 
 # Names of the network's inputs, rows of its embeddings, (batch, terms) int64 padded with `PADDING`,
 # and of its output, (batch, query terms) float32; of the form tk (batch, 1).

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates, StoredCandidates, TextCandidates
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
-from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.ranker import Query, Ranker
+from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, TextCandidates
+from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.rankers.protocol import Query, Ranker
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 
 class Fake:

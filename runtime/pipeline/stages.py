@@ -36,7 +36,7 @@ class Rescore:
 
 @dataclass(frozen=True)
 class Fuse:
-    """Make one score of several; see :mod:`ranklet.runtime.fusion` for the methods.
+    """Make one score of several; see :mod:`ranklet.runtime.pipeline.fusion` for the methods.
 
     `inputs` are rankers that came before, or the names of earlier fusions. `weights` go with the
     inputs; ``alternate`` has none.

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklet.runtime import session
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.session import Session, run_each, threads, will_run_on_gpu
+from ranklet.runtime.onnx import session
+from ranklet.runtime.onnx.session import Session, run_each, threads, will_run_on_gpu
 
 
 @pytest.mark.parametrize(("memory", "expected"), [(128, 1), (1769, 1), (3538, 2), (10240, 6)])

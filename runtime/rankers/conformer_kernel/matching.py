@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.lexical.forward import Gathered
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.term_network import UNKNOWN, network_scores, truncated_at
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.rankers.conformer_kernel.network import UNKNOWN, network_scores, truncated_at
+from ranklet.runtime.rankers.protocol import Query
 
 if TYPE_CHECKING:
-    from ranklet.runtime.rankers.conformer_kernel import Settings
-    from ranklet.runtime.session import Runs
+    from ranklet.runtime.onnx.session import Runs
+    from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
 
 
 class TermMatching:

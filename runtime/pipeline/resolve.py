@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
-from ranklet.runtime.manifest import Manifest
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.storage.manifest import Manifest
 
 # A pipeline's name, a pipeline, its list of stages; None is the bundle's default.
 Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates, TextCandidates
-from ranklet.runtime.deadline import FIRST_SLICE
-from ranklet.runtime.encoder import TOKEN_BUDGET, TOKENIZER, open_session
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import OWN_PIECES, Explanation, Reading
 from ranklet.runtime.lexical.impact_index import Scored
-from ranklet.runtime.ranker import Query
-from ranklet.runtime.session import Runs, run_each
-from ranklet.runtime.settings import check_one_of, settings_from
+from ranklet.runtime.onnx.encoder import TOKEN_BUDGET, TOKENIZER, open_session
+from ranklet.runtime.onnx.session import Runs, run_each
+from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
+from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.rankers.cross_encoder.explanation import explain_translations
+from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.storage.checks import check_one_of, settings_from
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
-from ranklet.runtime.translations import explain_translations
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 HEADS = (
     "vanilla", "model1", "cedr_knrm", "cedr_drmm", "cedr_pacrr", "marker_avg", "marker_max",

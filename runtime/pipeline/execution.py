@@ -7,17 +7,17 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime import fusion
-from ranklet.runtime.ahead import encode_ahead
-from ranklet.runtime.candidates import Candidates, StoredCandidates
-from ranklet.runtime.deadline import Deadline
-from ranklet.runtime.documents import Documents
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.ranker import Query, Ranker, first_slice
-from ranklet.runtime.topk import top_k
+from ranklet.runtime.pipeline import fusion
+from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates
+from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.pipeline.prefetch import encode_ahead
+from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.rankers.protocol import Query, Ranker, first_slice
+from ranklet.runtime.storage.documents import Documents
 
 
 class Execution:

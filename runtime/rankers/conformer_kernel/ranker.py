@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.candidates import Candidates, numbers_of
-from ranklet.runtime.deadline import FIRST_SLICE
-from ranklet.runtime.encoder import open_session
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation, Reading
-from ranklet.runtime.lexical.explicit_match import term_match
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
-from ranklet.runtime.ranker import AT_ONCE, Query
-from ranklet.runtime.settings import check_integer, check_number, check_one_of, settings_from
-from ranklet.runtime.term_matching import TermMatching
-from ranklet.runtime.term_network import UNKNOWN, network_scores
+from ranklet.runtime.onnx.encoder import open_session
+from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
+from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.rankers.conformer_kernel.explicit_match import term_match
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.network import UNKNOWN, network_scores
+from ranklet.runtime.rankers.protocol import AT_ONCE, Query
+from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of, settings_from
 from ranklet.runtime.text.strings import Strings
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 MODELS = ("ndrm1", "ndrm2", "ndrm3", "tk")
 FIELDS = ("words", "lemmas")

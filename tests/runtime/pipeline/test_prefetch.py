@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.runtime import ahead
-from ranklet.runtime.candidates import Candidates
-from ranklet.runtime.deadline import Deadline
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
-from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.ranker import Query, Ranker
+from ranklet.runtime.pipeline import prefetch as ahead
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.rankers.protocol import Query, Ranker
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime.storage.bundle_files import Bundle
 
 RECIPE = Pipeline.from_json(
     [{"stage": "retrieve", "ranker": "first"}, {"stage": "rescore", "ranker": "second"}]

@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklet.runtime import fusion
-from ranklet.runtime.fusion import Column
+from ranklet.runtime.pipeline import fusion
+from ranklet.runtime.pipeline.fusion import Column
 
 NAN = float("nan")
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.manifest import Manifest
+from ranklet.runtime.storage.manifest import Manifest
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -1,0 +1,1 @@
+"""Running a pipeline: its stages, candidates, fusion and deadline."""

@@ -1,0 +1,1 @@
+"""A bundle on disk: its archive, manifest, arrays and documents."""

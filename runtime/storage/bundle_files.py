@@ -1,0 +1,231 @@
+"""Reading a bundle: opened and checked at once, mapped and used piece by piece."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ranklet.runtime.errors import BundleError, UnknownRankerError
+from ranklet.runtime.lexical.forward import Forward
+from ranklet.runtime.rankers import ranker_module
+from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.storage.archive import open_archive
+from ranklet.runtime.storage.arrays import map_array
+from ranklet.runtime.storage.documents import Documents
+from ranklet.runtime.storage.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
+from ranklet.runtime.text.analysis import STOPPED, Analyzer, Vocabulary
+from ranklet.runtime.text.strings import SortedStrings, Strings
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Check = Literal["fast", "full"]
+TOKENIZER = "text/tokenizer.json"
+S = TypeVar("S", bound=Strings)
+
+
+class Bundle:
+    """A bundle on disk; immutable, shared by all threads.
+
+    Args:
+        path: a folder or an uncompressed .zip.
+        check: ``fast`` compares every file's size with the manifest and every array's type and
+            shape with the format when it is first used; ``full`` also compares every file's sha256
+            (1 to 2 GB a second).
+        device: ``cpu``, ``cuda``, or ``auto``: where models run.
+        strict: raise where CUDA is asked for and cannot be had, instead of warning.
+
+    Raises:
+        BundleError: missing, damaged, hostile or of another version.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        check: Check = "fast",
+        *,
+        device: str = "auto",
+        strict: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self.device, self.strict = device, strict
+        self._archive = open_archive(self.path)
+        if MANIFEST not in self._archive.names():
+            raise BundleError(
+                f"{str(path)!r} has no {MANIFEST}, so it is not a bundle; `ranklet index` and "
+                "`ranklet export` write one"
+            )
+        text = self._archive.read(MANIFEST)
+        if len(text) > MAX_MANIFEST_BYTES:
+            raise BundleError(f"{MANIFEST} has {len(text)} bytes; at most {MAX_MANIFEST_BYTES}")
+        self.manifest = Manifest.from_json(bytes(text))
+        self._files: dict[str, memoryview] = {}
+        self._rankers: dict[str, Ranker] = {}
+        self._analyzer: Analyzer | None = None
+        self._documents: Documents | None = None
+        self._lock = RLock()  # re-entrant: opening a ranker opens the vocabulary
+        self._check_files(check)
+
+    def _check_files(self, check: Check) -> None:
+        listed, found = set(self.manifest.files), self._archive.names() - {MANIFEST}
+        if missing := sorted(listed - found):
+            raise BundleError(f"{missing[0]!r} is listed in {MANIFEST} and missing from the bundle")
+        if extra := sorted(found - listed):
+            raise BundleError(f"{extra[0]!r} is in the bundle and not listed in {MANIFEST}")
+        for name, entry in self.manifest.files.items():
+            data = self._archive.read(name)
+            if len(data) != entry.bytes:
+                raise BundleError(f"{name} has {len(data)} bytes, {MANIFEST} says {entry.bytes}")
+            if check == "full" and hashlib.sha256(data).hexdigest() != entry.sha256:
+                raise BundleError(f"{name} is not what was exported: its sha256 differs")
+            self._files[name] = data
+
+    def has(self, name: str) -> bool:
+        """Return True if and only if the bundle has a file of that name."""
+        return name in self._files
+
+    def file(self, name: str) -> memoryview:
+        """Return the content of a listed file, mapped."""
+        if name not in self._files:
+            raise BundleError(f"the bundle has no {name!r}, which a ranker needs; export it again")
+        return self._files[name]
+
+    def array(
+        self, name: str, dtype: DTypeLike, shape: tuple[int | None, ...], *others: DTypeLike
+    ) -> NDArray[Any]:
+        """Return a mapped array of this type (or one of `others`) and shape; see `map_array`."""
+        return map_array(self.file(name), name, (dtype, *others), shape)
+
+    def offsets(self, name: str, rows: int | None = None) -> NDArray[np.int64]:
+        """Return a mapped array of row offsets: from 0, never backwards; (rows + 1,) int64.
+
+        Raises:
+            BundleError: it is not such an array.
+        """
+        found = self.array(name, np.int64, (None if rows is None else rows + 1,))
+        # Compared, not subtracted: a difference of int64 can wrap around and look positive.
+        if not len(found) or found[0] != 0 or (found[1:] < found[:-1]).any():
+            raise BundleError(f"{name} must begin with 0 and never go backwards: it is damaged")
+        return found
+
+    def strings(self, name: str, kind: type[S], count: int | None = None) -> S:
+        """Return the strings of ``NAME.npy`` (UTF-8) and ``NAME.offsets.npy``."""
+        offsets = self.offsets(f"{name}.offsets.npy", count)
+        return kind(self.array(f"{name}.npy", np.uint8, (int(offsets[-1]),)), offsets)
+
+    # One lock for all that is opened late. Not cached_property: before Python 3.12 each has a lock
+    # of its own, and two threads could take it and ours in opposite order and wait for ever.
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The text analysis that the collection was indexed with.
+
+        What it is asked for later raises BundleError where no collection has been indexed yet, or
+        the vocabulary is damaged.
+        """
+        with self._lock:
+            if self._analyzer is None:
+                self._analyzer = Analyzer(self._open_vocabulary, self.tokenizer)
+            return self._analyzer
+
+    def _open_vocabulary(self) -> Vocabulary:
+        self.need_collection()
+        forms = self.strings("text/forms", SortedStrings)
+        lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),))
+        # Every text passes through it, so it is checked at once (0.1 ms a million).
+        if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
+            raise BundleError("text/lemma_of.npy leads past the vocabulary: it is damaged")
+        return Vocabulary(forms, lemma_of)
+
+    def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
+        """Read a tokenizer: the one of the field wordpieces, or a ranker's own.
+
+        Raises:
+            BundleError: the bundle has none, or it cannot be read.
+        """
+        from tokenizers import Tokenizer
+
+        data = bytes(self.file(name))
+        try:
+            found = Tokenizer.from_buffer(data)
+        except Exception as error:  # tokenizers raises bare Exception for a bad file
+            raise BundleError(f"{name} cannot be read: {error}") from error
+        # They belong to a model's input; padding to a gigabyte would be a way to attack, too.
+        found.no_truncation()
+        found.no_padding()
+        return found
+
+    @property
+    def documents(self) -> Documents | None:
+        """The collection, None where none has been indexed yet."""
+        if not self.manifest.documents:
+            return None
+        with self._lock:
+            if self._documents is None:
+                self._documents = self._open_documents(self.manifest.documents)
+            return self._documents
+
+    def _open_documents(self, count: int) -> Documents:
+        forwards = {
+            field: self._forward(field)
+            for field in ("words", "wordpieces")
+            if f"documents/{field}.npy" in self._files
+        }
+        return Documents(
+            self.strings("documents/ids", Strings, count),
+            self.array("documents/by_id.npy", np.uint32, (count,)),
+            self.strings("documents/titles", Strings, count),
+            self.strings("documents/texts", Strings, count),
+            forwards,
+            self.analyzer.vocabulary,
+            titled=self.manifest.titles,
+        )
+
+    def _forward(self, field: str) -> Forward:
+        offsets = self.offsets(f"documents/{field}.offsets.npy", self.manifest.documents)
+        shape = (int(offsets[-1]),)
+        return Forward(offsets, self.array(f"documents/{field}.npy", np.int32, shape, np.uint16))
+
+    def need_collection(self) -> None:
+        """Raise BundleError where no collection has been indexed yet."""
+        if not self.manifest.documents:
+            raise BundleError(
+                f"the bundle {str(self.path)!r} has no collection, and its rankers need the "
+                "statistics of one: run `ranklet index` on it"
+            )
+
+    def need_documents(self) -> Documents:
+        """Return the collection, or raise BundleError where there is none."""
+        if self.documents is None:
+            raise BundleError("this needs a bundle with a collection; run `ranklet index`")
+        return self.documents
+
+    def ranker(self, name: str) -> Ranker:
+        """Return a ranker by name, opened when it is first asked for.
+
+        Raises:
+            UnknownRankerError: the bundle has no ranker of that name.
+        """
+        if name not in self.manifest.rankers:
+            known = ", ".join(self.manifest.rankers) or "none"
+            raise UnknownRankerError(f"unknown ranker {name!r}; the bundle has {known}")
+        with self._lock:
+            if name not in self._rankers:
+                kind = self.manifest.rankers[name].kind
+                self._rankers[name] = ranker_module(kind).RANKER.open(self, name)
+            return self._rankers[name]
+
+    @contextmanager
+    def damage_told(self) -> Iterator[None]:
+        """Turn what damage leads to while ranking into a BundleError."""
+        try:
+            yield
+        except IndexError as error:  # an id of the bundle leads past one of its arrays
+            raise BundleError(
+                f"the bundle {str(self.path)!r} is damaged ({error}); run `ranklet verify` on it"
+            ) from error
