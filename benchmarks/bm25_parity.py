@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from benchmarks.peers import bm25s_index
 from benchmarks.place import Place
 from benchmarks.report import table
-from ranklet.runtime.rankers.bm25 import Settings
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
@@ -37,7 +37,7 @@ def run(place: Place) -> str:
         rows.append([field, f"{gap:.1e}", f"{same} of {len(queries)}", others, f"{quality:.4f}"])
         if gap > TOLERANCE or others:
             raise ValueError(f"BM25 over {field} is not bm25s's: {gap}, {others} documents differ")
-    settings = Settings()
+    settings = BM25Settings()
     head = ["field", "largest score difference", "same documents", "not explained by ties", MEASURE]
     return f"""
 {COLLECTION}, {len(queries)} {SPLIT} queries, {len(analysed.documents):,} documents, k1 = \
@@ -60,10 +60,10 @@ def _compare(
     documents = np.split(tokens.astype(np.int32), ends)
     size = analysed.analyzer.size(field)
     theirs = bm25s_index(documents, {str(number): number for number in range(size)})
-    ours = open_bm25(Settings(field), analysed.postings(field))
+    ours = open_bm25(BM25Settings(field), analysed.postings(field))
     gap, same, strays = 0.0, 0, 0
     for each in queries:
-        query = Query(each.text, analysed.analyzer.begin())
+        query = QueryContext(each.text, analysed.analyzer.begin())
         numbers, scores = ours.retrieve(query, DEPTH)
         known = [token for token in query.tokens(field).tolist() if token < size]
         found = theirs.retrieve([known], k=DEPTH, show_progress=False, n_threads=0)
@@ -87,10 +87,12 @@ def _different(
 
 def _quality(analysed: AnalysedCollection, queries: list[JudgedQuery], field: str) -> float:
     """Return the mean nDCG@10 of untuned BM25."""
-    ours, goal = open_bm25(Settings(field), analysed.postings(field)), parse_measure(MEASURE)
+    ours, goal = open_bm25(BM25Settings(field), analysed.postings(field)), parse_measure(MEASURE)
     rows, found, missed = [], [], []
     for each in queries:
-        numbers, scores = ours.retrieve(Query(each.text, analysed.analyzer.begin()), goal.cutoff)
+        numbers, scores = ours.retrieve(
+            QueryContext(each.text, analysed.analyzer.begin()), goal.cutoff
+        )
         hit, lost = grades(analysed, each, numbers)
         rows.append(scores[:, None])
         found.append(hit)

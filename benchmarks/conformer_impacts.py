@@ -28,8 +28,8 @@ from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import discount
@@ -52,7 +52,7 @@ Top = NDArray[np.intp]  # the best documents, best first
 def run(place: Place) -> str:
     """Score everything by the network, then by impacts of several kinds."""
     trained = Conformers(place, COLLECTION)
-    bundle = Bundle(bundle_of(trained))
+    bundle = BundleFiles(bundle_of(trained))
     queries = read_split(place.collection(COLLECTION), "dev", limit=QUERIES)
     return section(bundle, queries)
 
@@ -98,7 +98,7 @@ class Study:
         ]
 
 
-def section(bundle: Bundle, queries: list[JudgedQuery], most: int = DOCUMENTS) -> str:
+def section(bundle: BundleFiles, queries: list[JudgedQuery], most: int = DOCUMENTS) -> str:
     """Return the table for a bundle that holds `FORM`.
 
     Args:
@@ -164,7 +164,7 @@ document's own terms and those that the network is likely to give most, as foret
 """
 
 
-def _exact(bundle: Bundle, ranker: ConformerKernel) -> TermMatching:
+def _exact(bundle: BundleFiles, ranker: ConformerKernel) -> TermMatching:
     """Return the model by its fp32 network, without floors."""
     held = ranker.matching
     name = f"rankers/{FORM}/{VARIANTS['fp32']}"
@@ -185,7 +185,7 @@ def _drawn(documents: Documents, queries: list[JudgedQuery], most: int) -> NDArr
 
 
 def _study(
-    bundle: Bundle,
+    bundle: BundleFiles,
     documents: Documents,
     matching: TermMatching,
     queries: list[JudgedQuery],
@@ -193,7 +193,7 @@ def _study(
 ) -> Study:
     """Rank by the network: each document is read once, for all queries' terms."""
     analysis = bundle.analyzer.begin()
-    asked = [Query(query.text, analysis) for query in queries]
+    asked = [QueryContext(query.text, analysis) for query in queries]
     parts = [
         matching.scores(asked, StoredCandidates(documents, numbers[at : at + BLOCK]))
         for at in progress(range(0, len(numbers), BLOCK), "scores by the network")

@@ -21,8 +21,8 @@ from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.pipeline.stages import Pipeline, Rescore, Retrieve
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import Evaluation, comparisons, evaluate, mark
@@ -172,7 +172,7 @@ def against(found: Sequence[Evaluation], first: str, second: str) -> str:
 
 def independence(trained: Conformers, path: Path, queries: Sequence[JudgedQuery]) -> str:
     """Compare NDRM3's stored impacts, term by term, with PyTorch's scores above the floors."""
-    bundle = Bundle(path)
+    bundle = BundleFiles(path)
     ranker, documents = bundle.ranker("ndrm3"), bundle.documents
     if not isinstance(ranker, ConformerKernel) or ranker.index is None or documents is None:
         raise TypeError(f"{path} holds no indexed ndrm3")
@@ -187,7 +187,7 @@ def independence(trained: Conformers, path: Path, queries: Sequence[JudgedQuery]
     rng = np.random.default_rng(0)
     stored, model, allowed, lost = [], [], [], []
     for at in rng.permutation(len(queries))[:PROVEN].tolist():
-        query = Query(queries[at].text, bundle.analyzer.begin())
+        query = QueryContext(queries[at].text, bundle.analyzer.begin())
         found, _ = ranker.retrieve(query, DEPTH)
         if not len(found):
             continue

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.trained import CROSS, CROSS_BODY_MINUTES, cross_checkpoint, tuned_bm25
-from ranklet.runtime.rankers.cross_encoder.ranker import Settings
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
@@ -108,7 +108,7 @@ def checkpoint_of(place: Place, collection: str, label: str) -> Checkpoint:
     """Return a system of the table; it is trained where it is not kept."""
     study = STUDIES[collection]
     analysed = _analysed(place, collection, study)
-    settings = replace(Settings(), **study.systems[label])
+    settings = replace(CrossEncoderSettings(), **study.systems[label])
     return read_checkpoint(
         cross_checkpoint(
             place, collection, _slug(label), settings, analysed=analysed, learn=study.learn
@@ -143,7 +143,7 @@ def _study(place: Place, collection: str, study: Study) -> str:
     rows = [[BASE, "", "", *(f"{values[BASE][m].mean():.4f}" for m in MEASURES), "", ""]]
     found: dict[str, tuple[Checkpoint, Judged]] = {}
     for label, changes in study.systems.items():
-        settings = replace(Settings(), **changes)
+        settings = replace(CrossEncoderSettings(), **changes)
         path = cross_checkpoint(
             place, collection, _slug(label), settings, analysed=analysed, learn=study.learn
         )
@@ -197,7 +197,7 @@ def _candidates(
     queries = read_split(place.collection(collection), "dev", limit=study.queries)
     numbers, scores = [], []
     for query in queries:
-        found = retriever.retrieve(Query(query.text, analysed.analyzer.begin()), DEPTH)
+        found = retriever.retrieve(QueryContext(query.text, analysed.analyzer.begin()), DEPTH)
         numbers.append(found[0].astype(np.int64))
         scores.append(found[1].astype(np.float32))
     return Candidates(queries, numbers, scores)

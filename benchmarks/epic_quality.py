@@ -33,7 +33,7 @@ from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.epic.ranker import EPIC
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import MEASURES, Evaluation, comparisons, evaluate, mark
 from ranklet.training.indexing.impacts import index_of_rows
@@ -150,7 +150,7 @@ def curve(path: Path, queries: Sequence[JudgedQuery]) -> dict[int, tuple[float, 
     ids, asked = documents.ids, []
     wanted = np.zeros(ranker.settings.vocabulary, np.bool_)
     for each in queries:
-        query = Query(each.text, bundle.analyzer.begin())
+        query = QueryContext(each.text, bundle.analyzer.begin())
         numbers, _ = first.retrieve(query, RERANKED)
         asked.append((each, ranker.encode_query(query), numbers))
         wanted[asked[-1][1].terms] = True

@@ -27,7 +27,7 @@ from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
 from ranklet.runtime.onnx.session import THREADS_VARIABLE
 from ranklet.runtime.pipeline import prefetch as ahead
 from ranklet.runtime.rankers.epic.ranker import EPIC, QUERY_ENCODER
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.impacts import index_of_rows
 
@@ -74,7 +74,7 @@ def _timed(place: Place, path: Path) -> str:
         raise TypeError(f"epic is {ranker!r}")
     asked = []
     for at, each in enumerate(read_split(place.collection(COLLECTION), "dev", limit=QUERIES)):
-        query = Query(each.text, bundle.analyzer.begin())
+        query = QueryContext(each.text, bundle.analyzer.begin())
         vector = ranker.encode_query(query)
         asked.append(Asked(at, each.text, vector, first.retrieve(query, RESCORED)[0]))
     store = further(ranker.store, KEPT, ranker.priorities())

@@ -21,7 +21,7 @@ from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
 from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.rankers.repbert import GRAPH, RepBERT
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import read_split
@@ -81,7 +81,7 @@ exact {RECALL_AT} nearest documents of these queries; one thread:
 
 
 def _stages(
-    bundle: runtime.LoadedBundle, queries: list[str]
+    bundle: runtime.Bundle, queries: list[str]
 ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
     """Return ms of each query in all and by stage, (queries,) each."""
     noted: dict[str, list[list[float]]] = {}
@@ -141,7 +141,7 @@ def rescoring(path: Path, queries: list[str], most: int | None = None) -> NDArra
     short = _shortened(documents, most) if most else None
     asked = []
     for text in queries:
-        query = Query(text, bundle.analyzer.begin())
+        query = QueryContext(text, bundle.analyzer.begin())
         numbers, _ = first.retrieve(query, DEPTH)
         if len(numbers) == DEPTH:
             query.tokens("wordpieces")  # rank() has them already when it comes to rescoring

@@ -15,8 +15,8 @@ from benchmarks.place import Place
 from benchmarks.processes import fresh
 from benchmarks.report import table
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 
 PACKAGES = ("bm25s", "tantivy")
 ROUNDS = 3
@@ -115,7 +115,7 @@ def _measured(snippet: str, values: dict[str, Any]) -> NDArray[np.float64]:
     return np.median([[float(each[kind]) for kind in kinds] for each in found], axis=0)
 
 
-def _touched(bundle: Bundle, texts: tuple[str, ...]) -> list[NDArray[np.bool_]]:
+def _touched(bundle: BundleFiles, texts: tuple[str, ...]) -> list[NDArray[np.bool_]]:
     """Return for every array which of its bytes the answers to some queries need."""
     ranker, documents = bundle.ranker("bm25"), bundle.documents
     if not isinstance(ranker, BM25) or documents is None:
@@ -127,7 +127,7 @@ def _touched(bundle: Bundle, texts: tuple[str, ...]) -> list[NDArray[np.bool_]]:
     stored = (documents.ids, documents.titles, documents.texts)
     read = [np.zeros(len(strings.data), np.bool_) for strings in stored]
     for text in texts:
-        query = Query(text, bundle.analyzer.begin())
+        query = QueryContext(text, bundle.analyzer.begin())
         for term in query.tokens(FIELD).tolist():
             if term < len(index.offsets) - 1:
                 postings[4 * index.offsets[term] : 4 * index.offsets[term + 1]] = True

@@ -21,7 +21,7 @@ from ranklet.runtime.lexical.model1 import translation_likelihoods
 from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Rescore, Retrieve, Stage
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.evaluation.significance import Comparison, compare
@@ -153,7 +153,7 @@ def _compared(
 
 
 def _ms_per_thousand(
-    bundle: runtime.LoadedBundle, recipe: Pipeline, queries: Sequence[JudgedQuery]
+    bundle: runtime.Bundle, recipe: Pipeline, queries: Sequence[JudgedQuery]
 ) -> float:
     """Return the median ms that reranking 1,000 documents takes; 0 where nothing is reranked."""
     if len(recipe.stages) == 1:
@@ -196,7 +196,7 @@ def _sparsified_or_not(
     lists: tuple[list[NDArray[np.float32]], ...] = ([], [])
     grades: list[NDArray[np.int64]] = []
     for each in progress(queries, "with and without the small translations"):
-        query = Query(each.text, parts.analyzer.begin())
+        query = QueryContext(each.text, parts.analyzer.begin())
         numbers, _ = base.retrieve(query, DEPTH)
         candidates = StoredCandidates(parts.documents, numbers)
         first = base.score(query, candidates) * base.scale(query)
@@ -225,7 +225,7 @@ def _course(place: Place) -> str:
     )
 
 
-def _settings(bundle: runtime.LoadedBundle) -> str:
+def _settings(bundle: runtime.Bundle) -> str:
     found = []
     for name, entry in bundle.manifest.rankers.items():
         numbers = {key: value for key, value in entry.settings.items() if key != "field"}

@@ -17,7 +17,7 @@ from benchmarks.timing import spread, take_turns
 from ranklet.runtime.lexical.model1 import translation_likelihoods
 from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.rankers.model1 import Model1
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 
 PACKAGES = ()
@@ -33,7 +33,7 @@ COLLECTIONS = ("google-wiki", "medquad")
 class Asked(NamedTuple):
     """A query with its candidates, BM25's best."""
 
-    query: Query
+    query: QueryContext
     candidates: StoredCandidates
 
 
@@ -78,7 +78,7 @@ def _rows(
     field, table_, p_self = ranker.settings.field, ranker.table, ranker.settings.p_self
     asked = []
     for each in queries:
-        query = Query(each.text, bundle.analyzer.begin())
+        query = QueryContext(each.text, bundle.analyzer.begin())
         numbers, _ = retriever.retrieve(query, DEPTH)
         if len(numbers) == DEPTH:
             asked.append(Asked(query, StoredCandidates(bundle.documents, numbers)))

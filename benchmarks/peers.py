@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 
 from benchmarks.bundles import google_wiki
 from benchmarks.place import Place
-from ranklet.runtime.rankers.bm25 import Settings
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import read_split
 
 FIELD = "lemmas"
 
 
-def opened(path: Path) -> Bundle:
+def opened(path: Path) -> BundleFiles:
     """Open a bundle, for its parts."""
-    return Bundle(path)
+    return BundleFiles(path)
 
 
 def bm25s_folder(place: Place) -> Path:
@@ -36,7 +36,7 @@ def bm25s_index(documents: list[NDArray[np.int32]], vocabulary: dict[str, int]) 
     """Return a bm25s index over token ids, Lucene's form and our parameters."""
     import bm25s
 
-    settings = Settings(FIELD)
+    settings = BM25Settings(FIELD)
     index = bm25s.BM25(k1=settings.k1, b=settings.b, method="lucene")
     index.index(([each.tolist() for each in documents], vocabulary), show_progress=False)
     return index
@@ -66,12 +66,12 @@ def tantivy_folder(place: Place) -> Path:
     return place.keep("google-wiki.tantivy", build)
 
 
-def asked(place: Place, bundle: Bundle) -> list[tuple[str, list[str]]]:
+def asked(place: Place, bundle: BundleFiles) -> list[tuple[str, list[str]]]:
     """Return text and lemmas of each dev query that has a lemma which some document has."""
     found = []
     offsets = bundle.ranker("bm25").index.offsets  # type: ignore[attr-defined]
     for query in read_split(place.collection("google-wiki"), "dev"):
-        tokens = Query(query.text, bundle.analyzer.begin()).tokens(FIELD)
+        tokens = QueryContext(query.text, bundle.analyzer.begin()).tokens(FIELD)
         known = [t for t in tokens.tolist() if t < len(offsets) - 1 and offsets[t] < offsets[t + 1]]
         if known:
             forms = bundle.analyzer.vocabulary.forms
@@ -79,7 +79,7 @@ def asked(place: Place, bundle: Bundle) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _documents(bundle: Bundle) -> tuple[list[NDArray[np.int32]], dict[str, int]]:
+def _documents(bundle: BundleFiles) -> tuple[list[NDArray[np.int32]], dict[str, int]]:
     """Return the tokens of each document, renumbered to those that occur, and their spellings."""
     if bundle.documents is None:
         raise ValueError(f"{bundle.path} has no collection")

@@ -17,7 +17,7 @@ from benchmarks.report import table
 from benchmarks.timing import spread, take_turns
 from ranklet import runtime
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 
 PACKAGES = ("bm25s", "numba", "tantivy")
 ROUNDS = 3
@@ -48,7 +48,7 @@ def run(place: Place) -> str:
     schema, searcher = _tantivy(tantivy_folder(place))
     queries = []
     for text, lemmas in asked(place, bundle):
-        tokens = Query(text, bundle.analyzer.begin()).tokens(FIELD)
+        tokens = QueryContext(text, bundle.analyzer.begin()).tokens(FIELD)
         terms, counts = np.unique(tokens, return_counts=True)
         ids = [numpy_index.vocab_dict[lemma] for lemma in lemmas]
         wanted = _tantivy_query(schema, lemmas)
@@ -86,10 +86,10 @@ def _tantivy(folder: Path) -> tuple[Any, Any]:
 
 
 def _tantivy_query(schema: Any, lemmas: list[str]) -> Any:
-    from tantivy import Occur, Query
+    from tantivy import Occur, QueryContext
 
-    terms = [Query.term_query(schema, "body", lemma, "freq") for lemma in lemmas]
-    return Query.boolean_query([(Occur.Should, term) for term in terms])
+    terms = [QueryContext.term_query(schema, "body", lemma, "freq") for lemma in lemmas]
+    return QueryContext.boolean_query([(Occur.Should, term) for term in terms])
 
 
 def _numbers(searcher: Any, query: Asked, k: int) -> Any:
@@ -119,7 +119,7 @@ def _same_work(
     }
 
 
-def _whole_calls(loaded: runtime.LoadedBundle, k: int) -> dict[str, Callable[[Asked], object]]:
+def _whole_calls(loaded: runtime.Bundle, k: int) -> dict[str, Callable[[Asked], object]]:
     recipe = [{"stage": "retrieve", "ranker": "bm25", "k": k}]
     return {
         "ranklet `rank_ids`, from text to ids": lambda q: loaded.rank_ids(

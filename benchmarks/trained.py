@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.place import Place
-from ranklet.runtime.rankers.bm25 import Settings
-from ranklet.runtime.rankers.conformer_kernel.ranker import Settings as ConformerSettings
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder import ranker as cross
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -91,7 +91,7 @@ _CONFORMER = (
 )  # fmt: skip
 
 
-def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> Settings:
+def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Settings:
     """Return BM25 over lemmas with k1 and b tuned for MRR@10, as `ranklet train bm25` does."""
 
     def build(path: Path) -> None:
@@ -103,7 +103,7 @@ def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> Setting
     name = f"{collection}{'' if titles else '.untitled'}.bm25"
     kept = place.keep(name, build, ("training/rankers/bm25.py",))
     settings = read_checkpoint(kept).settings
-    if not isinstance(settings, Settings):
+    if not isinstance(settings, BM25Settings):
         raise TypeError(f"{kept} holds {type(settings).__name__}")
     return settings
 
@@ -257,7 +257,7 @@ def cross_checkpoint(
     place: Place,
     collection: str,
     name: str,
-    settings: cross.Settings,
+    settings: cross.CrossEncoderSettings,
     *,
     analysed: AnalysedCollection,
     learn: int,
@@ -367,7 +367,7 @@ class Conformers:
 
         return read_checkpoint(self.place.keep(name, build, _CONFORMER))
 
-    def bm25(self) -> Settings:
+    def bm25(self) -> BM25Settings:
         """Return the ranker that they are compared with, and that gives negatives."""
         return tuned_bm25(self.place, self.collection, titles=self.titles)
 
@@ -391,7 +391,7 @@ class Conformers:
             ranked = np.split(held["ranked"], held["offsets"][1:-1])
             return conformer_kernel.Start(held["vectors"], ranked)
 
-    def _settings(self, form: str) -> ConformerSettings:
+    def _settings(self, form: str) -> ConformerKernelSettings:
         settings = replace(
             conformer_kernel.SETTINGS, form=form, scorer="onnx", field=self.bm25().field
         )

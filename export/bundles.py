@@ -14,7 +14,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers import KINDS, ranker_module, retrieves
-from ranklet.runtime.storage.bundle_files import TOKENIZER, Bundle
+from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry, check_name
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -112,7 +112,7 @@ def index_bundle(
         CollectionError: the collection cannot be read or is empty.
         ExportError: the target is taken, or the source has no ranker.
     """
-    bundle = Bundle(source, check="full")
+    bundle = BundleFiles(source, check="full")
     rankers = bundle.manifest.rankers
     if not rankers:
         raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
@@ -156,7 +156,7 @@ def _tell_where_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
 
 
 def _field(name: str, entry: RankerEntry) -> str:
-    settings: Any = ranker_module(entry.kind).Settings.from_json(entry.settings, f"rankers.{name}")
+    settings: Any = ranker_module(entry.kind).SETTINGS.from_json(entry.settings, f"rankers.{name}")
     field: str = getattr(settings, "field", "")  # a dense ranker has none
     return field
 
@@ -198,7 +198,7 @@ def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
     return next(iter(found.values()), None)
 
 
-def _write_text(source: Bundle, analysed: AnalysedCollection, writer: BundleWriter) -> None:
+def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:
     vocabulary = analysed.analyzer.vocabulary
     writer.strings("text/forms", vocabulary.forms)
     writer.array("text/lemma_of.npy", vocabulary.lemma_of)

@@ -8,10 +8,10 @@ import numpy as np
 from ranklet.export.default_pipelines import BY_RANKS, DEPTH, stages
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.stages import Fuse, Pipeline
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import check_name
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, parse_measure
@@ -24,7 +24,7 @@ LEARNING_DEPTH = 200  # candidates a query while learning: deeper ones hardly ev
 
 
 def learn_weights(
-    bundle: LoadedBundle,
+    bundle: Bundle,
     rankers: Sequence[str],
     queries: Sequence[JudgedQuery],
     *,
@@ -97,7 +97,7 @@ def fuse_bundle(
         InputError: the measure or the number of folds is not allowed.
         ExportError: fewer than two rankers, one twice, or the target is taken.
     """
-    bundle, loaded = Bundle(source, check="full"), LoadedBundle(source)
+    bundle, loaded = BundleFiles(source, check="full"), Bundle(source)
     manifest = bundle.manifest
     names = tuple(rankers) or tuple(manifest.rankers)
     if len(set(names)) < max(2, len(names)):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import ranklet
 from ranklet.export.errors import ExportError
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
 from ranklet.runtime.text.strings import Strings
 
@@ -72,7 +72,7 @@ class BundleWriter:
         """Write a file of another kind."""
         self._new(name).write_bytes(content)
 
-    def copy(self, source: Bundle, prefix: str = "", leave_out: tuple[str, ...] = ()) -> None:
+    def copy(self, source: BundleFiles, prefix: str = "", leave_out: tuple[str, ...] = ()) -> None:
         """Take over the files of another bundle whose paths begin with `prefix`.
 
         Args:
@@ -119,7 +119,7 @@ class BundleWriter:
             titles=titles,
         )
         (self._folder / MANIFEST).write_text(manifest.to_json(), "utf-8")
-        Bundle(self._folder)  # what cannot be read back is not written
+        BundleFiles(self._folder)  # what cannot be read back is not written
         if self.target.suffix == ".zip":
             packed = self._folder.with_name(self._folder.name + ".zip")
             try:

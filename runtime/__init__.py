@@ -4,7 +4,7 @@
 >>> runtime.rank("remove indentation", bundle="python-docs.ranklet")  # doctest: +SKIP
 """
 
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import (
     BundleError,
     CollectionError,
@@ -19,6 +19,7 @@ from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retri
 from ranklet.runtime.ranking import load, rank, rank_batch, score
 
 __all__ = [
+    "Bundle",
     "BundleError",
     "CollectionError",
     "Explanation",
@@ -26,7 +27,6 @@ __all__ = [
     "Hit",
     "InputError",
     "Keep",
-    "LoadedBundle",
     "Pipeline",
     "Ranking",
     "RankletError",

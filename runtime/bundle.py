@@ -29,19 +29,19 @@ from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.resolve import Recipe, chosen
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import Bundle, Check
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import FIELDS, Analysis, Analyzer
 from ranklet.runtime.text.ranked import ranked_part
 
 
-class LoadedBundle:
+class Bundle:
     """A bundle ready to rank; immutable, shared by all threads.
 
     Args:
         path: a folder or an uncompressed .zip.
-        check, device, strict: see :class:`ranklet.runtime.storage.bundle_files.Bundle`.
+        check, device, strict: see :class:`ranklet.runtime.storage.bundle_files.BundleFiles`.
 
     Raises:
         BundleError: missing, damaged, hostile or of another version.
@@ -55,7 +55,7 @@ class LoadedBundle:
         device: str = "auto",
         strict: bool = False,
     ) -> None:
-        self._bundle = Bundle(path, check, device=device, strict=strict)
+        self._bundle = BundleFiles(path, check, device=device, strict=strict)
 
     def __repr__(self) -> str:
         manifest = self.manifest
@@ -118,7 +118,7 @@ class LoadedBundle:
         recipe = chosen(pipeline, self.manifest)
         if given is not None:  # all of them come back, so nothing is cut before the end
             recipe = recipe.without_cuts()
-        execution = self._execute(Query(query, analysis), recipe, given, deadline)
+        execution = self._execute(QueryContext(query, analysis), recipe, given, deadline)
         begin = perf_counter()
         top, positions, scores = execution.top(k)
         hits = []
@@ -149,7 +149,7 @@ class LoadedBundle:
         """
         check_query(query)
         check_k(k)
-        asked = Query(query, self._bundle.analyzer.begin())
+        asked = QueryContext(query, self._bundle.analyzer.begin())
         top, _, scores = self._execute(asked, chosen(pipeline, self.manifest), None).top(k)
         return list(zip(self._ids(top), scores.tolist(), strict=True))
 
@@ -211,7 +211,7 @@ class LoadedBundle:
         else:
             raise InputError("give either documents (texts) or ids (of the collection)")
         recipe = chosen(pipeline, self.manifest)
-        execution = self._execute(Query(query, analysis), recipe.without_cuts(), given)
+        execution = self._execute(QueryContext(query, analysis), recipe.without_cuts(), given)
         return execution.final()
 
     def explain(self, query: str, document_id: str, *, pipeline: Recipe = None) -> Explanation:
@@ -224,7 +224,7 @@ class LoadedBundle:
             InputError: as `rank`; an unknown id.
         """
         check_query(query)
-        asked = Query(query, self._bundle.analyzer.begin())
+        asked = QueryContext(query, self._bundle.analyzer.begin())
         wanted = self._by_id([document_id]).stored
         recipe = chosen(pipeline, self.manifest)
         execution = self._execute(asked, recipe, None)
@@ -269,13 +269,15 @@ class LoadedBundle:
         """
         check_query(query)
         execution = self._execute(
-            Query(query, self._bundle.analyzer.begin()), chosen(pipeline, self.manifest), None
+            QueryContext(query, self._bundle.analyzer.begin()),
+            chosen(pipeline, self.manifest),
+            None,
         )
         return self._ids(execution.candidates), execution.scaled()
 
     def _execute(
         self,
-        query: Query,
+        query: QueryContext,
         recipe: Pipeline,
         given: Candidates | None,
         deadline: Deadline | None = None,

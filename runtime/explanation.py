@@ -8,7 +8,7 @@ OWN_PIECES = "rankers/"  # before a ranker's name: the word pieces of its own to
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadSpans:
     """What a network read of a document, for what is shown of its text.
 
     Attributes:
@@ -44,7 +44,7 @@ class Explanation:
     parts: tuple["Explanation", ...] = ()
     source: tuple[str, str] | None = None
     asked: tuple[str, str] | None = None
-    reading: Reading | None = None
+    reading: ReadSpans | None = None
     at: tuple[tuple[int, float], ...] = ()
 
     @classmethod

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ranklet.runtime.explanation import Explanation, Reading
+from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.text.analysis import FIELDS, Analysis
 
 Analyses = Callable[[str], Analysis]  # from a field, as in `Explanation.source`, to its analysis
@@ -36,7 +36,7 @@ class Node(NamedTuple):
     own: Explanation
     above: Explanation
     asked: int | None
-    reading: Reading | None
+    reading: ReadSpans | None
 
 
 def nodes(explanation: Explanation) -> Iterator[Node]:
@@ -64,7 +64,7 @@ def carried(
     Returns:
         Spans in the order of the text, and the number of the query's token, as in `Node`.
     """
-    amounts: dict[tuple[str, Reading | None], dict[tuple[str, int | None], float]] = defaultdict(
+    amounts: dict[tuple[str, ReadSpans | None], dict[tuple[str, int | None], float]] = defaultdict(
         lambda: defaultdict(float)
     )
     values: dict[tuple[int, int, int | None], float] = defaultdict(float)
@@ -124,7 +124,7 @@ def unread(explanation: Explanation, text: str, analyses: Analyses) -> list[tupl
     return sorted(found)
 
 
-def _readings(explanation: Explanation) -> list[Reading]:
+def _readings(explanation: Explanation) -> list[ReadSpans]:
     """Return what each network read; a chunk's own reading is a part of that."""
     found = []
     for node in nodes(explanation):
@@ -134,7 +134,7 @@ def _readings(explanation: Explanation) -> list[Reading]:
     return found
 
 
-def _is_read(piece: int, reading: Reading) -> bool:
+def _is_read(piece: int, reading: ReadSpans) -> bool:
     return any(begin <= piece < end for begin, end in reading.spans)
 
 
@@ -144,7 +144,7 @@ def _placed(text: str, field: str, analyses: Analyses) -> list[tuple[int, int, s
 
 
 def _places(
-    text: str, field: str, reading: Reading | None, analyses: Analyses
+    text: str, field: str, reading: ReadSpans | None, analyses: Analyses
 ) -> dict[str, list[tuple[int, int]]]:
     """Return where a text's tokens stand, by spelling; only those read, where that is known."""
     found = defaultdict(list)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.pipeline.resolve import Recipe
@@ -18,7 +18,7 @@ from ranklet.runtime.storage.manifest import MANIFEST
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"
 
-_loaded: dict[tuple[Path, str, bool], tuple[tuple[int, ...], LoadedBundle]] = {}
+_loaded: dict[tuple[Path, str, bool], tuple[tuple[int, ...], Bundle]] = {}
 _lock = Lock()
 
 
@@ -28,7 +28,7 @@ def load(
     check: Check = "fast",
     device: str = "auto",
     strict: bool = False,
-) -> LoadedBundle:
+) -> Bundle:
     """Load a bundle; a second call with the same path returns the same object.
 
     A bundle that was replaced on disk since is loaded anew.
@@ -60,7 +60,7 @@ def load(
         stamp = _stamp(path)
         held = _loaded.get(key)
         if held is None or held[0] != stamp or check == "full":
-            made = LoadedBundle(path, check, device=device, strict=strict)
+            made = Bundle(path, check, device=device, strict=strict)
             held = _loaded[key] = (stamp, made)
         return held[1]
 
@@ -75,7 +75,7 @@ def rank(
     explain: bool = False,
     budget_ms: float | None = None,
 ) -> Ranking:
-    """Rank a bundle's collection, or the caller's own documents; see `LoadedBundle.rank`."""
+    """Rank a bundle's collection, or the caller's own documents; see `Bundle.rank`."""
     return load(bundle).rank(
         query, documents, k=k, pipeline=pipeline, explain=explain, budget_ms=budget_ms
     )
@@ -90,7 +90,7 @@ def rank_batch(
     explain: bool = False,
     budget_ms: float | None = None,
 ) -> list[Ranking]:
-    """Rank a bundle's collection for several queries; see `LoadedBundle.rank_batch`."""
+    """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
     return load(bundle).rank_batch(
         queries, k=k, pipeline=pipeline, explain=explain, budget_ms=budget_ms
     )
@@ -104,7 +104,7 @@ def score(
     bundle: str | Path | None = None,
     pipeline: Recipe = None,
 ) -> NDArray[np.float32]:
-    """Score documents for a query, in the order given; see `LoadedBundle.score`."""
+    """Score documents for a query, in the order given; see `Bundle.score`."""
     return load(bundle).score(query, documents, ids=ids, pipeline=pipeline)
 
 

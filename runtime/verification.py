@@ -9,8 +9,8 @@ import numpy as np
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import TOKENIZER, Bundle
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings
 
@@ -24,7 +24,7 @@ def verify(path: str | Path) -> Iterator[str]:
     Raises:
         BundleError: at the first thing that is wrong.
     """
-    bundle = Bundle(path, check="full")
+    bundle = BundleFiles(path, check="full")
     count = len(bundle.manifest.files)
     yield f"manifest, and size and sha256 of {count} files"
     if bundle.manifest.documents:
@@ -48,7 +48,7 @@ def _steps(*steps: tuple[str, Callable[[], object]]) -> Iterator[str]:
         yield name
 
 
-def _vocabulary(bundle: Bundle) -> None:
+def _vocabulary(bundle: BundleFiles) -> None:
     vocabulary = bundle.analyzer.vocabulary
     previous = b""
     for at, form in enumerate(_all_bytes(vocabulary.forms, "a word form")):
@@ -60,7 +60,7 @@ def _vocabulary(bundle: Bundle) -> None:
         raise BundleError("vocabulary: a lemma's number is past the vocabulary")
 
 
-def _documents(bundle: Bundle) -> None:
+def _documents(bundle: BundleFiles) -> None:
     documents = bundle.documents
     if documents is None:
         return
@@ -75,7 +75,7 @@ def _documents(bundle: Bundle) -> None:
             pass
 
 
-def _forwards(bundle: Bundle) -> None:
+def _forwards(bundle: BundleFiles) -> None:
     documents = bundle.documents
     if documents is None:
         return
@@ -86,17 +86,19 @@ def _forwards(bundle: Bundle) -> None:
             raise BundleError(f"documents: a token of {field} is past the {size} of the vocabulary")
 
 
-def _ranker(bundle: Bundle, name: str) -> None:
+def _ranker(bundle: BundleFiles, name: str) -> None:
     bundle.ranker(name).verify()
 
 
-def _encoder(bundle: Bundle, name: str) -> None:
+def _encoder(bundle: BundleFiles, name: str) -> None:
     """Run the networks of a ranker once, on a text of the caller's."""
     analysis = bundle.analyzer.begin()
-    bundle.ranker(name).score(Query(UNHEARD_OF, analysis), TextCandidates([UNHEARD_OF], analysis))
+    bundle.ranker(name).score(
+        QueryContext(UNHEARD_OF, analysis), TextCandidates([UNHEARD_OF], analysis)
+    )
 
 
-def _tokenizer(bundle: Bundle) -> None:
+def _tokenizer(bundle: BundleFiles) -> None:
     tokenizer = bundle.tokenizer()
     numbers = sorted(tokenizer.get_vocab().values())
     if numbers != list(range(len(numbers))):

@@ -13,8 +13,8 @@ from hypothesis import settings
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
-from ranklet.runtime.bundle import LoadedBundle
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
 from ranklet.training.data.splits import read_split
@@ -139,9 +139,9 @@ def built(
 
 
 @pytest.fixture(scope="session")
-def bundle(built: Built) -> LoadedBundle:
+def bundle(built: Built) -> Bundle:
     """Return the fused bundle, loaded; immutable, so all tests may share it."""
-    return LoadedBundle(built.fused, check="full")
+    return Bundle(built.fused, check="full")
 
 
 # Things, and the word that people ask for them by: just what Model 1 is to learn.

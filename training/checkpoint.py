@@ -41,7 +41,7 @@ class Checkpoint:
 
     Attributes:
         kind: one of `KINDS`.
-        settings: the kind's frozen `Settings`.
+        settings: the kind's frozen settings.
         arrays: by name.
         tokens: spellings of token ids, where the arrays use ids of their own.
         tokenizer: for the field wordpieces, and for neural kinds.
@@ -159,7 +159,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         kind, raw = described["kind"], described["settings"]
         if kind not in KINDS:
             raise ValueError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
-        settings = ranker_module(kind).Settings.from_json(raw, str(path / RANKLET))
+        settings = ranker_module(kind).SETTINGS.from_json(raw, str(path / RANKLET))
         arrays = {each.stem: np.load(each, allow_pickle=False) for each in path.glob("*.npy")}
         listed, training = _tokens(path / TOKENS), dict(described.get("training", {}))
         network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}

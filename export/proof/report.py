@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.evaluation.measures import discount
 
 TOP = 10
@@ -94,12 +94,12 @@ class Report(Agreement):
 
 def read_reports(path: str | Path) -> dict[str, list[Report]]:
     """Return the proofs in a bundle, refused variants among them, by ranker."""
-    bundle = Bundle(path)
+    bundle = BundleFiles(path)
     found = {name: reports_of(bundle, name) for name in bundle.manifest.rankers}
     return {name: reports for name, reports in found.items() if reports is not None}
 
 
-def reports_of(bundle: Bundle, name: str) -> list[Report] | None:
+def reports_of(bundle: BundleFiles, name: str) -> list[Report] | None:
     """Return the proofs of a ranker of a bundle; None where it has none."""
     file = f"rankers/{name}/{REPORT}"
     if not bundle.has(file):

@@ -7,8 +7,8 @@ import numpy as np
 from ranklet.export.impacts import write_index
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.rankers.bm25 import STATISTICS, Settings
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.bm25 import STATISTICS, BM25Settings
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -24,17 +24,17 @@ def export(
     return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
 
 
-def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001
+def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
     """Return words that the vocabulary must have for this ranker: none."""
     return ()
 
 
 def index(
-    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Write the impact index of a collection."""
     entry = source.manifest.rankers[name]
-    settings = Settings.from_json(entry.settings, f"rankers.{name}")
+    settings = BM25Settings.from_json(entry.settings, f"rankers.{name}")
     postings = analysed.postings(settings.field)
     folder = f"rankers/{name}/"
     write_index(postings.bm25(settings.k1, settings.b), folder, writer)

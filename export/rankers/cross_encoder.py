@@ -22,10 +22,10 @@ from ranklet.runtime.rankers.cross_encoder.ranker import (
     OUTPUT,
     TRANSLATIONS,
     CrossEncoder,
-    Settings,
+    CrossEncoderSettings,
 )
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.pairing import AROUND, INPUTS, Pairing
 from ranklet.training.checkpoint import Checkpoint, check_finite
@@ -66,7 +66,7 @@ def export(
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     probes, tokenizer = proof_of(checkpoint, name, options)
     probes = probes.nearest(*PROBES)
-    settings: Settings = checkpoint.settings
+    settings: CrossEncoderSettings = checkpoint.settings
     network = cross_encoder.load(checkpoint, attention="eager")  # what the optimiser can fuse
     explained = isinstance(network.head, Model1Head)
     module = ExplainedNetwork(network, network.head) if explained else network  # type: ignore[arg-type]
@@ -74,7 +74,7 @@ def export(
     def score(ranker: CrossEncoder, texts: Probes) -> NDArray[np.float32]:
         analysis = ranker.analyzer.begin()
         candidates = TextCandidates(texts.documents, analysis)
-        rows = [ranker.score(Query(text, analysis), candidates) for text in texts.queries]
+        rows = [ranker.score(QueryContext(text, analysis), candidates) for text in texts.queries]
         return np.array(rows, np.float32)
 
     def score_content(content: bytes, texts: Probes) -> NDArray[np.float32]:
@@ -100,13 +100,13 @@ def export(
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
-def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001
+def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
     """Return words that the vocabulary must have for this ranker: none."""
     return ()
 
 
 def index(
-    source: Bundle,
+    source: BundleFiles,
     name: str,
     analysed: AnalysedCollection,
     writer: BundleWriter,
@@ -117,8 +117,10 @@ def index(
     return source.manifest.rankers[name]
 
 
-def _tell_of_long_documents(source: Bundle, name: str, analysed: AnalysedCollection) -> None:
-    settings = Settings.from_json(source.manifest.rankers[name].settings, f"rankers.{name}")
+def _tell_of_long_documents(source: BundleFiles, name: str, analysed: AnalysedCollection) -> None:
+    settings = CrossEncoderSettings.from_json(
+        source.manifest.rankers[name].settings, f"rankers.{name}"
+    )
     if settings.field != "wordpieces":
         return
     if settings.chunking == "words":
@@ -135,7 +137,7 @@ def _tell_of_long_documents(source: Bundle, name: str, analysed: AnalysedCollect
 
 
 def _tell_of_gaps(
-    source: Bundle, name: str, settings: Settings, analysed: AnalysedCollection
+    source: BundleFiles, name: str, settings: CrossEncoderSettings, analysed: AnalysedCollection
 ) -> None:
     """Warn where windows are too few, or too long for a row beside the longest query."""
     pairing = Pairing(settings, source.analyzer.tokenizer)

@@ -18,9 +18,9 @@ from ranklet.runtime.rankers.model1 import (
     PROBABILITIES,
     SOURCES,
     TOKENS,
-    Settings,
+    Model1Settings,
 )
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
@@ -50,13 +50,13 @@ def export(
     return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
 
 
-def known_words(source: Bundle, name: str) -> tuple[str, ...]:
+def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
     """Return words that the vocabulary must have: those of the table, in documents or not."""
     return tuple(_spellings(source, name).values())
 
 
 def index(
-    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Write the table and P(q|C) in the token ids of a collection."""
     entry = source.manifest.rankers[name]
@@ -98,15 +98,15 @@ def _translations(checkpoint: Checkpoint, name: str, size: int) -> Translations:
     return found
 
 
-def _settings(source: Bundle, name: str) -> Settings:
+def _settings(source: BundleFiles, name: str) -> Model1Settings:
     entry = source.manifest.rankers[name]  # Model 1's, or its neural form's
-    found: Settings = ranker_module(entry.kind).Settings.from_json(
+    found: Model1Settings = ranker_module(entry.kind).SETTINGS.from_json(
         entry.settings, f"rankers.{name}"
     )
     return found
 
 
-def _table(source: Bundle, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _table(source: BundleFiles, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return (query tokens, document tokens, probabilities) of a bundle's table."""
     folder = f"rankers/{name}/"
     offsets = source.offsets(folder + OFFSETS)
@@ -121,7 +121,7 @@ def _table(source: Bundle, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArr
     return targets, table.sources, table.probabilities
 
 
-def _spellings(source: Bundle, name: str) -> dict[int, str]:
+def _spellings(source: BundleFiles, name: str) -> dict[int, str]:
     """Return the word of each token id in a table; nothing for word pieces, whose ids stay."""
     if _settings(source, name).field == "wordpieces":
         return {}

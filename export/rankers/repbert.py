@@ -18,8 +18,8 @@ from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Session
-from ranklet.runtime.rankers.repbert import GRAPH, INPUTS, OUTPUT, VECTORS, RepBERT, Settings
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.repbert import GRAPH, INPUTS, OUTPUT, VECTORS, RepBERT, RepBERTSettings
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.probes import Probes
@@ -43,7 +43,7 @@ def export(
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     probes, tokenizer = proof_of(checkpoint, name, options)
-    settings: Settings = checkpoint.settings
+    settings: RepBERTSettings = checkpoint.settings
     module = repbert.load(checkpoint, attention="eager")  # what the optimiser can fuse
     network = checkpoint.network
     check_tokenizer(tokenizer, network["vocab_size"], name)
@@ -74,13 +74,13 @@ def export(
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
-def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001
+def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
     """Return words that the vocabulary must have for this ranker: none."""
     return ()
 
 
 def index(
-    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Encode every document with the exported model, and build HNSW where it is worth it.
 
@@ -109,7 +109,7 @@ def index(
 
 
 def _write_hnsw(
-    vectors: NDArray[np.float32], settings: Settings, folder: str, writer: BundleWriter
+    vectors: NDArray[np.float32], settings: RepBERTSettings, folder: str, writer: BundleWriter
 ) -> float:
     """Write the index; return its recall@10 against exact search, over documents as queries."""
     hnsw = HNSWSettings(settings.m, settings.ef_construction, settings.ef)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.hits import Hit, Ranking, Timing
 
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     timings: tuple[Timing, ...] = ()
 
 
-def rank(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> Answer:
+def rank(bundle: Bundle, body: Mapping[str, Any], limits: Limits) -> Answer:
     """Rank the collection, or `documents` of the caller's own, for a query.
 
     Fields: `query`; `k`, `pipeline` (a name), `explain`, `highlight` (where in its text a hit's
@@ -66,7 +66,7 @@ def rank(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> Answe
     return Answer(told, ranking.timings)
 
 
-def explain(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> Answer:
+def explain(bundle: Bundle, body: Mapping[str, Any], limits: Limits) -> Answer:
     """Explain the score of one document of the collection, ranked high or not.
 
     Fields: `query`, `id`; `pipeline`.
@@ -81,9 +81,7 @@ def explain(bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits) -> An
     return Answer({"query": query, "id": identity, "score": score, "explanation": found.to_json()})
 
 
-def rerank(
-    bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits, version: str = ""
-) -> Answer:
+def rerank(bundle: Bundle, body: Mapping[str, Any], limits: Limits, version: str = "") -> Answer:
     """Score the caller's texts for a query, in the shapes that existing clients expect.
 
     A body with `texts` is TEI's and gets a bare list; one with `documents` is Cohere's or Jina's,
@@ -123,7 +121,7 @@ def rerank(
     return Answer(reply, ranking.timings)
 
 
-def info(bundle: LoadedBundle, limits: Limits) -> dict[str, Any]:
+def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
     """Return what a caller may want to know of a bundle: what to ask for, and how much of it."""
     manifest = bundle.manifest
     return {
@@ -136,7 +134,7 @@ def info(bundle: LoadedBundle, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _examples(bundle: LoadedBundle) -> list[str]:
+def _examples(bundle: Bundle) -> list[str]:
     return bundle.sample_texts(EXAMPLES) if len(bundle) else []
 
 
@@ -157,7 +155,7 @@ def _hit(hit: Hit, whole: bool, explained: bool) -> dict[str, Any]:
     return found
 
 
-def _highlights(bundle: LoadedBundle, hit: Hit) -> dict[str, list[dict[str, Any]]]:
+def _highlights(bundle: Bundle, hit: Hit) -> dict[str, list[dict[str, Any]]]:
     """Return spans of the title and of the text, in characters (code points), and their amounts."""
     found: dict[str, list[dict[str, Any]]] = {"title": [], "text": []}
     if hit.explanation is None:
@@ -200,7 +198,7 @@ def _finite(score: float) -> float:
     return score
 
 
-ANSWERS: dict[str, Callable[[LoadedBundle, Mapping[str, Any], Limits], Answer]] = {
+ANSWERS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits], Answer]] = {
     "/rank": rank,
     "/explain": explain,
     "/rerank": rerank,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, cast
 
 from ranklet.handlers.api.answers import ANSWERS, Answer
 from ranklet.handlers.api.limits import Limits
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Ranking
 
 
@@ -22,7 +22,7 @@ class Within(NamedTuple):
 
 
 def answer_within(
-    budget_ms: float, path: str, bundle: LoadedBundle, body: Mapping[str, Any], limits: Limits
+    budget_ms: float, path: str, bundle: Bundle, body: Mapping[str, Any], limits: Limits
 ) -> Within:
     """Answer a parsed body; see :mod:`ranklet.handlers.api.answers`.
 
@@ -34,7 +34,7 @@ def answer_within(
         limits: what is allowed.
     """
     budgeted = Budgeted(bundle, budget_ms)
-    answer = ANSWERS[path](cast(LoadedBundle, budgeted), body, limits)
+    answer = ANSWERS[path](cast(Bundle, budgeted), body, limits)
     if budgeted.spent and isinstance(answer.body, dict):
         told = {"budget_spent": True, "left_out": list(budgeted.left_out)}
         answer = answer._replace(body=answer.body | told)
@@ -53,7 +53,7 @@ class Budgeted:
         spent: the budget of one of them was spent.
     """
 
-    def __init__(self, bundle: LoadedBundle, budget_ms: float | None) -> None:
+    def __init__(self, bundle: Bundle, budget_ms: float | None) -> None:
         self._bundle, self._budget_ms = bundle, budget_ms
         self.left_out: tuple[str, ...] = ()
         self.spent = False

@@ -17,7 +17,7 @@ from shutil import disk_usage
 from stat import S_ISDIR
 
 from ranklet.handlers.aws.s3 import MovedError, Object, Store
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, load
 
@@ -40,7 +40,7 @@ class Source:
     proven: bool = False
 
 
-def open_bundle(where: str | None = None, digest: str | None = None) -> LoadedBundle:
+def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
     """Load the bundle of a path or an address.
 
     Args:

@@ -18,7 +18,7 @@ from ranklet.handlers.aws.events import Shape, check_size, http_reply, http_requ
 from ranklet.handlers.aws.request_log import Outcome, log_request
 from ranklet.handlers.aws.sqs import RESULTS_VARIABLE, Results, failures_of
 from ranklet.handlers.server.trial import try_out
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
 
 MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
@@ -56,7 +56,7 @@ class Function:
         if not (margin.isascii() and margin.isdecimal() and len(margin) < 7):
             raise InputError(f"{MARGIN_VARIABLE} is {margin!r}; it must be a number of ms")
         self._margin_ms = int(margin)
-        self._bundle: LoadedBundle | None = None
+        self._bundle: Bundle | None = None
         self._tried_at = float("-inf")
         self._cold, self._busy = True, False
 
@@ -183,7 +183,7 @@ class Function:
         answer, left_out = answer_within(budget_ms, path, self._ready(), body, self._limits)
         return Outcome(200, answer.body, answer.timings, left_out)
 
-    def _ready(self) -> LoadedBundle:
+    def _ready(self) -> Bundle:
         if self._bundle is None and time.monotonic() - self._tried_at >= RETRY_SECONDS:
             self.load()
         if self._bundle is None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ranklet.handlers.page.html import Markup, element, join
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.highlight import carried, marked, unread
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.text.ranked import ranked_part
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
     read: bool
 
 
-def pieces(bundle: LoadedBundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
+def pieces(bundle: Bundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
     """Return a hit's title and text, cut where what they carry changes.
 
     Where spans overlap their values add up; a span that is cut gives each piece all of its value.

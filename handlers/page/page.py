@@ -13,14 +13,14 @@ from pathlib import Path
 from ranklet.handlers.page.html import Markup, element, join
 from ranklet.handlers.page.marked_text import Piece, drawn, pieces
 from ranklet.handlers.page.score_tree import Group, amount, branch, chips, groups, meter, table
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.text.analysis import encodable
 
 PARTS = Path(__file__).parent.parent / "playground"
 
 
-def page(bundle: LoadedBundle, query: str, hits: Sequence[Hit], recipe: str) -> str:
+def page(bundle: Bundle, query: str, hits: Sequence[Hit], recipe: str) -> str:
     """Return an HTML page on some explained hits of one query.
 
     Args:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ranklet.handlers.page.html import Markup, element
 from ranklet.handlers.page.marked_text import heat
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import nodes
 from ranklet.runtime.hits import Hit
@@ -26,7 +26,7 @@ class Group(NamedTuple):
     asked: list[tuple[int, Explanation]]
 
 
-def groups(bundle: LoadedBundle, query: str, hit: Hit) -> list[Group]:
+def groups(bundle: Bundle, query: str, hit: Hit) -> list[Group]:
     """Return the parts of a hit's explanation that are by the query's tokens."""
     if hit.explanation is None:
         return []

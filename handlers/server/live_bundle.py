@@ -6,7 +6,7 @@ from time import monotonic
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.trial import try_out
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.bundle_files import Check
@@ -29,14 +29,14 @@ class Served:
 
     def __init__(self, path: str, full_check: bool, device: str, log: Log) -> None:
         self._path, self._full_check, self._device, self._log = path, full_check, device, log
-        self._bundle: LoadedBundle | None = None
-        self._refused: LoadedBundle | None = None
+        self._bundle: Bundle | None = None
+        self._refused: Bundle | None = None
         self._again_at = 0.0
         self._told: str | None = None
         self.reason: str | None = "the bundle is being loaded"
 
     @property
-    def bundle(self) -> LoadedBundle:
+    def bundle(self) -> Bundle:
         """The bundle; RequestError (503) where there is none that can be read."""
         if self._bundle is None:
             raise RequestError(503, f"not ready: {self.reason}")
@@ -71,7 +71,7 @@ class Served:
             verb = "serves" if held is None else "was replaced and serves"
             self._log("NOTICE", f"the bundle {self._path!r} {verb} {len(found):,} documents")
 
-    def _load(self, check: Check) -> LoadedBundle:
+    def _load(self, check: Check) -> Bundle:
         strict = self._device == "cuda"
         return load(self._path, check=check, device=self._device, strict=strict)
 

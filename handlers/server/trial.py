@@ -1,13 +1,13 @@
 """The query that a handler asks itself before anybody else asks."""
 
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 
 TRIAL = "a first query, so that all is open before anybody waits"
 LONGEST = 1000  # characters of a document that are asked for
 DEPTH = 2  # documents of each list: what is opened late opens for two as for a hundred
 
 
-def try_out(bundle: LoadedBundle) -> None:
+def try_out(bundle: Bundle) -> None:
     """Rank once, few documents deep, so that what is opened late is open, and damage shows.
 
     Raises:

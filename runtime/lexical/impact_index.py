@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.pipeline.topk import top_k
 
 # The files of an index, in a folder of a bundle.
@@ -63,7 +63,7 @@ class ImpactIndex:
 
     @classmethod
     def open(
-        cls, bundle: "Bundle", folder: str, terms: int, forms: Sequence[str] = tuple(FORMS)
+        cls, bundle: "BundleFiles", folder: str, terms: int, forms: Sequence[str] = tuple(FORMS)
     ) -> "ImpactIndex":
         """Map the index in a folder of a bundle.
 

@@ -14,7 +14,7 @@ from ranklet.runtime.text.limit import cut
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # Files of an exported encoder, in rankers/NAME/.
 VARIANTS = {"fp32": "model.onnx", "fp16": "model_fp16.onnx", "int8": "model_int8.onnx"}
@@ -30,7 +30,7 @@ class Encoded(NamedTuple):
     cut: list[int]  # places of the texts that were longer than the limit
 
 
-def variant_file(bundle: "Bundle", folder: str) -> str:
+def variant_file(bundle: "BundleFiles", folder: str) -> str:
     """Return the variant to run: fp16 on CUDA, int8 on a processor, else what is there.
 
     Raises:
@@ -45,14 +45,14 @@ def variant_file(bundle: "Bundle", folder: str) -> str:
     return found[0]
 
 
-def open_session(bundle: "Bundle", folder: str, *, many: bool = False) -> Session:
+def open_session(bundle: "BundleFiles", folder: str, *, many: bool = False) -> Session:
     """Open an exported model of a bundle; see `variant_file` and, for `many`, `Session`."""
     name = variant_file(bundle, folder)
     return Session(bundle.file(name), name, device=bundle.device, strict=bundle.strict, many=many)
 
 
 def open_encoder(
-    bundle: "Bundle",
+    bundle: "BundleFiles",
     folder: str,
     output: str,
     dimension: int,

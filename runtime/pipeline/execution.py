@@ -16,7 +16,7 @@ from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.prefetch import encode_ahead
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.rankers.protocol import Query, Ranker, first_slice
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker, first_slice
 from ranklet.runtime.storage.documents import Documents
 
 
@@ -44,7 +44,7 @@ class Execution:
         pipeline: Pipeline,
         ranker: Callable[[str], Ranker],
         documents: Documents | None,
-        query: Query,
+        query: QueryContext,
         given: Candidates | None = None,
         deadline: Deadline | None = None,
     ) -> None:

@@ -6,10 +6,10 @@ from functools import cache
 from threading import Thread
 
 from ranklet.runtime.onnx.session import threads
-from ranklet.runtime.rankers.protocol import Query, Ranker
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 
 
-def encode_ahead(rankers: Iterable[Ranker], query: Query) -> list[Thread]:
+def encode_ahead(rankers: Iterable[Ranker], query: QueryContext) -> list[Thread]:
     """Start to encode a query for the rankers that encode it, where a processor is free.
 
     The result is kept with the query, and who asks for it before it is there waits for it. An error
@@ -28,7 +28,7 @@ def encode_ahead(rankers: Iterable[Ranker], query: Query) -> list[Thread]:
     return started
 
 
-def _encode(ranker: Ranker, query: Query) -> None:
+def _encode(ranker: Ranker, query: QueryContext) -> None:
     with suppress(Exception):  # it is raised again where the result is asked for
         ranker.encode_query(query)  # type: ignore[attr-defined]
 

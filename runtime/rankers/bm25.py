@@ -12,11 +12,11 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.protocol import AT_ONCE, Query
+from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
 from ranklet.runtime.storage.checks import check_field, check_number, settings_from
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # The files of the kind, in rankers/NAME/, beside those of the impact index, whose impacts are
 # idf · saturation in float32; all cover the collection that was indexed.
@@ -24,7 +24,7 @@ STATISTICS = "statistics.npy"  # mean tokens a document, (1,) float64
 
 
 @dataclass(frozen=True)
-class Settings:
+class BM25Settings:
     """What a BM25 ranker is made of.
 
     Attributes:
@@ -44,7 +44,7 @@ class Settings:
         check_number("b", self.b, 0, 1)
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "BM25Settings":
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
 
@@ -54,14 +54,14 @@ class BM25:
 
     slice_size = AT_ONCE
 
-    def __init__(self, settings: Settings, index: ImpactIndex, average_length: float) -> None:
+    def __init__(self, settings: BM25Settings, index: ImpactIndex, average_length: float) -> None:
         self.settings, self.index, self.average_length = settings, index, average_length
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "BM25":
+    def open(cls, bundle: "BundleFiles", name: str) -> "BM25":
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
-        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings = BM25Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
         folder = f"rankers/{name}/"
         terms = bundle.analyzer.size(settings.field)
         index = ImpactIndex.open(bundle, folder, terms, ("float32",))
@@ -70,12 +70,12 @@ class BM25:
             raise BundleError(f"{folder + STATISTICS}: the average document length is {average}")
         return cls(settings, index, average)
 
-    def retrieve(self, query: Query, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Scored:
         """Return the k best documents of the collection."""
         terms, counts = self._terms(query)
         return self.index.retrieve(terms, counts, k)
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         """Return Σ idf · saturation over the query's tokens, repeats counted; (n,) float32."""
         terms, counts = self._terms(query)
         if candidates.stored is not None:  # no stored document has a word that is unknown
@@ -85,13 +85,13 @@ class BM25:
         weights = counts.astype(np.float64)
         return (weights @ self._impacts(terms, candidates)).astype(np.float32)
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         """Return 1 / Σ idf over the query's tokens (paper 000, §4.1)."""
         terms, counts = self._terms(query)
         total = float(counts @ self._idf(terms)) if len(terms) else 0.0
         return 1 / total if total > 0 else 1.0
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by query term."""
         terms, counts = self._terms(query)
         impacts = self._impacts(terms, candidate)[:, 0]
@@ -108,7 +108,7 @@ class BM25:
         """Check every posting; BundleError names the first fault."""
         self.index.verify(f"BM25 over {self.settings.field}")
 
-    def _terms(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _terms(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         terms, counts = np.unique(query.tokens(self.settings.field), return_counts=True)
         return terms, counts.astype(np.float32)
 
@@ -136,3 +136,4 @@ class BM25:
 
 
 RANKER = BM25
+SETTINGS = BM25Settings

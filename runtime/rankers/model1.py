@@ -14,11 +14,11 @@ from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.protocol import AT_ONCE, Query
+from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
 from ranklet.runtime.storage.checks import check_field, check_number, settings_from
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # The files of the kind, in rankers/NAME/. `export` writes the table over its own vocabulary
 # (TOKENS); `index` rewrites it over the collection's and adds BACKGROUND.
@@ -32,7 +32,7 @@ SHOWN = 5  # document tokens that an explanation names for each query token
 
 
 @dataclass(frozen=True)
-class Settings:
+class Model1Settings:
     """What a Model 1 ranker is made of.
 
     Attributes:
@@ -52,7 +52,7 @@ class Settings:
         check_number("lambda_", self.lambda_, 1e-6, 1)
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Model1Settings":
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
 
@@ -60,16 +60,16 @@ class Settings:
 class Model1:
     """Σ over query tokens of log P(q|D) − log λP(q|C) (paper 000, eq. 3)."""
 
-    settings_class: ClassVar[type[Settings]] = Settings
+    settings_class: ClassVar[type[Model1Settings]] = Model1Settings
     slice_size: int = AT_ONCE
 
     def __init__(
-        self, settings: Settings, table: TranslationTable, background: NDArray[np.float32]
+        self, settings: Model1Settings, table: TranslationTable, background: NDArray[np.float32]
     ) -> None:
         self.settings, self.table, self.background = settings, table, background
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> Self:
+    def open(cls, bundle: "BundleFiles", name: str) -> Self:
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
         settings = cls.settings_class.from_json(
@@ -86,7 +86,7 @@ class Model1:
         background = bundle.array(folder + BACKGROUND, np.float32, (len(offsets) - 1,))
         return cls(settings, table, background)
 
-    def retrieve(self, query: Query, k: int) -> Scored:  # noqa: ARG002
+    def retrieve(self, query: QueryContext, k: int) -> Scored:  # noqa: ARG002
         """Refuse: Model 1 has no index of its own.
 
         Raises:
@@ -96,7 +96,7 @@ class Model1:
             "Model 1 rescores candidates and cannot retrieve; begin the pipeline with a BM25 ranker"
         )
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         """Return the log-odds of each candidate, summed over the query's tokens; (n,) float32."""
         # The query first: the numbers of its unknown words then hang on no document.
         tokens, counts = np.unique(query.tokens(self.settings.field), return_counts=True)
@@ -107,11 +107,11 @@ class Model1:
         # float64, so that rounding cannot tell a document alone from the same one among others
         return (counts.astype(np.float64) @ odds).astype(np.float32)
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         """Return 1 / the number of query tokens (paper 000, §4.1)."""
         return 1 / max(1, len(query.tokens(self.settings.field)))
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by query token, and each of those by the document tokens behind it.
 
         A query token's log-odds are shared among document tokens in proportion to T(q|d) P(d|D).
@@ -185,3 +185,4 @@ class Model1:
 
 
 RANKER = Model1
+SETTINGS = Model1Settings

@@ -20,7 +20,7 @@ from ranklet.runtime.storage.checks import settings_from
 
 if TYPE_CHECKING:
     from ranklet.runtime.onnx.session import Runs
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # Names of the network's inputs, (batch, tokens) int64 padded with [PAD], and of its output,
 # Σ_d T(q|d) P(d|D), (batch, query tokens) float32.
@@ -33,7 +33,7 @@ PAIR_BUDGET = 1 << 20  # query × document tokens in one batch: 270 MB of hidden
 
 
 @dataclass(frozen=True)
-class Settings(model1.Settings):
+class NeuralModel1Settings(model1.Model1Settings):
     """What a neural Model 1 is made of: as Model 1, over word pieces.
 
     Attributes:
@@ -55,7 +55,7 @@ class Settings(model1.Settings):
             raise InputError(f"scorer is {self.scorer!r}; allowed are {', '.join(SCORERS)}")
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "NeuralModel1Settings":
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
 
@@ -63,14 +63,14 @@ class Settings(model1.Settings):
 class NeuralModel1(model1.Model1):
     """Σ over query word pieces of log P(q|D) − log λP(q|C), T(q|d) from a network."""
 
-    settings_class = Settings
+    settings_class = NeuralModel1Settings
     session: "Runs | None" = None
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> Self:
+    def open(cls, bundle: "BundleFiles", name: str) -> Self:
         """Open the ranker `name` of a bundle."""
         found = super().open(bundle, name)
-        if isinstance(found.settings, Settings) and found.settings.scorer == "onnx":
+        if isinstance(found.settings, NeuralModel1Settings) and found.settings.scorer == "onnx":
             found.session = open_session(bundle, f"rankers/{name}/")
             found.slice_size = FIRST_SLICE
         return found
@@ -120,3 +120,4 @@ def network_likelihoods(
 
 
 RANKER = NeuralModel1
+SETTINGS = NeuralModel1Settings

@@ -15,7 +15,7 @@ from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.text.analysis import Analysis
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
 AT_ONCE = 4096  # candidates of a cheap ranker, a millisecond or two
@@ -24,7 +24,7 @@ _ITSELF = -1  # the query's place among the texts of a call
 T = TypeVar("T")
 
 
-class Query:
+class QueryContext:
     """The query of one call; each field is analysed once.
 
     Args:
@@ -94,16 +94,16 @@ class Ranker(Protocol):
     candidates it scores at once at first where time is limited: 8 if it does not say, `AT_ONCE`
     where a whole list costs no more than a look at the clock is worth; `text_slice_size`, the same
     of the caller's texts where that differs; and `encode_query`, which runs its model on the query
-    alone and keeps the result with the query (`Query.once`), so that it can be called beside the
+    alone and keeps the result with the query (`QueryContext.once`), so that it can run during the
     first stage.
     """
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "Ranker":
+    def open(cls, bundle: "BundleFiles", name: str) -> "Ranker":
         """Open the ranker of a bundle by its name; reads no more than it must."""
         ...
 
-    def retrieve(self, query: Query, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Scored:
         """Return the k best documents of the whole collection.
 
         Raises:
@@ -111,15 +111,15 @@ class Ranker(Protocol):
         """
         ...
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         """Return the score of each candidate, the same alone and among others; (n,) float32."""
         ...
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         """Return what scores are multiplied by before a linear fusion."""
         ...
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain the score of a single candidate; the parts add up to it."""
         ...
 

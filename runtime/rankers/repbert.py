@@ -18,11 +18,11 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.encoder import Encoded, Encoder, open_encoder
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.checks import check_integer, check_number, settings_from
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -36,7 +36,7 @@ SEARCHES = ("exact", "hnsw")
 
 
 @dataclass(frozen=True)
-class Settings:
+class RepBERTSettings:
     """What a RepBERT encoder and its index are made of.
 
     Attributes:
@@ -75,7 +75,7 @@ class Settings:
             raise InputError(f"search is {self.search!r}; allowed are {', '.join(SEARCHES)}")
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "RepBERTSettings":
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
 
@@ -91,13 +91,17 @@ class RepBERT:
     """
 
     def __init__(
-        self, settings: Settings, encoder: Encoder, bundle: "Bundle | None" = None, name: str = ""
+        self,
+        settings: RepBERTSettings,
+        encoder: Encoder,
+        bundle: "BundleFiles | None" = None,
+        name: str = "",
     ) -> None:
         self.settings, self.encoder = settings, encoder
         self._bundle, self._name = bundle, name
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str, *, many: bool = False) -> "RepBERT":
+    def open(cls, bundle: "BundleFiles", name: str, *, many: bool = False) -> "RepBERT":
         """Open the ranker `name` of a bundle; its index is opened when it is first searched.
 
         Args:
@@ -105,7 +109,9 @@ class RepBERT:
             name: of it.
             many: it is to encode many texts at a time, and not a query now and then.
         """
-        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings = RepBERTSettings.from_json(
+            bundle.manifest.rankers[name].settings, f"rankers.{name}"
+        )
         encoder = open_encoder(bundle, f"rankers/{name}/", OUTPUT, settings.dimension, many=many)
         return cls(settings, encoder, bundle, name)
 
@@ -114,7 +120,7 @@ class RepBERT:
         """The onnxruntime provider that the encoder runs on."""
         return self.encoder.session.provider
 
-    def encode_query(self, query: Query) -> NDArray[np.float32]:
+    def encode_query(self, query: QueryContext) -> NDArray[np.float32]:
         """Return the query's vector, (dimension,) float32; computed once a query."""
 
         def encode() -> NDArray[np.float32]:
@@ -156,11 +162,11 @@ class RepBERT:
             HNSWSettings(given.m, given.ef_construction, given.ef),
         )
 
-    def retrieve(self, query: Query, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Scored:
         """Return the k documents with the largest inner product; k nearest, all have a score."""
         return self.index.search(self.encode_query(query), k)
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         """Return the inner product with each candidate, (n,) float32."""
         if candidates.stored is not None:
             vectors = self.vectors[candidates.stored]
@@ -170,11 +176,11 @@ class RepBERT:
         # einsum sums each row alike, however many there are; a matrix product does not.
         return np.asarray(np.einsum("nd,d->n", vectors, self.encode_query(query)))
 
-    def scale(self, query: Query) -> float:  # noqa: ARG002
+    def scale(self, query: QueryContext) -> float:  # noqa: ARG002
         """Return 1: inner products of one encoder are comparable as they are."""
         return 1.0
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score: one inner product, which has no parts by token."""
         return Explanation("inner product of the vectors", float(self.score(query, candidate)[0]))
 
@@ -195,3 +201,4 @@ class RepBERT:
 
 
 RANKER = RepBERT
+SETTINGS = RepBERTSettings

@@ -29,7 +29,7 @@ TOKENIZER = "text/tokenizer.json"
 S = TypeVar("S", bound=Strings)
 
 
-class Bundle:
+class BundleFiles:
     """A bundle on disk; immutable, shared by all threads.
 
     Args:

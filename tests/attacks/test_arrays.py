@@ -20,7 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.export.writer import sha256, write_zip
-from ranklet.runtime import BundleError, InputError, LoadedBundle
+from ranklet.runtime import Bundle, BundleError, InputError
 from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ TWO_LISTS = [
 ]
 
 
-def answer_everything(bundle: LoadedBundle) -> None:
+def answer_everything(bundle: Bundle) -> None:
     """Ask all that can be asked; BundleError where any of it tells of damage."""
     told: BundleError | None = None
 
@@ -348,7 +348,7 @@ def answer_everything(bundle: LoadedBundle) -> None:
 def found_by(path: Path) -> str:
     """Return the first check that rejects a bundle; every later one must do so as well."""
     try:
-        bundle = LoadedBundle(path)
+        bundle = Bundle(path)
     except BundleError:
         return "load"
     try:
@@ -370,7 +370,7 @@ def expected() -> dict[str, str]:
 
 def test_the_undamaged_bundle_passes(victim: Path) -> None:
     redigest(victim)
-    answer_everything(LoadedBundle(victim, check="full"))
+    answer_everything(Bundle(victim, check="full"))
     assert len(list(verify(victim))) == 10
 
 
@@ -417,7 +417,7 @@ def test_damage_without_a_new_digest_is_found_by_the_full_check(victim: Path, na
     part, damage = ATTACKS[name]
     damage(victim / part)
     with pytest.raises(BundleError):
-        LoadedBundle(victim, check="full")
+        Bundle(victim, check="full")
 
 
 @pytest.mark.parametrize("part", [PART, *OTHER_PARTS, *OFFSETS, PIECES, "documents/titles.npy"])
@@ -425,6 +425,6 @@ def test_a_changed_byte_is_found_by_the_full_check(victim: Path, part: str) -> N
     raw = bytearray((victim / part).read_bytes())
     raw[-1] ^= 1
     (victim / part).write_bytes(raw)
-    LoadedBundle(victim)  # the size is right
+    Bundle(victim)  # the size is right
     with pytest.raises(BundleError, match=f"{part} is not what was exported: its sha256 differs"):
-        LoadedBundle(victim, check="full")
+        Bundle(victim, check="full")

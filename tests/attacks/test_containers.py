@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranklet.export.writer import write_zip
-from ranklet.runtime import BundleError, LoadedBundle
+from ranklet.runtime import Bundle, BundleError
 from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def victim(built: "Built", tmp_path: Path) -> Iterator[Path]:
 def rejected(path: Path) -> str:
     """Check that a bundle is rejected at once, by every check; return what is told."""
     with pytest.raises(BundleError) as told:
-        LoadedBundle(path)
+        Bundle(path)
     with pytest.raises(BundleError):
-        LoadedBundle(path, check="full")
+        Bundle(path, check="full")
     with pytest.raises(BundleError):
         list(verify(path))
     return str(told.value)
@@ -144,7 +144,7 @@ def test_wrong_settings_are_rejected_by_the_first_use_and_by_verify(
 ) -> None:
     changed(victim, lambda raw: raw["rankers"]["bm25"]["settings"].update(SETTINGS[name]))
     with pytest.raises(BundleError, match=r"rankers\.bm25"):
-        LoadedBundle(victim).rank("dough")
+        Bundle(victim).rank("dough")
     with pytest.raises(BundleError, match=r"rankers\.bm25"):
         list(verify(victim))
 
@@ -155,7 +155,7 @@ def test_a_wrong_number_of_documents_is_rejected_by_the_first_use_and_by_verify(
 ) -> None:
     changed(victim, lambda raw: raw.update(documents=documents))
     with pytest.raises(BundleError):
-        LoadedBundle(victim).rank("dough")
+        Bundle(victim).rank("dough")
     with pytest.raises(BundleError):
         list(verify(victim))
 
@@ -167,7 +167,7 @@ def test_a_field_without_its_tokens_is_rejected_by_the_first_use_and_by_verify(
         (victim / name).unlink()
         changed(victim, lambda raw, name=name: raw["files"].pop(name))  # type: ignore[misc]
     with pytest.raises(BundleError, match="wordpieces"):
-        LoadedBundle(victim).rank("dough")
+        Bundle(victim).rank("dough")
     with pytest.raises(BundleError, match="wordpieces"):
         list(verify(victim))
 
@@ -250,7 +250,7 @@ def test_a_link_inside_the_bundle_is_followed(victim: Path) -> None:
     linked(victim / FORMS, victim / "text/copy.npy")
     entry = json.loads((victim / "manifest.json").read_text("utf-8"))["files"][FORMS]
     changed(victim, lambda raw: raw["files"].update({"text/copy.npy": entry}))
-    assert len(LoadedBundle(victim, check="full").rank("dough")) > 0
+    assert len(Bundle(victim, check="full").rank("dough")) > 0
 
 
 # ------------------------------------------------------------------------------ the zip
@@ -379,7 +379,7 @@ def test_a_zip_that_another_program_packed_gives_the_same_answers(
     built: "Built", victim: Path
 ) -> None:
     # As `zip -0 -r` does it: the files lie anywhere, and arrays are not aligned.
-    plain, ours = LoadedBundle(packed(victim), check="full"), LoadedBundle(built.zipped)
+    plain, ours = Bundle(packed(victim), check="full"), Bundle(built.zipped)
     for query in ("how long to knead dough", "mouse water bicycle"):
         for documents in (None, ["a bicycle", "water"]):
             wanted = list(ours.rank(query, documents, explain=True))
@@ -391,7 +391,7 @@ def test_entries_of_folders_and_text_before_and_after_a_zip_do_no_harm(victim: P
     path = packed(victim, more=lambda zipped: zipped.mkdir("text"))
     raw = path.read_bytes()
     path.write_bytes(b"#!/bin/sh\n" + raw)
-    assert len(LoadedBundle(path, check="full").rank("dough")) > 0
+    assert len(Bundle(path, check="full").rank("dough")) > 0
 
 
 def test_nothing_of_a_zip_is_written_to_disk(
@@ -399,7 +399,7 @@ def test_nothing_of_a_zip_is_written_to_disk(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert len(LoadedBundle(built.zipped, check="full").rank("dough")) > 0
+    assert len(Bundle(built.zipped, check="full").rank("dough")) > 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -418,7 +418,7 @@ def test_any_changed_bytes_of_a_zips_directory_are_damage_or_harmless(
     path = tmp_path / "fuzzed.zip"
     path.write_bytes(raw)
     try:
-        found = LoadedBundle(path, check="full")
+        found = Bundle(path, check="full")
     except BundleError:
         return
     assert len(found.rank("dough")) > 0  # the sha256 of every file is right all the same

@@ -14,8 +14,8 @@ import pytest
 
 from ranklet import __version__
 from ranklet.commands import COMMANDS, main
-from ranklet.runtime import LoadedBundle
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.data.trec import read_run
 
@@ -132,7 +132,7 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
         assert "bread" in succeeds(capsys, "rank", bundle, "how long to knead dough", "-k", 1)
         assert succeeds(capsys, "verify", bundle).endswith(f"{bundle} is whole\n")
         assert "ranker   m1: model1" in succeeds(capsys, "inspect", bundle)
-    assert Bundle(packed).manifest.default_pipeline == "linear"
+    assert BundleFiles(packed).manifest.default_pipeline == "linear"
 
     # What is there stays there unless it is said otherwise.
     for arguments in (
@@ -156,7 +156,7 @@ def test_a_path_with_an_equals_sign_is_a_path(
 def test_titles_can_be_left_out(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     arguments = ("index", built.exported, built.collection.path, "-o", tmp_path / "b")
     succeeds(capsys, *arguments, "--no-titles")
-    assert LoadedBundle(tmp_path / "b").rank_ids("seasoning", pipeline="bm25_words") == []
+    assert Bundle(tmp_path / "b").rank_ids("seasoning", pipeline="bm25_words") == []
 
 
 # ------------------------------------------------------------------------------ answers
@@ -190,7 +190,7 @@ def test_rank_prints_json_for_machines(
     options = ("-k", "3", "--json", "--pipeline", "rrf", *explain)
     found = strict(succeeds(capsys, "rank", built.fused, query, *options))
     assert set(found) == {"query", "hits", "ms", "budget_spent", "left_out", "truncated"}
-    hits = LoadedBundle(built.fused).rank(query, k=3, pipeline="rrf")
+    hits = Bundle(built.fused).rank(query, k=3, pipeline="rrf")
     assert [(hit["id"], hit["score"]) for hit in found["hits"]] == [(h.id, h.score) for h in hits]
     assert all(("explanation" in hit) == bool(explain) for hit in found["hits"])
 
@@ -208,7 +208,7 @@ def test_queries_may_come_from_standard_input(
 @pytest.mark.parametrize("pipeline", ["bm25", "bm25_pieces", "rrf", "linear"])
 def test_explain_explains(built: "Built", capsys: Capture, pipeline: str) -> None:
     arguments = ("explain", built.fused, "knead dough", "bread", "--pipeline", pipeline)
-    wanted = LoadedBundle(built.fused).explain("knead dough", "bread", pipeline=pipeline)
+    wanted = Bundle(built.fused).explain("knead dough", "bread", pipeline=pipeline)
     assert succeeds(capsys, *arguments) == f"{wanted}\n"
     assert strict(succeeds(capsys, *arguments, "--json")) == wanted.to_json()
 
@@ -217,7 +217,7 @@ MANY = "wash windows or knead dough with warm water"
 
 
 def test_explain_explains_several_documents_or_the_best(built: "Built", capsys: Capture) -> None:
-    bundle = LoadedBundle(built.fused)
+    bundle = Bundle(built.fused)
     wanted = [bundle.explained("knead dough", each) for each in ("bread", "blank")]
     text = succeeds(capsys, "explain", built.fused, "knead dough", "bread", "blank")
     assert text == "".join(f"{hit.id}  {hit.title}\n{hit.explanation}\n" for hit in wanted)
@@ -292,7 +292,7 @@ def test_eval_prints_a_table_and_writes_runs(
     told = strict(succeeds(capsys, *arguments, "--json"))
     assert told["consistency@3"] == {"linear": 1}
     assert sorted(each.name for each in runs.iterdir()) == ["bm25.run", "linear.run"]
-    run, bundle = read_run(runs / "linear.run"), LoadedBundle(built.fused)
+    run, bundle = read_run(runs / "linear.run"), Bundle(built.fused)
     for query in built.collection.queries("test"):
         wanted = dict(bundle.rank_ids(query.text, pipeline="linear"))
         found = run.get(query.id, {})  # a query that finds nothing has no line
@@ -304,7 +304,7 @@ def test_eval_as_json(built: "Built", capsys: Capture) -> None:
     arguments = ("eval", built.fused, built.collection.path, "--json", "--measures", "RR@10,P@1")
     found = strict(succeeds(capsys, *arguments))
     assert found["baseline"] == "bm25"
-    assert set(found["systems"]) == set(Bundle(built.fused).manifest.pipelines)
+    assert set(found["systems"]) == set(BundleFiles(built.fused).manifest.pipelines)
     assert set(found["p"]) == {"RR@10", "P@1"}
     for options in (("--max-queries", "1"), ("--max-queries", "2"), ("--pipelines", "rrf")):
         strict(succeeds(capsys, *arguments, *options))  # too few to test, or alike: no NaN

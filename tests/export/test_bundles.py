@@ -10,11 +10,11 @@ from ranklet.export.bundles import export_bundle, exporter, index_bundle
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
 from ranklet.export.fusion import fuse_bundle, learn_weights
-from ranklet.runtime import BundleError, CollectionError, InputError, LoadedBundle
+from ranklet.runtime import Bundle, BundleError, CollectionError, InputError
 from ranklet.runtime.errors import UnknownRankerError
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.model1 import Settings as Model1Settings
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.model1 import Model1Settings
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -59,7 +59,7 @@ def small(tmp_path: Path) -> Collection:
 
 
 def test_an_exported_bundle_has_rankers_and_no_collection(built: "Built") -> None:
-    manifest = Bundle(built.exported, check="full").manifest
+    manifest = BundleFiles(built.exported, check="full").manifest
     assert (manifest.documents, manifest.fields) == (0, ())
     assert list(manifest.rankers) == list(built.checkpoints)
     assert list(manifest.pipelines) == ["bm25", "bm25_words", "bm25_pieces", "rrf"]
@@ -72,9 +72,9 @@ def test_what_was_saved_exports_like_what_was_trained(
     built: "Built", checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:
     read = {name: read_checkpoint(path) for name, path in built.checkpoints.items()}
-    again = Bundle(export_bundle(read, tmp_path / "again")).manifest
-    assert again.files == Bundle(built.exported).manifest.files
-    assert again.rankers == Bundle(built.exported).manifest.rankers
+    again = BundleFiles(export_bundle(read, tmp_path / "again")).manifest
+    assert again.files == BundleFiles(built.exported).manifest.files
+    assert again.rankers == BundleFiles(built.exported).manifest.rankers
 
 
 def test_standard_pipelines() -> None:
@@ -153,14 +153,14 @@ def test_an_empty_table_goes_all_the_way(small: Collection, tmp_path: Path) -> N
     exported = export_bundle({"bm25": BM25, "m": model1([])}, tmp_path / "exported")
     indexed = index_bundle(exported, small, tmp_path / "indexed")
     assert list(verify(indexed))
-    assert LoadedBundle(indexed).rank("dough")[0].id == "b"
+    assert Bundle(indexed).rank("dough")[0].id == "b"
 
 
 def test_words_of_a_table_are_known_though_no_document_has_them(
     small: Collection, tmp_path: Path
 ) -> None:
     exported = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
-    bundle = LoadedBundle(index_bundle(exported, small, tmp_path / "indexed"))
+    bundle = Bundle(index_bundle(exported, small, tmp_path / "indexed"))
     # Nobody wrote "cure" or "gnorp", and yet they lead to what translates into them.
     recipe: list[dict[str, Any]] = [
         {"stage": "retrieve", "ranker": "bm25", "k": 10},
@@ -192,17 +192,17 @@ def test_indexing_again_is_the_same_from_the_exported_and_from_the_indexed_bundl
     direct = index_bundle(exported, small, tmp_path / "direct")
     first = index_bundle(exported, built.collection, tmp_path / "first")
     again = index_bundle(first, small, tmp_path / "again.zip")
-    assert Bundle(again, check="full").manifest.files == Bundle(direct).manifest.files
-    assert Bundle(again).manifest.rankers == Bundle(direct).manifest.rankers
+    assert BundleFiles(again, check="full").manifest.files == BundleFiles(direct).manifest.files
+    assert BundleFiles(again).manifest.rankers == BundleFiles(direct).manifest.rankers
     back = index_bundle(again, built.collection, tmp_path / "back")
-    assert Bundle(back).manifest.files == Bundle(first).manifest.files
+    assert BundleFiles(back).manifest.files == BundleFiles(first).manifest.files
     assert list(verify(back))
 
 
 def test_titles_may_be_left_out_of_what_is_ranked(small: Collection, tmp_path: Path) -> None:
     exported = export_bundle({"bm25": BM25}, tmp_path / "exported")
-    with_titles = LoadedBundle(index_bundle(exported, small, tmp_path / "with"))
-    without = LoadedBundle(index_bundle(exported, small, tmp_path / "without", titles=False))
+    with_titles = Bundle(index_bundle(exported, small, tmp_path / "with"))
+    without = Bundle(index_bundle(exported, small, tmp_path / "without", titles=False))
     assert with_titles.rank("zork")[0].title == "Zork"
     assert len(without.rank("zork")) == 0
     assert without.rank("sleep")[0].title == "Zork"
@@ -214,7 +214,7 @@ def test_a_bundle_may_be_indexed_in_place(small: Collection, tmp_path: Path) -> 
     with pytest.raises(ExportError, match="exists"):
         index_bundle(path, small, path)
     index_bundle(path, small, path, overwrite=True)
-    assert len(LoadedBundle(path, check="full")) == 3
+    assert len(Bundle(path, check="full")) == 3
 
 
 def test_a_collection_of_one_empty_document_can_be_indexed(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_a_collection_of_one_empty_document_can_be_indexed(tmp_path: Path) -> No
     exported = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
     indexed = index_bundle(exported, collection, tmp_path / "indexed")
     assert list(verify(indexed))
-    assert len(LoadedBundle(indexed).rank("dough")) == 0
-    assert LoadedBundle(indexed).score("dough", ["dough", ""]).shape == (2,)
+    assert len(Bundle(indexed).rank("dough")) == 0
+    assert Bundle(indexed).score("dough", ["dough", ""]).shape == (2,)
 
 
 def test_an_empty_collection_is_told(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_hostile_table_is_not_indexed(small: Collection, tmp_path: Path) -> No
     export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
     array = tmp_path / "exported/rankers/m/sources.npy"
     np.save(array, np.full(3, 1 << 30, np.int32))
-    bundle = Bundle(tmp_path / "exported")
+    bundle = BundleFiles(tmp_path / "exported")
     hostile = shutil.copytree(tmp_path / "exported", tmp_path / "hostile")
     (hostile / "manifest.json").unlink()
     from ranklet.export.writer import sha256
@@ -264,7 +264,10 @@ def test_a_hostile_table_is_not_indexed(small: Collection, tmp_path: Path) -> No
 
 
 def test_fusing_adds_a_pipeline_and_makes_it_the_default(built: "Built") -> None:
-    before, after = Bundle(built.indexed).manifest, Bundle(built.fused, check="full").manifest
+    before, after = (
+        BundleFiles(built.indexed).manifest,
+        BundleFiles(built.fused, check="full").manifest,
+    )
     assert after.files == before.files
     assert after.rankers == before.rankers
     assert {**after.pipelines, "linear": None} == {**before.pipelines, "linear": None}
@@ -277,10 +280,10 @@ def test_fusing_adds_a_pipeline_and_makes_it_the_default(built: "Built") -> None
 def test_learned_weights_rank_the_learning_queries_best(built: "Built") -> None:
     queries = read_split(built.collection, "train")
     names = ("bm25", "model1")
-    found = learn_weights(LoadedBundle(built.indexed), names, queries)
+    found = learn_weights(Bundle(built.indexed), names, queries)
 
     def value(pipeline: Any) -> float:
-        bundle, total = LoadedBundle(built.indexed), 0.0
+        bundle, total = Bundle(built.indexed), 0.0
         for query in queries:
             ids = [name for name, _ in bundle.rank_ids(query.text, k=10, pipeline=pipeline)]
             places = [at for at, name in enumerate(ids, 1) if name in query.relevant]
@@ -301,7 +304,7 @@ def test_a_bundle_may_be_fused_in_place_and_again(built: "Built", tmp_path: Path
     queries = read_split(built.collection, "test")
     for rankers in (("bm25", "model1"), ("bm25_pieces", "bm25")):
         fuse_bundle(path, path, queries, rankers=rankers, overwrite=True, depth=7)
-        pipeline = Bundle(path, check="full").manifest.pipelines["linear"]
+        pipeline = BundleFiles(path, check="full").manifest.pipelines["linear"]
         assert pipeline.rankers() == rankers
         assert str(pipeline).startswith(f"retrieve 7 by {rankers[0]}")
 
@@ -309,7 +312,7 @@ def test_a_bundle_may_be_fused_in_place_and_again(built: "Built", tmp_path: Path
 def test_fusion_of_all_rankers_is_the_default(built: "Built", tmp_path: Path) -> None:
     queries = read_split(built.collection, "test")
     fuse_bundle(built.indexed, tmp_path / "all.zip", queries)
-    rankers = Bundle(tmp_path / "all.zip").manifest.pipelines["linear"].rankers()
+    rankers = BundleFiles(tmp_path / "all.zip").manifest.pipelines["linear"].rankers()
     assert rankers == tuple(built.checkpoints)
 
 
@@ -337,6 +340,6 @@ def test_what_cannot_be_fused_is_told(built: "Built", tmp_path: Path) -> None:
 def test_queries_that_find_nothing_are_learned_from_without_harm(built: "Built") -> None:
     queries = read_split(built.collection, "test")
     odd = [each._replace(text="gnorp zork") for each in queries[:3]]
-    bundle = LoadedBundle(built.indexed)
+    bundle = Bundle(built.indexed)
     assert learn_weights(bundle, ("bm25", "model1"), [*queries, *odd]).value > 0
     assert learn_weights(bundle, ("bm25", "model1"), odd).value == 0

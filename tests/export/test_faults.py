@@ -23,7 +23,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.session import Session
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
@@ -87,7 +87,7 @@ def test_an_export_that_is_killed_leaves_no_bundle_and_can_be_repeated(
     assert child.wait() == -signal.SIGKILL
     assert not target.exists()
     assert main(["export", str(saved), "-o", str(target), "--variants", "fp32"]) == 0
-    assert Bundle(target, check="full").has("rankers/dense/model.onnx")
+    assert BundleFiles(target, check="full").has("rankers/dense/model.onnx")
 
 
 @pytest.mark.slow

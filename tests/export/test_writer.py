@@ -11,9 +11,9 @@ import pytest
 
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import ALIGNMENT, BundleWriter, write_zip
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
 
@@ -52,7 +52,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_what_was_written_reads_back(target: Path) -> None:
     assert write(target) == target
-    bundle = Bundle(target, check="full")
+    bundle = BundleFiles(target, check="full")
     assert set(bundle.manifest.files) == {
         "rankers/bm25/x.npy",
         "rankers/bm25/names.npy",
@@ -77,7 +77,7 @@ def test_a_name_alone_is_put_into_the_working_folder(
     (tmp_path / "there").mkdir()
     monkeypatch.chdir(tmp_path / "there")
     write(Path(), overwrite=True)  # the folder that we are in: it is empty
-    Bundle(tmp_path / "there")
+    BundleFiles(tmp_path / "there")
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
@@ -120,9 +120,9 @@ def test_an_existing_bundle_is_kept_unless_told_otherwise(target: Path) -> None:
     write(target, "first")
     with pytest.raises(ExportError, match="exists; choose another path, or overwrite it"):
         write(target, "second")
-    assert Bundle(target).manifest.provenance["note"] == "first"
+    assert BundleFiles(target).manifest.provenance["note"] == "first"
     write(target, "third", overwrite=True)
-    assert Bundle(target, check="full").manifest.provenance["note"] == "third"
+    assert BundleFiles(target, check="full").manifest.provenance["note"] == "third"
     assert names(target.parent) == [target.name]
 
 
@@ -130,7 +130,7 @@ def test_a_failure_keeps_the_old_bundle(target: Path) -> None:
     write(target, "first")
     with pytest.raises(RuntimeError), BundleWriter(target, overwrite=True):
         raise RuntimeError
-    assert Bundle(target, check="full").manifest.provenance["note"] == "first"
+    assert BundleFiles(target, check="full").manifest.provenance["note"] == "first"
     assert names(target.parent) == [target.name]
 
 
@@ -140,14 +140,14 @@ def test_who_has_the_old_bundle_open_goes_on_with_it(built: "Built", target: Pat
         write_zip(built.indexed, copied)
     else:
         _copy(built.indexed, copied)
-    old = LoadedBundle(copied)
+    old = Bundle(copied)
     write(target, overwrite=True)
     assert old.rank("knead dough", pipeline="bm25")[0].id == "bread"
 
 
 def _copy(source: Path, target: Path) -> Path:
     with BundleWriter(target) as writer:
-        bundle = Bundle(source)
+        bundle = BundleFiles(source)
         writer.copy(bundle)
         held = bundle.manifest
         return writer.finish(
@@ -193,15 +193,15 @@ def test_a_link_to_a_bundle_is_replaced_and_the_bundle_kept(tmp_path: Path) -> N
     write(tmp_path / "v1", "first")
     (tmp_path / "current").symlink_to(tmp_path / "v1")
     write(tmp_path / "current", "second", overwrite=True)
-    assert Bundle(tmp_path / "v1").manifest.provenance["note"] == "first"
-    assert Bundle(tmp_path / "current").manifest.provenance["note"] == "second"
+    assert BundleFiles(tmp_path / "v1").manifest.provenance["note"] == "first"
+    assert BundleFiles(tmp_path / "current").manifest.provenance["note"] == "second"
     assert names(tmp_path) == ["current", "v1"]
 
 
 def test_an_empty_folder_may_be_overwritten(tmp_path: Path) -> None:
     (tmp_path / "bundle").mkdir()
     write(tmp_path / "bundle", overwrite=True)
-    Bundle(tmp_path / "bundle")
+    BundleFiles(tmp_path / "bundle")
 
 
 def test_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
@@ -237,9 +237,9 @@ def test_a_writer_that_is_killed_leaves_no_half_bundle(target: Path, there_befor
         process.wait(timeout=20)
     assert target.exists() == there_before
     if there_before:
-        assert Bundle(target, check="full").manifest.provenance["note"] == "first"
+        assert BundleFiles(target, check="full").manifest.provenance["note"] == "first"
     write(target, "second", overwrite=True)  # what it left behind is in nobody's way
-    assert Bundle(target, check="full").manifest.provenance["note"] == "second"
+    assert BundleFiles(target, check="full").manifest.provenance["note"] == "second"
 
 
 # ------------------------------------------------------------------------------ zips
@@ -279,7 +279,7 @@ def test_names_of_any_length_are_aligned(tmp_path: Path, length: int) -> None:
 
 
 def test_a_folder_and_its_zip_answer_alike(built: "Built") -> None:
-    folder, packed = LoadedBundle(built.fused), LoadedBundle(built.zipped)
+    folder, packed = Bundle(built.fused), Bundle(built.zipped)
     for query in ("how long to knead dough", "mouse", "café water a'b", "gnorp"):
         for pipeline in folder.manifest.pipelines:
             for documents in (None, ["a gnorp", "Mice", ""]):

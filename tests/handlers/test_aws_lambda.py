@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Built
 from tests.handlers.runtime_api import PATIENCE, Function, RuntimeAPI
 
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 
 pytest.importorskip("awslambdaric")
 
@@ -45,9 +45,7 @@ def start(api: RuntimeAPI, built: Built, tmp_path: Path) -> Iterator[Start]:
         function.__exit__()
 
 
-def test_it_answers_as_the_runtime_does(
-    api: RuntimeAPI, start: Start, bundle: LoadedBundle
-) -> None:
+def test_it_answers_as_the_runtime_does(api: RuntimeAPI, start: Start, bundle: Bundle) -> None:
     function = start()
     found = api.invoke({"query": QUERY, "k": 3})
     wanted = [(hit.id, hit.score) for hit in bundle.rank(QUERY, k=3)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Server, Start
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TEXTS = ["Knead the dough well.", "Wash the windows.", "Let the dough rise, then knead the dough."]
 
 
-def test_rank_answers_as_the_bundle_does(server: "Server", bundle: LoadedBundle) -> None:
+def test_rank_answers_as_the_bundle_does(server: "Server", bundle: Bundle) -> None:
     reply = server.post("/rank", {"query": "rising dough", "k": 3, "explain": True})
     wanted = bundle.rank("rising dough", k=3)
     assert reply.status == 200
@@ -37,7 +37,7 @@ def test_highlights_stand_where_the_words_are(server: "Server") -> None:
     assert total == pytest.approx(hit["score"], rel=0.02)
 
 
-def test_explain_explains(server: "Server", bundle: LoadedBundle) -> None:
+def test_explain_explains(server: "Server", bundle: Bundle) -> None:
     first = bundle.rank("dough")[0]
     reply = server.post("/explain", {"query": "dough", "id": first.id})
     assert reply.status == 200

@@ -3,7 +3,7 @@
 import pytest
 
 from ranklet.runtime import InputError
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import spans
 
@@ -15,7 +15,7 @@ def sourced(explanation: Explanation) -> float:
 
 
 @pytest.mark.parametrize("query", ["rising dough", "oil a squeaking hinge", "wash windows café"])
-def test_the_spans_add_up_to_what_has_a_source(bundle: LoadedBundle, query: str) -> None:
+def test_the_spans_add_up_to_what_has_a_source(bundle: Bundle, query: str) -> None:
     for hit in bundle.rank(query, k=5, explain=True):
         found = bundle.highlight(hit)
         assert hit.explanation is not None
@@ -24,7 +24,7 @@ def test_the_spans_add_up_to_what_has_a_source(bundle: LoadedBundle, query: str)
         assert total == pytest.approx(hit.score, rel=0.05)
 
 
-def test_the_spans_stand_at_the_words(bundle: LoadedBundle) -> None:
+def test_the_spans_stand_at_the_words(bundle: Bundle) -> None:
     (hit,) = bundle.rank(
         "café windows", [{"title": "Windows’ care", "text": "A CAFÉ; cafe\u0301s!"}], explain=True
     )
@@ -34,12 +34,12 @@ def test_the_spans_stand_at_the_words(bundle: LoadedBundle) -> None:
     assert "Windows" in "".join(marked)
 
 
-def test_a_token_shares_its_amount_among_its_places(bundle: LoadedBundle) -> None:
+def test_a_token_shares_its_amount_among_its_places(bundle: Bundle) -> None:
     explanation = Explanation("sum", 1.0, (Explanation("x", 1.0, source=("words", "dough")),))
     found = spans(explanation, "dough or dough", bundle.analysis)
     assert [(span.begin, span.end, span.value) for span in found] == [(0, 5, 0.5), (9, 14, 0.5)]
 
 
-def test_only_an_explained_hit_has_spans(bundle: LoadedBundle) -> None:
+def test_only_an_explained_hit_has_spans(bundle: Bundle) -> None:
     with pytest.raises(InputError, match="explain=True"):
         bundle.highlight(bundle.rank("dough")[0])

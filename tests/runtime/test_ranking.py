@@ -15,12 +15,12 @@ import pytest
 
 from ranklet import runtime
 from ranklet.runtime import (
+    Bundle,
     BundleError,
     Explanation,
     Fuse,
     InputError,
     Keep,
-    LoadedBundle,
     Pipeline,
     Rescore,
     Retrieve,
@@ -96,7 +96,7 @@ def check_parts(explanation: Explanation) -> None:
 # --------------------------------------------------------------------------------- what comes back
 
 
-def test_the_right_document_is_found(bundle: LoadedBundle) -> None:
+def test_the_right_document_is_found(bundle: Bundle) -> None:
     assert bundle.rank("how long to knead dough")[0].id == "bread"
     assert bundle.rank("a mouse", pipeline="bm25")[0].id == "mice"  # over lemmas
     hit = bundle.rank("cafe creme")[0]
@@ -106,7 +106,7 @@ def test_the_right_document_is_found(bundle: LoadedBundle) -> None:
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_hits_come_best_first_without_repeats(bundle: LoadedBundle, name: str) -> None:
+def test_hits_come_best_first_without_repeats(bundle: Bundle, name: str) -> None:
     for query in QUERIES:
         found = bundle.rank(query, k=100, pipeline=recipe(name))
         keys = [(-hit.score, hit.index) for hit in found]
@@ -117,7 +117,7 @@ def test_hits_come_best_first_without_repeats(bundle: LoadedBundle, name: str) -
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_fewer_hits_are_the_head_of_more(bundle: LoadedBundle, name: str) -> None:
+def test_fewer_hits_are_the_head_of_more(bundle: Bundle, name: str) -> None:
     everything = bundle.rank(QUERIES[4], k=100, pipeline=recipe(name))
     some: list[Any] = [0, 1, 3, np.int64(2)]
     for k in some:
@@ -126,7 +126,7 @@ def test_fewer_hits_are_the_head_of_more(bundle: LoadedBundle, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_the_ways_to_ask_agree(bundle: LoadedBundle, built: "Built", name: str) -> None:
+def test_the_ways_to_ask_agree(bundle: Bundle, built: "Built", name: str) -> None:
     chosen = recipe(name)
     batch = bundle.rank_batch(QUERIES, k=7, pipeline=chosen)
     listed = runtime.rank_batch(QUERIES, bundle=built.fused, k=7, pipeline=chosen)
@@ -140,7 +140,7 @@ def test_the_ways_to_ask_agree(bundle: LoadedBundle, built: "Built", name: str) 
 
 
 @pytest.mark.parametrize("name", ABSOLUTE)
-def test_score_is_the_score_of_rank_in_the_order_asked(bundle: LoadedBundle, name: str) -> None:
+def test_score_is_the_score_of_rank_in_the_order_asked(bundle: Bundle, name: str) -> None:
     for query in QUERIES:
         hits = bundle.rank(query, k=100, pipeline=recipe(name))[::-1]
         ids = [hit.id for hit in hits]
@@ -150,7 +150,7 @@ def test_score_is_the_score_of_rank_in_the_order_asked(bundle: LoadedBundle, nam
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_score_is_the_score_of_rank_for_own_documents(bundle: LoadedBundle, name: str) -> None:
+def test_score_is_the_score_of_rank_for_own_documents(bundle: Bundle, name: str) -> None:
     for query in QUERIES:
         hits = bundle.rank(query, OWN, k=100, pipeline=recipe(name))
         scores = bundle.score(query, OWN, pipeline=recipe(name))
@@ -159,9 +159,7 @@ def test_score_is_the_score_of_rank_for_own_documents(bundle: LoadedBundle, name
 
 
 @pytest.mark.parametrize("name", ABSOLUTE)
-def test_a_document_alone_is_the_same_document_among_others(
-    bundle: LoadedBundle, name: str
-) -> None:
+def test_a_document_alone_is_the_same_document_among_others(bundle: Bundle, name: str) -> None:
     ids = [hit.id for hit in bundle.rank("water", k=100, pipeline="bm25_pieces")] + ["blank"]
     texts = [*OWN, *(f"{w} gnorp water" for w in ("zork", "knead dough", "bicycle", "the"))]
     for query in QUERIES:
@@ -174,7 +172,7 @@ def test_a_document_alone_is_the_same_document_among_others(
 
 
 @pytest.mark.parametrize("name", ABSOLUTE)
-def test_a_stored_text_scores_as_the_document_that_it_is(bundle: LoadedBundle, name: str) -> None:
+def test_a_stored_text_scores_as_the_document_that_it_is(bundle: Bundle, name: str) -> None:
     hits = bundle.rank("water the dough", k=100, pipeline="bm25_pieces")
     documents = [{"title": hit.title, "text": hit.text} for hit in hits]
     stored = bundle.score("water the dough", ids=[h.id for h in hits], pipeline=recipe(name))
@@ -185,7 +183,7 @@ def test_a_stored_text_scores_as_the_document_that_it_is(bundle: LoadedBundle, n
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("documents", [None, OWN, ["nothing alike", ""]])
 def test_parts_of_explanations_add_up(
-    bundle: LoadedBundle, name: str, documents: list[str] | None
+    bundle: Bundle, name: str, documents: list[str] | None
 ) -> None:
     for query in QUERIES:
         for hit in bundle.rank(query, documents, k=5, pipeline=recipe(name), explain=True):
@@ -197,7 +195,7 @@ def test_parts_of_explanations_add_up(
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_a_document_that_was_not_found_is_explained_too(bundle: LoadedBundle, name: str) -> None:
+def test_a_document_that_was_not_found_is_explained_too(bundle: Bundle, name: str) -> None:
     check_parts(bundle.explain("knead dough", "blank", pipeline=recipe(name)))
     found = bundle.explain("knead dough", "blank", pipeline="bm25")
     assert (found.value, found.parts) == (0.0, ())
@@ -205,7 +203,7 @@ def test_a_document_that_was_not_found_is_explained_too(bundle: LoadedBundle, na
     assert "bm25: rank 2" in ranks  # behind the one that was found, and not first of one
 
 
-def test_an_explanation_names_words_that_matched(bundle: LoadedBundle) -> None:
+def test_an_explanation_names_words_that_matched(bundle: Bundle) -> None:
     found = bundle.rank("how long to knead dough", k=1, pipeline="bm25", explain=True)[0]
     assert found.explanation is not None
     assert {part.label for part in found.explanation.parts} <= {"long", "knead", "dough"}
@@ -213,12 +211,12 @@ def test_an_explanation_names_words_that_matched(bundle: LoadedBundle) -> None:
     assert "zork" in text
 
 
-def test_timings_name_the_stages(bundle: LoadedBundle) -> None:
+def test_timings_name_the_stages(bundle: Bundle) -> None:
     timings = bundle.rank("dough", pipeline="bm25").timings
     assert [each.stage for each in timings] == ["retrieve 1000 by bm25", "read hits"]
 
 
-def test_it_says_what_it_is(bundle: LoadedBundle) -> None:
+def test_it_says_what_it_is(bundle: Bundle) -> None:
     assert len(bundle) == 42
     assert "42 documents, rankers bm25, bm25_words" in repr(bundle)
 
@@ -226,7 +224,7 @@ def test_it_says_what_it_is(bundle: LoadedBundle) -> None:
 # --------------------------------------------------------------------------------- own documents
 
 
-def test_own_documents_may_be_texts_or_objects(bundle: LoadedBundle) -> None:
+def test_own_documents_may_be_texts_or_objects(bundle: Bundle) -> None:
     documents: list[Any] = [
         "Nothing of the kind.",
         {"text": "Knead the dough."},
@@ -245,7 +243,7 @@ def test_own_documents_may_be_texts_or_objects(bundle: LoadedBundle) -> None:
     assert scores[1] == scores[2] > scores[3] > 0  # a title is part of the text
 
 
-def test_all_own_documents_come_back_even_where_the_recipe_cuts(bundle: LoadedBundle) -> None:
+def test_all_own_documents_come_back_even_where_the_recipe_cuts(bundle: Bundle) -> None:
     texts = [f"dough {'water ' * at}" for at in range(8)]
     found = bundle.rank("water", texts, k=100, pipeline=recipe("even, cut"))
     assert sorted(hit.index for hit in found) == list(range(8))
@@ -253,16 +251,14 @@ def test_all_own_documents_come_back_even_where_the_recipe_cuts(bundle: LoadedBu
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_unknown_words_match_between_query_and_own_documents(
-    bundle: LoadedBundle, name: str
-) -> None:
+def test_unknown_words_match_between_query_and_own_documents(bundle: Bundle, name: str) -> None:
     texts = ["a flumph", "a gnorp", "a zork and a gnorp in a flumph"]
     assert bundle.rank("gnorp", texts, pipeline=recipe(name))[0].index == 1
 
 
 @pytest.mark.parametrize("make", [list, tuple, iter, np.array])
 def test_documents_and_queries_and_ids_may_be_any_iterable(
-    bundle: LoadedBundle, make: Callable[[list[str]], Any]
+    bundle: Bundle, make: Callable[[list[str]], Any]
 ) -> None:
     wanted = [list(each) for each in bundle.rank_batch(QUERIES)]
     assert [list(each) for each in bundle.rank_batch(make(QUERIES))] == wanted
@@ -270,7 +266,7 @@ def test_documents_and_queries_and_ids_may_be_any_iterable(
     assert len(bundle.score("dough", ids=make(["bread", "tea"]))) == 2
 
 
-def test_the_callers_objects_are_not_changed(bundle: LoadedBundle) -> None:
+def test_the_callers_objects_are_not_changed(bundle: Bundle) -> None:
     documents: list[Any] = [{"id": "b", "text": "b"}, {"id": "a", "text": "water", "more": [1]}]
     stages = [{"stage": "retrieve", "ranker": "bm25", "k": 3}, {"stage": "keep", "k": 2}]
     queries, ids = ["water", "dough"], ["tea", "bread"]
@@ -285,7 +281,7 @@ def test_the_callers_objects_are_not_changed(bundle: LoadedBundle) -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "\t\n\u2003"])
-def test_an_empty_query_is_told(bundle: LoadedBundle, query: str) -> None:
+def test_an_empty_query_is_told(bundle: Bundle, query: str) -> None:
     for ask in (bundle.rank, bundle.score, bundle.rank_ids):
         with pytest.raises(InputError, match="query is empty; give at least one word"):
             ask(query)
@@ -296,7 +292,7 @@ def test_an_empty_query_is_told(bundle: LoadedBundle, query: str) -> None:
 
 
 @pytest.mark.parametrize("query", [None, b"dough", 7, ["dough"]])
-def test_a_query_that_is_no_string_is_told(bundle: LoadedBundle, query: Any) -> None:
+def test_a_query_that_is_no_string_is_told(bundle: Bundle, query: Any) -> None:
     for ask in (bundle.rank, bundle.score, bundle.rank_ids, bundle.features):
         with pytest.raises(InputError, match="query must be a string, not"):
             ask(query)
@@ -305,16 +301,14 @@ def test_a_query_that_is_no_string_is_told(bundle: LoadedBundle, query: Any) -> 
 
 
 @pytest.mark.parametrize("queries", ["dough", b"dough", None, 7, {"dough": 1}])
-def test_queries_that_are_no_list_are_told(bundle: LoadedBundle, queries: Any) -> None:
+def test_queries_that_are_no_list_are_told(bundle: Bundle, queries: Any) -> None:
     with pytest.raises(InputError, match="queries must be a list, not"):
         bundle.rank_batch(queries)
 
 
 @pytest.mark.parametrize("query", ["gnorp zork", "the of and", "!?…", "\0", "😀", "\ud800"])
 @pytest.mark.parametrize("name", ["bm25", "bm25_words", "rescore", "even", "even, cut"])
-def test_a_query_without_a_known_word_finds_nothing(
-    bundle: LoadedBundle, query: str, name: str
-) -> None:
+def test_a_query_without_a_known_word_finds_nothing(bundle: Bundle, query: str, name: str) -> None:
     assert len(bundle.rank(query, pipeline=recipe(name))) == 0
     assert bundle.rank_ids(query, pipeline=recipe(name)) == []
     assert bundle.features(query, pipeline=recipe(name))[0] == []
@@ -322,9 +316,7 @@ def test_a_query_without_a_known_word_finds_nothing(
 
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("query", ["gnorp", "the of and", "\0\0", "\ud83d", "dough \udc00\0 water"])
-def test_odd_queries_are_answered_by_every_pipeline(
-    bundle: LoadedBundle, name: str, query: str
-) -> None:
+def test_odd_queries_are_answered_by_every_pipeline(bundle: Bundle, name: str, query: str) -> None:
     for documents in (None, OWN, ["\ud800", "\0", "dough\0water \udfff"], []):
         bundle.rank(query, documents, pipeline=recipe(name), explain=True)
     assert len(bundle.score(query, ["\ud800"], pipeline=recipe(name))) == 1
@@ -332,7 +324,7 @@ def test_odd_queries_are_answered_by_every_pipeline(
 
 
 @pytest.mark.parametrize("k", [-1, -(10**30), True, False, 1.0, 2.5, "3", None, [1]])
-def test_k_that_is_no_whole_number_is_told(bundle: LoadedBundle, k: Any) -> None:
+def test_k_that_is_no_whole_number_is_told(bundle: Bundle, k: Any) -> None:
     for ask in (bundle.rank, bundle.rank_ids):
         with pytest.raises(InputError, match="k must be a whole number, 0 or more"):
             ask("dough", k=k)
@@ -341,21 +333,21 @@ def test_k_that_is_no_whole_number_is_told(bundle: LoadedBundle, k: Any) -> None
 
 
 @pytest.mark.parametrize("k", [43, 10**6, 10**30])
-def test_more_hits_than_there_are_gives_all(bundle: LoadedBundle, k: int) -> None:
+def test_more_hits_than_there_are_gives_all(bundle: Bundle, k: int) -> None:
     found = bundle.rank("water", k=k, pipeline="bm25")
     assert 0 < len(found) < 42
     assert len(bundle.rank("water", OWN, k=k)) == len(OWN)
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_no_documents_give_an_empty_answer(bundle: LoadedBundle, name: str) -> None:
+def test_no_documents_give_an_empty_answer(bundle: Bundle, name: str) -> None:
     assert len(bundle.rank("dough", [], pipeline=recipe(name))) == 0
     assert bundle.score("dough", [], pipeline=recipe(name)).shape == (0,)
     assert bundle.score("dough", ids=[], pipeline=recipe(name)).shape == (0,)
 
 
 @pytest.mark.parametrize("documents", ["a text", b"a text", {"text": "a text"}, 7, object()])
-def test_documents_that_are_no_list_are_told(bundle: LoadedBundle, documents: Any) -> None:
+def test_documents_that_are_no_list_are_told(bundle: Bundle, documents: Any) -> None:
     for ask in (bundle.rank, bundle.score):
         with pytest.raises(InputError, match="documents must be a list, not"):
             ask("dough", documents)
@@ -368,14 +360,14 @@ def test_documents_that_are_no_list_are_told(bundle: LoadedBundle, documents: An
         *({"text": "t", "title": 7}, {"text": "t", "id": None}, {"text": "t", "id": 1.5}),
     ],
 )
-def test_a_document_that_is_no_text_is_told(bundle: LoadedBundle, wrong: Any) -> None:
+def test_a_document_that_is_no_text_is_told(bundle: Bundle, wrong: Any) -> None:
     for ask in (bundle.rank, bundle.score):
         with pytest.raises(InputError, match=r"documents\[1\] must be a string, or an object"):
             ask("dough", ["right", wrong])
 
 
 @pytest.mark.parametrize("ids", ["bread", b"bread", 7, {"bread": 1}])
-def test_ids_that_are_no_list_are_told(bundle: LoadedBundle, ids: Any) -> None:
+def test_ids_that_are_no_list_are_told(bundle: Bundle, ids: Any) -> None:
     with pytest.raises(InputError, match="ids must be a list, not"):
         bundle.score("dough", ids=ids)
 
@@ -383,26 +375,26 @@ def test_ids_that_are_no_list_are_told(bundle: LoadedBundle, ids: Any) -> None:
 @pytest.mark.parametrize(
     "identity", ["nobody", "", "zzz", "caf?", "bread\ud800", 7, None, b"bread"]
 )
-def test_an_unknown_id_is_told(bundle: LoadedBundle, identity: Any) -> None:
+def test_an_unknown_id_is_told(bundle: Bundle, identity: Any) -> None:
     with pytest.raises(InputError, match="document id"):
         bundle.score("dough", ids=["bread", identity])
     with pytest.raises(InputError, match="document id"):
         bundle.explain("dough", identity)
 
 
-def test_every_id_is_known(bundle: LoadedBundle, built: "Built") -> None:
+def test_every_id_is_known(bundle: Bundle, built: "Built") -> None:
     ids = [each.id for each in built.collection.documents()]
     assert len(bundle.score("dough", ids=ids)) == len(ids)
 
 
-def test_documents_or_ids_but_not_both_and_not_neither(bundle: LoadedBundle) -> None:
+def test_documents_or_ids_but_not_both_and_not_neither(bundle: Bundle) -> None:
     for given in ({}, {"documents": ["a"], "ids": ["bread"]}):
         with pytest.raises(InputError, match="either documents"):
             bundle.score("dough", **given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("pipeline", ["", "nothing", "../evil", "model1"])
-def test_an_unknown_pipeline_is_told(bundle: LoadedBundle, pipeline: str) -> None:
+def test_an_unknown_pipeline_is_told(bundle: Bundle, pipeline: str) -> None:
     for ask in (bundle.rank, bundle.rank_ids, bundle.features):
         with pytest.raises(UnknownRankerError, match="the bundle has bm25, bm25_words"):
             ask("dough", pipeline=pipeline)
@@ -430,12 +422,12 @@ def test_an_unknown_pipeline_is_told(bundle: LoadedBundle, pipeline: str) -> Non
         Pipeline((Retrieve("model1"),)),  # it cannot retrieve
     ],
 )
-def test_a_wrong_pipeline_is_told(bundle: LoadedBundle, pipeline: Any) -> None:
+def test_a_wrong_pipeline_is_told(bundle: Bundle, pipeline: Any) -> None:
     with pytest.raises(InputError):
         bundle.rank("dough", pipeline=pipeline)
 
 
-def test_a_pipeline_of_unknown_rankers_is_told(bundle: LoadedBundle) -> None:
+def test_a_pipeline_of_unknown_rankers_is_told(bundle: Bundle) -> None:
     for pipeline in (Pipeline((Retrieve("x"),)), Pipeline((Retrieve("bm25"), Rescore("x")))):
         for documents in (None, OWN):
             with pytest.raises(UnknownRankerError, match="unknown ranker 'x'; the bundle has bm25"):
@@ -443,7 +435,7 @@ def test_a_pipeline_of_unknown_rankers_is_told(bundle: LoadedBundle) -> None:
 
 
 @pytest.mark.parametrize("unit", ["water gnorp{} ", "water", "é", "日", "\0", "a'"])
-def test_a_query_of_a_megabyte_is_answered(bundle: LoadedBundle, unit: str) -> None:
+def test_a_query_of_a_megabyte_is_answered(bundle: Bundle, unit: str) -> None:
     query = "".join(unit.format(at) for at in range(1_000_000 // len(unit.encode())))
     begin = time.perf_counter()
     bundle.rank(query, pipeline=recipe("even"))
@@ -557,7 +549,7 @@ def test_an_unknown_check_is_told(built: "Built", check: Any) -> None:
 
 
 def test_without_a_collection_it_says_what_to_do(built: "Built") -> None:
-    exported = LoadedBundle(built.exported)
+    exported = Bundle(built.exported)
     assert len(exported) == 0
     for ask in (
         lambda: exported.rank("dough"),
@@ -576,9 +568,9 @@ def test_without_a_collection_it_says_what_to_do(built: "Built") -> None:
 
 def test_threads_get_the_same_answers(built: "Built") -> None:
     tasks = [(q, name, d) for q in QUERIES for name in PIPELINES for d in (None, OWN)]
-    calm = LoadedBundle(built.fused)
+    calm = Bundle(built.fused)
     wanted = [list(calm.rank(q, d, pipeline=recipe(n), explain=True)) for q, n, d in tasks]
-    shared = LoadedBundle(built.fused)  # everything is opened for the first time by many at once
+    shared = Bundle(built.fused)  # everything is opened for the first time by many at once
 
     def ask(task: tuple[str, str, list[str] | None]) -> list[runtime.Hit]:
         query, name, documents = task
@@ -598,7 +590,7 @@ def test_opening_by_many_at_once_does_not_lock_up(
         return map_array(*given)
 
     monkeypatch.setattr("ranklet.runtime.storage.bundle_files.map_array", slow)
-    fresh, done = LoadedBundle(built.fused), []
+    fresh, done = Bundle(built.fused), []
 
     def ask(at: int) -> None:
         fresh.rank("dough") if at % 2 else fresh.explain("dough", "bread")

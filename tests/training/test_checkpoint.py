@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 
 if TYPE_CHECKING:
     from tests.conftest import Built
 
-BM25 = Checkpoint("bm25", Settings("words", 1.5, 0.25), training={"best": 0.5})
+BM25 = Checkpoint("bm25", BM25Settings("words", 1.5, 0.25), training={"best": 0.5})
 
 
 @pytest.mark.parametrize("name", ["bm25", "bm25_pieces", "model1", "model1_pieces"])
@@ -38,7 +38,9 @@ def test_what_was_saved_reads_back_equal(
 
 
 def test_saving_again_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
-    path = Checkpoint("bm25", Settings(), {"x": np.arange(3)}, ("é",)).save(tmp_path / "a" / "b")
+    path = Checkpoint("bm25", BM25Settings(), {"x": np.arange(3)}, ("é",)).save(
+        tmp_path / "a" / "b"
+    )
     assert read_checkpoint(path).tokens == ("é",)
     BM25.save(str(path))
     assert (read_checkpoint(path).settings, read_checkpoint(path).arrays) == (BM25.settings, {})
@@ -63,7 +65,7 @@ def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    wrong = Checkpoint("bm25", Settings(), {"x": np.array([object()])})
+    wrong = Checkpoint("bm25", BM25Settings(), {"x": np.array([object()])})
     with pytest.raises(ValueError, match="allow_pickle"):
         wrong.save(tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
@@ -114,7 +116,7 @@ def test_a_damaged_checkpoint_is_told(built: "Built", tmp_path: Path, name: str)
 def test_an_earlier_checkpoint_survives_a_save_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = Checkpoint("bm25", Settings(k1=0.5)).save(tmp_path / "c")
+    path = Checkpoint("bm25", BM25Settings(k1=0.5)).save(tmp_path / "c")
     rename = Path.rename
 
     def fails(self: Path, target: Path) -> Path:
@@ -124,6 +126,6 @@ def test_an_earlier_checkpoint_survives_a_save_that_fails(
 
     monkeypatch.setattr(Path, "rename", fails)
     with pytest.raises(OSError, match="no"):
-        Checkpoint("bm25", Settings(k1=0.9)).save(path)
-    assert read_checkpoint(path).settings == Settings(k1=0.5)
+        Checkpoint("bm25", BM25Settings(k1=0.9)).save(path)
+    assert read_checkpoint(path).settings == BM25Settings(k1=0.5)
     assert [each.name for each in tmp_path.iterdir()] == ["c"]

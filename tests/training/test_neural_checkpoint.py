@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.repbert import Settings as RepBERTSettings
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.repbert import RepBERTSettings
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint
 from ranklet.training.data.probes import Probes
 

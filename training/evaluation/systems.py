@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline.resolve import Recipe, chosen
 from ranklet.training.data.splits import JudgedQuery
@@ -41,7 +41,7 @@ class Evaluation:
 
 
 def evaluate(
-    bundle: LoadedBundle,
+    bundle: Bundle,
     queries: Sequence[JudgedQuery],
     pipelines: Mapping[str, Recipe],
     *,

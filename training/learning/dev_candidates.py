@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.protocol import Query, Ranker
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.samplers import Numbers, relevant_numbers
@@ -48,7 +48,7 @@ class CandidateLists:
             raise InputError("no dev query has a relevant document in the collection")
         self.lists: list[tuple[JudgedQuery, Numbers, NDArray[np.bool_]]] = []
         for at in np.sort(np.random.default_rng(seed).permutation(len(kept))[:most]).tolist():
-            asked = Query(kept[at].text, analysed.analyzer.begin())
+            asked = QueryContext(kept[at].text, analysed.analyzer.begin())
             found, _ = retriever.retrieve(asked, depth)
             others = np.setdiff1d(found.astype(np.int64), relevant[at])
             numbers = np.concatenate([others, relevant[at]])

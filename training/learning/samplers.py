@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.protocol import Query, Ranker
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
@@ -78,7 +78,7 @@ def bm25_negatives(
     kept = []
     for at, query in enumerate(progress(queries, "BM25 negatives")):
         rng = np.random.default_rng((seed, _KEEP, at))
-        ranked, _ = retriever.retrieve(Query(query.text, analysed.analyzer.begin()), depth)
+        ranked, _ = retriever.retrieve(QueryContext(query.text, analysed.analyzer.begin()), depth)
         found = np.setdiff1d(ranked.astype(np.int64), relevant[at])
         chosen = rng.permutation(found)[:count]
         if len(chosen) < count:

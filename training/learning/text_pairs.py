@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.text.limit import cut
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document

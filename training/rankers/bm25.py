@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 
-from ranklet.runtime.rankers.bm25 import BM25, Settings
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
@@ -47,11 +47,11 @@ def train(
     """
     goal = parse_measure(measure)
     postings = analysed.postings(field)
-    parsed = [(each, Query(each.text, analysed.analyzer.begin())) for each in queries]
+    parsed = [(each, QueryContext(each.text, analysed.analyzer.begin())) for each in queries]
     tried = {}
     points = list(product(k1_grid, b_grid))
     for k1, b in progress(points, f"tuning BM25 over {field}"):
-        ranker = open_bm25(Settings(field, k1, b), postings)
+        ranker = open_bm25(BM25Settings(field, k1, b), postings)
         rows, found, missed = [], [], []
         for judged_query, query in parsed:
             numbers, scores = ranker.retrieve(query, goal.cutoff)
@@ -64,7 +64,7 @@ def train(
     k1, b = max(tried, key=lambda point: tried[point])
     return Checkpoint(
         "bm25",
-        Settings(field, k1, b),
+        BM25Settings(field, k1, b),
         tokenizer=analysed.analyzer.tokenizer if field == "wordpieces" else None,
         training={
             "measure": measure,
@@ -75,7 +75,7 @@ def train(
     )
 
 
-def open_bm25(settings: Settings, postings: Postings) -> BM25:
+def open_bm25(settings: BM25Settings, postings: Postings) -> BM25:
     """Return a BM25 ranker over postings in memory."""
     index = postings.bm25(settings.k1, settings.b)
     return BM25(settings, index, postings.average_length)

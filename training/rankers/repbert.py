@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.repbert import DOCUMENT_SEGMENT, QUERY_SEGMENT, Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.repbert import DOCUMENT_SEGMENT, QUERY_SEGMENT, RepBERTSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
@@ -229,9 +229,11 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> RepBERT:
     return RepBERT(encoder).eval()
 
 
-def _settings(backbone: Backbone, data: BatchOptions) -> Settings:
+def _settings(backbone: Backbone, data: BatchOptions) -> RepBERTSettings:
     backbone.check_length(max(data.max_query_tokens, data.max_document_tokens))
-    return Settings(data.max_query_tokens, data.max_document_tokens, backbone.config.hidden_size)
+    return RepBERTSettings(
+        data.max_query_tokens, data.max_document_tokens, backbone.config.hidden_size
+    )
 
 
 def _encode_all(

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates
-from ranklet.runtime.rankers.protocol import Query, Ranker
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 
 # Scores of a query's candidates by feature, (candidates, features) float32.
-Features = Callable[[Query, Candidates], NDArray[np.float32]]
+Features = Callable[[QueryContext, Candidates], NDArray[np.float32]]
 
 
 def grades(
@@ -58,7 +58,7 @@ def judge(
     """
     rows, found, missed = [], [], []
     for judged_query in progress(queries, label) if label else queries:
-        query = Query(judged_query.text, analysed.analyzer.begin())
+        query = QueryContext(judged_query.text, analysed.analyzer.begin())
         numbers, _ = retriever.retrieve(query, k)
         hit, lost = grades(analysed, judged_query, numbers)
         rows.append(features(query, StoredCandidates(analysed.documents, numbers)))

@@ -39,11 +39,11 @@ from ranklet.runtime.rankers.conformer_kernel.ranker import (
     ROWS,
     TOKENS,
     ConformerKernel,
-    Settings,
+    ConformerKernelSettings,
     spellings,
 )
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint, check_finite
@@ -82,7 +82,7 @@ def export(
     from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
-    settings: Settings = checkpoint.settings
+    settings: ConformerKernelSettings = checkpoint.settings
     module = conformer_kernel.load(checkpoint).latent
     if module is None:
         return RankerEntry(checkpoint.kind, asdict(settings))
@@ -101,7 +101,7 @@ def export(
         analysis = words.analyzer.begin()
         matching = _matching(settings, words, rows, lambda: session)
         candidates = TextCandidates(texts.documents, analysis)
-        asked = [Query(text, analysis) for text in texts.queries]
+        asked = [QueryContext(text, analysis) for text in texts.queries]
         if not by_pair:
             return matching.scores(asked, candidates)
         ranker = ConformerKernel(settings, matching, None)
@@ -138,13 +138,13 @@ def _calibration(feeds: Sequence[Feeds], *, by_pair: bool) -> list[Feeds]:
     return [{**each, INPUTS[0]: each[INPUTS[0]][:, :1]} for each in some]
 
 
-def known_words(source: Bundle, name: str) -> tuple[str, ...]:
+def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
     """Return words that the vocabulary must have: those of the network, in documents or not."""
     return tuple(spellings(source, name)) if _settings(source, name).latent else ()
 
 
 def index(
-    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Write the impacts of every document, and what they lose, and take over the network."""
     entry, settings = source.manifest.rankers[name], _settings(source, name)
@@ -175,12 +175,14 @@ def index(
     return RankerEntry(entry.kind, asdict(settings))
 
 
-def _settings(source: Bundle, name: str) -> Settings:
-    return Settings.from_json(source.manifest.rankers[name].settings, f"rankers.{name}")
+def _settings(source: BundleFiles, name: str) -> ConformerKernelSettings:
+    return ConformerKernelSettings.from_json(
+        source.manifest.rankers[name].settings, f"rankers.{name}"
+    )
 
 
 def _matching(
-    settings: Settings,
+    settings: ConformerKernelSettings,
     analysed: AnalysedCollection,
     rows: NDArray[np.int32],
     open_network: "Callable[[], Runs]",
@@ -192,21 +194,21 @@ def _matching(
     return TermMatching(settings, rows, idf(df, count), floors, open_network, count)
 
 
-def _session(source: Bundle, folder: str) -> Session:
+def _session(source: BundleFiles, folder: str) -> Session:
     """Open the most exact variant: impacts are computed once, and for all machines."""
     path = _network(source, folder)
     device, strict = source.device, source.strict
     return Session(source.file(path), path, device=device, strict=strict, many=True)
 
 
-def _network(source: Bundle, folder: str) -> str:
+def _network(source: BundleFiles, folder: str) -> str:
     for variant in ("fp32", "fp16", "int8"):
         if source.has(folder + VARIANTS[variant]):
             return folder + VARIANTS[variant]
     raise ExportError(f"the bundle has no network in {folder}; export it again")
 
 
-def _kept(source: Bundle, folder: str, matching: TermMatching, kept: Path) -> KeptBlocks:
+def _kept(source: BundleFiles, folder: str, matching: TermMatching, kept: Path) -> KeptBlocks:
     """Return where an interrupted indexing finds its blocks: for this network and vocabulary."""
     settings = matching.settings
     digest = source.manifest.files[_network(source, folder)].sha256 if settings.latent else ""
@@ -216,12 +218,12 @@ def _kept(source: Bundle, folder: str, matching: TermMatching, kept: Path) -> Ke
     )
 
 
-def _proofs(source: Bundle, name: str) -> list[Report]:
+def _proofs(source: BundleFiles, name: str) -> list[Report]:
     """Return the proofs of the network's variants, without those of an earlier index."""
     return [each for each in reports_of(source, name) or () if each.variant in VARIANTS]
 
 
-def _truncated(settings: Settings, analysed: AnalysedCollection, name: str) -> int:
+def _truncated(settings: ConformerKernelSettings, analysed: AnalysedCollection, name: str) -> int:
     """Return how many documents are longer than the model reads, and tell of them."""
     lengths = np.diff(analysed.offsets(settings.field))
     cut = int((lengths > settings.max_document_terms).sum())

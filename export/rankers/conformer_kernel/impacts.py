@@ -24,7 +24,7 @@ from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows
 from ranklet.training.progress import progress
@@ -176,7 +176,7 @@ def impact_reports(
     analysis = analysed.analyzer.begin()
     texts = _asked(analysed, numbers[:REPORT_QUERIES])
     field, most = matching.settings.field, matching.settings.max_query_terms
-    asked = {at: Query(text, analysis) for at, text in enumerate(texts)}
+    asked = {at: QueryContext(text, analysis) for at, text in enumerate(texts)}
     worded = {at: query for at, query in asked.items() if len(query.tokens(field))}
     if not worded or len(numbers) < 2:
         return []

@@ -49,9 +49,9 @@ from ranklet.runtime.rankers.epic.ranker import (
     QUERY_OUTPUT,
     TERMS,
     VALUES,
-    Settings,
+    EPICSettings,
 )
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.probes import Probes
@@ -103,7 +103,7 @@ def export(
     exact = _exact_scores(network, floors, asked, of_documents.feeds)
     pruned = pruning_reports(exact, whole, asked, probes.relevant, options.prune, priorities)
     kept = options.prune or fewest(pruned)
-    settings: Settings = replace(checkpoint.settings, kept=kept, impacts=options.impacts)
+    settings: EPICSettings = replace(checkpoint.settings, kept=kept, impacts=options.impacts)
 
     def score_contents(contents: Sequence[bytes], texts: Probes) -> NDArray[np.float32]:
         sessions = (Session(content, name, device="cpu") for content in contents)
@@ -130,13 +130,13 @@ def export(
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
-def known_words(source: Bundle, name: str) -> tuple[str, ...]:  # noqa: ARG001
+def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
     """Return words that the vocabulary must have for this ranker: none."""
     return ()
 
 
 def index(
-    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Encode every document with the exported model; write its vector by document and by term."""
     entry, ranker = source.manifest.rankers[name], source.ranker(name)
@@ -168,7 +168,7 @@ def index(
 
 
 def _ranker(
-    settings: Settings,
+    settings: EPICSettings,
     tokenizer: "Tokenizer",
     priorities: NDArray[np.float32],
     queries: Runs,

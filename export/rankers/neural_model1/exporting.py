@@ -26,10 +26,10 @@ from ranklet.runtime.rankers.neural_model1 import (
     INPUTS,
     OUTPUT,
     PADDING,
-    Settings,
+    NeuralModel1Settings,
     network_likelihoods,
 )
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.probes import Probes
@@ -68,7 +68,7 @@ def export(
     probes = probes.first(*PROBES)
     if tokenizer.token_to_id("[PAD]") != PADDING:
         raise ExportError(f"{name!r}: [PAD] of its tokenizer must have the id {PADDING}")
-    settings: Settings = checkpoint.settings
+    settings: NeuralModel1Settings = checkpoint.settings
     module = neural_model1.load(checkpoint)
     module.network = replace(module.network, p_self=settings.p_self, lambda_=settings.lambda_)
     special = [tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[MASK]", "[UNK]")]
@@ -112,7 +112,7 @@ def export(
 
 
 def index(
-    source: Bundle, name: str, analysed: AnalysedCollection, writer: BundleWriter
+    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Write the table and P(q|C) of a collection, and take over the network's variants."""
     written = (OFFSETS, SOURCES, PROBABILITIES, BACKGROUND)

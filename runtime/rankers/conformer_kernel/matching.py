@@ -11,11 +11,11 @@ from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.rankers.conformer_kernel.network import UNKNOWN, network_scores, truncated_at
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 
 if TYPE_CHECKING:
     from ranklet.runtime.onnx.session import Runs
-    from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
+    from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
 
 
 class TermMatching:
@@ -33,7 +33,7 @@ class TermMatching:
 
     def __init__(
         self,
-        settings: "Settings",
+        settings: "ConformerKernelSettings",
         rows: NDArray[np.int32],
         idf_of: NDArray[np.float32],
         floors: NDArray[np.float32],
@@ -59,7 +59,7 @@ class TermMatching:
         """The onnxruntime provider that the network runs on; numpy where none has run."""
         return self._session.provider if self._session is not None else "numpy"
 
-    def asked(self, query: Query) -> NDArray[np.int32]:
+    def asked(self, query: QueryContext) -> NDArray[np.int32]:
         """Return the tokens of a query that count; that some do not is told once."""
 
         def cut() -> NDArray[np.int32]:
@@ -71,7 +71,7 @@ class TermMatching:
         return query.once(id(self), cut)
 
     def parts(
-        self, query: Query, terms: NDArray[np.int32], candidates: Candidates
+        self, query: QueryContext, terms: NDArray[np.int32], candidates: Candidates
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the latent part above the floors and the explicit one, (terms, n) float32 each.
 
@@ -87,7 +87,9 @@ class TermMatching:
             latent[known] = weighted - self.floors[terms[known], None]
         return latent, explicit
 
-    def scores(self, queries: Sequence[Query], candidates: Candidates) -> NDArray[np.float32]:
+    def scores(
+        self, queries: Sequence[QueryContext], candidates: Candidates
+    ) -> NDArray[np.float32]:
         """Return the score of each candidate for each query, (queries, n) float32.
 
         Every document is read once, for the terms of all queries; so not of the form tk.
@@ -125,7 +127,7 @@ class TermMatching:
         rows = documents._replace(tokens=self._rows(documents.tokens))
         return network_scores(self.session, self._rows(terms), rows)
 
-    def tell_cut(self, query: Query, candidates: Candidates) -> None:
+    def tell_cut(self, query: QueryContext, candidates: Candidates) -> None:
         """Note with the query which texts of the caller are longer than the model reads."""
         if candidates.stored is None:
             lengths = candidates.tokens(self.settings.field).lengths

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import Explanation, Reading
+from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
 from ranklet.runtime.onnx.encoder import open_session
@@ -22,12 +22,12 @@ from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import term_match
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import UNKNOWN, network_scores
-from ranklet.runtime.rankers.protocol import AT_ONCE, Query
+from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
 from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of, settings_from
 from ranklet.runtime.text.strings import Strings
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 MODELS = ("ndrm1", "ndrm2", "ndrm3", "tk")
 FIELDS = ("words", "lemmas")
@@ -41,7 +41,7 @@ FLOORS = "floors.npy"  # what latent scores of each word form are counted from, 
 
 
 @dataclass(frozen=True)
-class Settings:
+class ConformerKernelSettings:
     """What a Conformer-Kernel ranker is made of.
 
     Attributes:
@@ -125,7 +125,7 @@ class Settings:
         return np.asarray(found * np.float32(self.explicit_weight))
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "ConformerKernelSettings":
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
 
@@ -146,10 +146,10 @@ class ConformerKernel:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ConformerKernelSettings,
         matching: TermMatching,
         index: ImpactIndex | None,
-        bundle: "Bundle | None" = None,
+        bundle: "BundleFiles | None" = None,
         name: str = "",
     ) -> None:
         self.settings, self.matching, self.index = settings, matching, index
@@ -159,10 +159,12 @@ class ConformerKernel:
         self.slice_size = self.text_slice_size if settings.scorer == "onnx" else AT_ONCE
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "ConformerKernel":
+    def open(cls, bundle: "BundleFiles", name: str) -> "ConformerKernel":
         """Open the ranker `name` of a bundle; no network is opened yet."""
         bundle.need_collection()
-        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings = ConformerKernelSettings.from_json(
+            bundle.manifest.rankers[name].settings, f"rankers.{name}"
+        )
         folder, terms = f"rankers/{name}/", bundle.analyzer.size(settings.field)
         matching = TermMatching(
             settings,
@@ -182,7 +184,7 @@ class ConformerKernel:
         """The onnxruntime provider that the network runs on; numpy where none has run."""
         return self.matching.provider
 
-    def retrieve(self, query: Query, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Scored:
         """Return the k best documents of the collection, by their impacts.
 
         Raises:
@@ -197,7 +199,7 @@ class ConformerKernel:
         query.listed.add(self._name)
         return self.index.retrieve(terms, counts, k)
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         """Return the score of each candidate, (n,) float32."""
         query.listed.discard(self._name)
         if self.index is not None and self._by_impacts(query, candidates):
@@ -214,11 +216,11 @@ class ConformerKernel:
         latent, explicit = self.matching.parts(query, terms, candidates)
         return np.asarray(counts.astype(np.float64) @ (latent + explicit), np.float32)
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         """Return 1 / the number of query terms."""
         return 1 / max(1, len(self.matching.asked(query)))
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by query term, its exact matches told apart from what lies near it."""
         label = f"{self.settings.form} over {self.settings.field}"
         if self.settings.form == "tk":
@@ -244,7 +246,7 @@ class ConformerKernel:
                 inner.append(Explanation(f"{name}, and what is near", float(count * near)))
             if inner:
                 parts.append(replace(Explanation.total(name, inner), asked=token))
-        reading = Reading(self.settings.field, ((0, self.settings.max_document_terms),))
+        reading = ReadSpans(self.settings.field, ((0, self.settings.max_document_terms),))
         return replace(Explanation.total(label, parts), reading=reading)
 
     def verify(self) -> None:
@@ -262,25 +264,26 @@ class ConformerKernel:
             rows = np.array([UNKNOWN, last], np.int64)
             network_scores(model.session, rows, Gathered(rows, np.array([2])))
 
-    def _by_impacts(self, query: Query, candidates: Candidates) -> bool:
+    def _by_impacts(self, query: QueryContext, candidates: Candidates) -> bool:
         """Tell whether the scores of these are sums of impacts, and not the network's."""
         listed = self.settings.scorer == "impacts" or self._name in query.listed
         return candidates.stored is not None and listed
 
-    def _terms(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _terms(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the query's different terms, and how often each stands in it."""
         terms, counts = np.unique(self.matching.asked(query), return_counts=True)
         return terms, counts.astype(np.float32)
 
-    def _known(self, query: Query) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _known(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         terms, counts = self._terms(query)
         known = terms < len(self.matching.rows)
         return terms[known], counts[known]
 
 
-def spellings(bundle: "Bundle", name: str) -> list[str]:
+def spellings(bundle: "BundleFiles", name: str) -> list[str]:
     """Return the spellings of the terms that the network of a ranker knows."""
     return list(bundle.strings(f"rankers/{name}/{TOKENS}", Strings))
 
 
 RANKER = ConformerKernel
+SETTINGS = ConformerKernelSettings

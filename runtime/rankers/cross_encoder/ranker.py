@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import OWN_PIECES, Explanation, Reading
+from ranklet.runtime.explanation import OWN_PIECES, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.encoder import TOKEN_BUDGET, TOKENIZER, open_session
 from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.rankers.cross_encoder.explanation import explain_translations
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.checks import check_one_of, settings_from
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
@@ -27,7 +27,7 @@ from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_in
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 HEADS = (
     "vanilla", "model1", "cedr_knrm", "cedr_drmm", "cedr_pacrr", "marker_avg", "marker_max",
@@ -41,7 +41,7 @@ OUTPUT, TRANSLATIONS = "pair_scores", "pair_translations"
 
 
 @dataclass(frozen=True)
-class Settings(PairFormat):
+class CrossEncoderSettings(PairFormat):
     """What a cross-encoder is made of.
 
     Attributes:
@@ -67,7 +67,7 @@ class Settings(PairFormat):
             raise InputError(f"head is {self.head}, and marking is none: choose a marking for it")
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "CrossEncoderSettings":
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
 
@@ -87,7 +87,11 @@ class CrossEncoder:
     """
 
     def __init__(
-        self, settings: Settings, session: "Runs", tokenizer: "Tokenizer", name: str = ""
+        self,
+        settings: CrossEncoderSettings,
+        session: "Runs",
+        tokenizer: "Tokenizer",
+        name: str = "",
     ) -> None:
         self.settings, self.session, self._name = settings, session, name
         # Under a deadline: so many pairs at first as take the time of FIRST_SLICE chunks.
@@ -97,9 +101,11 @@ class CrossEncoder:
         self.analyzer = Analyzer.of_pieces(tokenizer)
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "CrossEncoder":
+    def open(cls, bundle: "BundleFiles", name: str) -> "CrossEncoder":
         """Open the ranker `name` of a bundle."""
-        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings = CrossEncoderSettings.from_json(
+            bundle.manifest.rankers[name].settings, f"rankers.{name}"
+        )
         folder = f"rankers/{name}/"
         shared = settings.field == "wordpieces"
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
@@ -110,7 +116,7 @@ class CrossEncoder:
         """The onnxruntime provider that the network runs on."""
         return self.session.provider
 
-    def retrieve(self, query: Query, k: int) -> Scored:  # noqa: ARG002
+    def retrieve(self, query: QueryContext, k: int) -> Scored:  # noqa: ARG002
         """Refuse: a cross-encoder has no index.
 
         Raises:
@@ -121,7 +127,7 @@ class CrossEncoder:
             "ranker that does, such as BM25"
         )
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         """Return the score of each candidate, (n,) float32."""
         pairs = self._pairs(query, candidates)
         query.tell_cut(self._name, candidates, [at for at, pair in enumerate(pairs) if pair.cut])
@@ -137,18 +143,18 @@ class CrossEncoder:
             out[places] = found
         return out
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         """Return 1; for a log-likelihood 1 / the number of query tokens (paper 000, §4.1)."""
         return 1 / max(1, len(self._asked(query))) if self.settings.head == "model1" else 1.0
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by its chunks and, of the head model1, by pairs of word pieces.
 
         What is marked stands in the labels.
         """
         (document,), asked = self._documents(candidate), self._asked(query)
         pair = self.pairing.pair(asked, document)
-        reading = Reading(self._field, tuple(pair.read), tuple(pair.stems))
+        reading = ReadSpans(self._field, tuple(pair.read), tuple(pair.stems))
         label = f"cross-encoder {self.settings.head}"
         if pair.stems:
             label += f", marked: {', '.join(pair.stems)}"
@@ -174,7 +180,7 @@ class CrossEncoder:
     def verify(self) -> None:
         """Score a pair without a word; BundleError names the fault."""
         analysis = self.analyzer.begin()
-        self.score(Query("", analysis), TextCandidates([""], analysis))
+        self.score(QueryContext("", analysis), TextCandidates([""], analysis))
 
     @property
     def _field(self) -> str:
@@ -202,7 +208,7 @@ class CrossEncoder:
             for own, label in zip(belongs, labels, strict=True)
         ]
 
-    def _pairs(self, query: Query, candidates: Candidates) -> list[Pair]:
+    def _pairs(self, query: QueryContext, candidates: Candidates) -> list[Pair]:
         asked = self._asked(query)
         return [self.pairing.pair(asked, each) for each in self._documents(candidates)]
 
@@ -215,7 +221,7 @@ class CrossEncoder:
         tokens = documents.tokens.tolist()
         return [tokens[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
-    def _asked(self, query: Query) -> list[int]:
+    def _asked(self, query: QueryContext) -> list[int]:
         """Return what is read of the query, cut into word pieces once."""
 
         def make() -> list[int]:
@@ -248,3 +254,4 @@ def _batches(pairs: Sequence[Pair], together: bool) -> Iterator[list[int]]:
 
 
 RANKER = CrossEncoder
+SETTINGS = CrossEncoderSettings

@@ -1,5 +1,5 @@
 """EPIC: learned sparse vectors."""
 
-from ranklet.runtime.rankers.epic.ranker import RANKER, Settings
+from ranklet.runtime.rankers.epic.ranker import RANKER, SETTINGS
 
-__all__ = ["RANKER", "Settings"]
+__all__ = ["RANKER", "SETTINGS"]

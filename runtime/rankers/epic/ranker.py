@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import OWN_PIECES, Explanation, Reading
+from ranklet.runtime.explanation import OWN_PIECES, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
 from ranklet.runtime.lexical.sparse_store import (
     MOST_TERMS,
@@ -26,14 +26,14 @@ from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encod
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.epic.explanation import explain_terms
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of, settings_from
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # Names of the graphs' inputs, (batch, tokens) int64, and outputs, float32: importances of a query's
 # tokens, (batch, tokens), 0 where one is no term; a document's φ_d, (batch, vocabulary), ≥ 0.
@@ -53,7 +53,7 @@ AT_A_TIME = 64  # documents whose whole vectors are held before they are pruned;
 
 
 @dataclass(frozen=True)
-class Settings:
+class EPICSettings:
     """What EPIC's encoders and index are made of.
 
     Attributes:
@@ -94,7 +94,7 @@ class Settings:
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Settings":
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> "EPICSettings":
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
 
@@ -114,12 +114,12 @@ class EPIC:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: EPICSettings,
         queries: Encoder,
         documents: Callable[[], Encoder],
         tokenizer: "Tokenizer",
         priorities: Callable[[], NDArray[np.float32]],
-        bundle: "Bundle | None" = None,
+        bundle: "BundleFiles | None" = None,
         name: str = "",
     ) -> None:
         self.settings, self._queries, self._open_documents = settings, queries, documents
@@ -128,9 +128,9 @@ class EPIC:
         self.analyzer = Analyzer.of_pieces(tokenizer)  # of what its explanations name
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "EPIC":
+    def open(cls, bundle: "BundleFiles", name: str) -> "EPIC":
         """Open the ranker `name` of a bundle; its vectors are opened when they are first used."""
-        settings = Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings = EPICSettings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
         folder = f"rankers/{name}/"
         shared = settings.field == "wordpieces"
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
@@ -172,7 +172,7 @@ class EPIC:
         folder, form = self._folder + INDEX, self.settings.impacts
         return ImpactIndex.open(self._collection(), folder, self.settings.vocabulary, (form,))
 
-    def encode_query(self, query: Query) -> SparseQuery:
+    def encode_query(self, query: QueryContext) -> SparseQuery:
         """Return the query's vector; computed once a query."""
 
         def encode() -> SparseQuery:
@@ -212,7 +212,7 @@ class EPIC:
         """Shape of a row of `SparseRows`."""
         return 2, min(self.settings.kept, self.settings.vocabulary)
 
-    def retrieve(self, query: Query, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Scored:
         """Return the k documents with the largest dot product; only those that share a term.
 
         Where the index holds 8 bits, it finds them, and their vectors' 16 bits give the scores.
@@ -225,18 +225,18 @@ class EPIC:
             numbers, scores = numbers[order], exact[order]
         return numbers, scores
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         """Return the dot product with each candidate, (n,) float32."""
         asked = self.encode_query(query)
         store, numbers = self._vectors(query, candidates)
         return store.products(asked, numbers)
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         """Return 1 / Σ importances: a longer query has no larger scores in a fusion."""
         total = float(self.encode_query(query).weights.sum())
         return 1 / total if total > 0 else 1.0
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by all of the query's terms; see `explain_terms`."""
         asked = self.encode_query(query)
         store, (number,) = self._vectors(query, candidate)
@@ -247,7 +247,7 @@ class EPIC:
         vector = store.vector(number)
         found = explain_terms(asked, impacts, vector, set(read), self._spelling, field)
         pieces = max(0, len(read) - self._tokenizer.num_special_tokens_to_add(False))
-        return replace(found, reading=Reading(field, ((0, pieces),)))
+        return replace(found, reading=ReadSpans(field, ((0, pieces),)))
 
     def verify(self) -> None:
         """Check every number, and that both forms hold the same; BundleError names the fault."""
@@ -281,7 +281,7 @@ class EPIC:
         return self._tokenizer.id_to_token(term) or f"#{term}"
 
     def _vectors(
-        self, query: Query, candidates: Candidates
+        self, query: QueryContext, candidates: Candidates
     ) -> tuple[SparseStore, NDArray[np.integer]]:
         """Return a store that holds the candidates, and their numbers in it."""
         if candidates.stored is not None:
@@ -290,7 +290,7 @@ class EPIC:
         query.tell_cut(self._name, candidates, found.cut)
         return found.store, np.arange(len(candidates))
 
-    def _collection(self) -> "Bundle":
+    def _collection(self) -> "BundleFiles":
         if self._bundle is None:
             raise BundleError("this ranker was opened without a bundle: it has no documents")
         self._bundle.need_collection()
@@ -298,3 +298,4 @@ class EPIC:
 
 
 RANKER = EPIC
+SETTINGS = EPICSettings

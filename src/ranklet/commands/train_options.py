@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+    from ranklet.runtime.rankers.bm25 import BM25Settings
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.splits import JudgedQuery
@@ -31,11 +31,11 @@ def read_queries(
 def bm25_settings(options: argparse.Namespace) -> "BM25Settings":
     """Return the settings of the BM25 that negatives and candidates come from."""
     from ranklet.runtime.errors import InputError
-    from ranklet.runtime.rankers.bm25 import Settings
+    from ranklet.runtime.rankers.bm25 import BM25Settings
     from ranklet.training.checkpoint import read_checkpoint
 
-    settings = read_checkpoint(options.bm25).settings if options.bm25 else Settings()
-    if not isinstance(settings, Settings):
+    settings = read_checkpoint(options.bm25).settings if options.bm25 else BM25Settings()
+    if not isinstance(settings, BM25Settings):
         raise InputError(f"--bm25 {options.bm25!r} is not the checkpoint of a BM25 ranker")
     return settings
 

@@ -19,13 +19,18 @@ from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
 from ranklet.handlers.server.trial import try_out
 from ranklet.runtime import load
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError, RankletError
 from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.pipeline.stages import Fuse
-from ranklet.runtime.rankers.cross_encoder.ranker import HEADS, CrossEncoder, Settings, _batches
-from ranklet.runtime.rankers.protocol import Query
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.cross_encoder.ranker import (
+    HEADS,
+    CrossEncoder,
+    CrossEncoderSettings,
+    _batches,
+)
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.text.pairing import Pair, Row
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.verification import verify
@@ -40,7 +45,7 @@ from ranklet.training.rankers.cross_encoder.pairs import CrossOptions
 
 LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=1, probes=None)
 ONE = replace(LOOSE, variants=("fp32",))  # where the variants are not the subject
-SHORT = Settings(max_query_tokens=8, max_tokens=32)
+SHORT = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
 PLAN = replace(
     cross_encoder.PLAN, learning_rate=1e-3, epochs=2, accumulation=1, device="cpu",
     evaluate_every=1000,
@@ -139,18 +144,18 @@ def path(maker: Maker, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def loaded(path: Path) -> LoadedBundle:
+def loaded(path: Path) -> Bundle:
     return load(path, device="cpu")
 
 
 @pytest.fixture
 def ranker(path: Path) -> CrossEncoder:
-    found = Bundle(path, device="cpu").ranker("cross")
+    found = BundleFiles(path, device="cpu").ranker("cross")
     assert isinstance(found, CrossEncoder)
     return found
 
 
-def test_the_default_pipeline_reranks_what_bm25_finds(loaded: LoadedBundle) -> None:
+def test_the_default_pipeline_reranks_what_bm25_finds(loaded: Bundle) -> None:
     stages = [str(each) for each in loaded.manifest.pipelines["cross"].stages]
     assert stages == ["retrieve 1000 by bm25", "keep 100", "rescore by cross"]
     assert loaded.manifest.default_pipeline == "cross"
@@ -167,7 +172,7 @@ def test_alpha_is_cross_validated_and_stored_in_a_pipeline(
     assert [str(each).split(" by ")[0] for each in stages[:2]] == ["retrieve 100", "rescore"]
     assert isinstance(stages[2], Fuse)
     assert sum(stages[2].weights) == pytest.approx(1)
-    provenance = Bundle(target).manifest.provenance["fusion linear"]
+    provenance = BundleFiles(target).manifest.provenance["fusion linear"]
     assert provenance["folds"] == len(provenance["alphas"]) == 3
 
 
@@ -191,9 +196,9 @@ def test_documents_of_the_collection_are_not_cut_into_pieces_again(
 def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
     path: Path, ranker: CrossEncoder
 ) -> None:
-    bundle = Bundle(path, device="cpu")
+    bundle = BundleFiles(path, device="cpu")
     assert bundle.documents is not None
-    query = Query("the red fruit", bundle.analyzer.begin())
+    query = QueryContext("the red fruit", bundle.analyzer.begin())
     candidates = StoredCandidates(bundle.documents, np.arange(20, dtype=np.uint32))
     whole = ranker.score(query, candidates)
     sliced = [
@@ -211,11 +216,11 @@ def test_pairs_side_by_side_have_their_own_scores(
     path: Path, ranker: CrossEncoder, monkeypatch: pytest.MonkeyPatch, threads: str
 ) -> None:
     monkeypatch.setenv("RANKLET_THREADS", threads)
-    bundle = Bundle(path, device="cpu")
+    bundle = BundleFiles(path, device="cpu")
     again = CrossEncoder.open(bundle, "cross")
     assert again.session.workers == int(threads)
     texts = ["red apple", "", "river " * 60, "here is the old castle"] * 5
-    query = Query("the red fruit", bundle.analyzer.begin())
+    query = QueryContext("the red fruit", bundle.analyzer.begin())
     candidates = TextCandidates(texts, query.analysis)
     wanted = [ranker.score(query, candidates.select(np.array([at])))[0] for at in range(len(texts))]
     np.testing.assert_array_equal(again.score(query, candidates), np.array(wanted, np.float32))
@@ -224,10 +229,10 @@ def test_pairs_side_by_side_have_their_own_scores(
 def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: CrossEncoder) -> None:
     from ranklet.runtime.onnx.session import Session
 
-    bundle = Bundle(path, device="cpu")
+    bundle = BundleFiles(path, device="cpu")
     assert bundle.documents is not None
     fp32 = Session(bundle.file("rankers/cross/model.onnx"), "fp32", device="cpu")
-    query = Query("the red fruit", bundle.analyzer.begin())
+    query = QueryContext("the red fruit", bundle.analyzer.begin())
     texts = ["red apple", "", "river " * 60, "here is the old castle"]
     candidates = TextCandidates(texts, query.analysis)
     tokenizer = bundle.tokenizer()
@@ -252,7 +257,7 @@ def test_batches_keep_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(_batches(pairs, together=False)) == [[0], [1], [2], [3], [4]]
 
 
-def test_what_is_cut_is_told(loaded: LoadedBundle) -> None:
+def test_what_is_cut_is_told(loaded: Bundle) -> None:
     ranking = loaded.rank(
         "red " * 20,
         ["short", "here " * 60, "old " * 60],
@@ -261,7 +266,7 @@ def test_what_is_cut_is_told(loaded: LoadedBundle) -> None:
     assert ranking.truncated == {"cross": 3}
 
 
-def test_an_explanation_tells_pieces_and_marks(loaded: LoadedBundle) -> None:
+def test_an_explanation_tells_pieces_and_marks(loaded: Bundle) -> None:
     explanation = loaded.explain("red fruit", "apple-red", pipeline=RERANK)
     assert explanation.label == "cross-encoder model1, marked: red"
     assert {part.label.split(",")[0] for part in explanation.parts} == {"red", "fruit"}
@@ -272,7 +277,7 @@ def test_an_explanation_tells_pieces_and_marks(loaded: LoadedBundle) -> None:
         assert any("→" in each.label for each in part.parts)
 
 
-def test_a_page_shows_pairs_of_pieces_and_the_words_that_were_marked(loaded: LoadedBundle) -> None:
+def test_a_page_shows_pairs_of_pieces_and_the_words_that_were_marked(loaded: Bundle) -> None:
     hit = loaded.explained("red fruit", "apple-red", pipeline=RERANK)
     assert hit.explanation is not None
     found = [part for asked in hit.explanation.parts for part in asked.parts]
@@ -288,7 +293,7 @@ def test_a_page_shows_pairs_of_pieces_and_the_words_that_were_marked(loaded: Loa
     assert 'class="unread"' in page(loaded, "red fruit", list(long), "rerank")
 
 
-def test_each_place_of_a_piece_has_what_the_network_found_there(loaded: LoadedBundle) -> None:
+def test_each_place_of_a_piece_has_what_the_network_found_there(loaded: Bundle) -> None:
     query, text = "red fruit", "here river red here apple here"
     (hit,) = loaded.rank(query, [text], pipeline=RERANK, explain=True)
     # Title and text are a line each, and there is no title.
@@ -336,7 +341,7 @@ def test_what_is_wrong_with_a_fusion_is_told_before_it_scores(
     def scored(*_: object, **__: object) -> None:
         raise AssertionError("scored first")
 
-    monkeypatch.setattr(LoadedBundle, "features", scored)
+    monkeypatch.setattr(Bundle, "features", scored)
     (tmp_path / "taken").mkdir()
     queries = read_split(tiny_collection, "dev")
     two = ("bm25", "cross")
@@ -392,7 +397,7 @@ def test_an_expansion_is_no_word_of_the_query(maker: Maker, tmp_path: Path, head
 
 
 def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) -> None:
-    query = Query("\u200b", ranker.analyzer.begin())
+    query = QueryContext("\u200b", ranker.analyzer.begin())
     candidates = TextCandidates(["red apple"], query.analysis)
     explanation = ranker.explain(query, candidates)
     assert explanation.parts == ()
@@ -401,11 +406,11 @@ def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) ->
 
 def test_it_only_rescores(ranker: CrossEncoder) -> None:
     with pytest.raises(InputError, match="cannot retrieve"):
-        ranker.retrieve(Query("red", ranker.analyzer.begin()), 3)
+        ranker.retrieve(QueryContext("red", ranker.analyzer.begin()), 3)
 
 
 def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> None:
-    query = Query("the red apple", ranker.analyzer.begin())
+    query = QueryContext("the red apple", ranker.analyzer.begin())
     assert ranker.scale(query) == pytest.approx(1 / 3)
 
 
@@ -416,8 +421,8 @@ def test_a_graph_of_another_shape_is_told(path: Path, ranker: CrossEncoder) -> N
         def run(self, output: str, feeds: dict[str, Any]) -> Any:
             return np.array([np.nan], np.float32)
 
-    query = Query("red", ranker.analyzer.begin())
-    broken = CrossEncoder(ranker.settings, Broken(), Bundle(path).tokenizer())
+    query = QueryContext("red", ranker.analyzer.begin())
+    broken = CrossEncoder(ranker.settings, Broken(), BundleFiles(path).tokenizer())
     with pytest.raises(BundleError, match="a finite score each"):
         broken.score(query, TextCandidates(["red"], query.analysis))
 
@@ -440,7 +445,7 @@ def test_damaged_settings_are_told(
     manifest["rankers"]["cross"]["settings"][setting] = value
     (damaged / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(BundleError, match=told):
-        Bundle(damaged).ranker("cross")
+        BundleFiles(damaged).ranker("cross")
 
 
 def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) -> None:
@@ -455,8 +460,8 @@ def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) ->
 def test_a_tokenizer_of_its_own(maker: Maker, tmp_path: Path) -> None:
     checkpoint = maker.checkpoint(field="", head="model1")
     path = maker.bundle(tmp_path, checkpoint)
-    assert not Bundle(path).has("text/tokenizer.json")
-    assert Bundle(path).has("rankers/cross/tokenizer.json")
+    assert not BundleFiles(path).has("text/tokenizer.json")
+    assert BundleFiles(path).has("rankers/cross/tokenizer.json")
     hits = load(path, device="cpu").rank("the red apple", pipeline=RERANK)
     assert len(hits) == 10
     stored = load(path, device="cpu").score("the red apple", ids=[hits[0].id], pipeline=RERANK)
@@ -475,10 +480,11 @@ def test_of_two_tokenizers_one_is_the_bundles(maker: Maker, tmp_path: Path) -> N
     rankers = {"bm25": maker.bm25, "a": first, "b": replace(first, tokenizer=other)}
     path = export_bundle(rankers, tmp_path / "b", ONE)
     fields = {
-        name: each.settings.get("field") for name, each in Bundle(path).manifest.rankers.items()
+        name: each.settings.get("field")
+        for name, each in BundleFiles(path).manifest.rankers.items()
     }
     assert fields == {"bm25": "lemmas", "a": "wordpieces", "b": ""}
-    assert Bundle(path).has("rankers/b/tokenizer.json")
+    assert BundleFiles(path).has("rankers/b/tokenizer.json")
     indexed = load(index_bundle(path, maker.collection, tmp_path / "i"), device="cpu")
     assert len(indexed.rank("the red apple", pipeline="b", k=3)) == 3
 

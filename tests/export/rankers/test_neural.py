@@ -14,10 +14,10 @@ from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime import load
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers.repbert import RepBERT
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -68,7 +68,7 @@ def exported(checkpoints: dict[str, Checkpoint], tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(scope="module")
-def indexed(exported: Path, tiny_collection: Collection) -> LoadedBundle:
+def indexed(exported: Path, tiny_collection: Collection) -> Bundle:
     target = exported.with_name("indexed.ranklet")
     return load(index_bundle(exported, tiny_collection, target), device="cpu")
 
@@ -91,7 +91,7 @@ def test_every_variant_is_proven_and_the_proof_is_in_the_bundle(exported: Path) 
 def test_onnx_gives_pytorchs_vectors(exported: Path, checkpoints: dict[str, Checkpoint]) -> None:
     import torch
 
-    bundle = Bundle(exported, device="cpu")
+    bundle = BundleFiles(exported, device="cpu")
     ranker = bundle.ranker("dense")
     module = repbert.load(checkpoints["dense"])
     text = "the old river is old here"
@@ -108,7 +108,7 @@ def test_onnx_gives_pytorchs_vectors(exported: Path, checkpoints: dict[str, Chec
 def test_documents_encoded_side_by_side_have_the_same_vectors(
     exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bundle = Bundle(exported, device="cpu")
+    bundle = BundleFiles(exported, device="cpu")
     texts = ["the old river", "", "a quiet stream " * 9, "here"] * 4
     wanted = RepBERT.open(bundle, "dense").encode_documents(texts).vectors
     monkeypatch.setenv("RANKLET_THREADS", "3")
@@ -123,7 +123,7 @@ def test_the_sparse_table_scores_as_the_network_does(exported: Path) -> None:
     assert table.ndcg >= table.torch_ndcg - 0.02
 
 
-def test_a_hybrid_pipeline_ranks_explains_and_names_its_providers(indexed: LoadedBundle) -> None:
+def test_a_hybrid_pipeline_ranks_explains_and_names_its_providers(indexed: Bundle) -> None:
     ranking = indexed.rank("quiet stream", k=5, pipeline=HYBRID, explain=True)
     assert len(ranking) == 5
     assert ranking.providers == {"dense": "CPUExecutionProvider", "neural": "numpy"}
@@ -132,7 +132,7 @@ def test_a_hybrid_pipeline_ranks_explains_and_names_its_providers(indexed: Loade
         assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
 
 
-def test_a_text_scores_the_same_alone_among_others_and_stored(indexed: LoadedBundle) -> None:
+def test_a_text_scores_the_same_alone_among_others_and_stored(indexed: Bundle) -> None:
     recipe = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
     hits = indexed.rank("bright world", k=20, pipeline=recipe)
     own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
@@ -143,7 +143,7 @@ def test_a_text_scores_the_same_alone_among_others_and_stored(indexed: LoadedBun
 
 
 def test_without_a_collection_the_callers_texts_are_ranked(exported: Path) -> None:
-    bundle = LoadedBundle(exported, device="cpu")
+    bundle = Bundle(exported, device="cpu")
     texts = ["the old river", "the red apple", "the small castle"]
     recipe = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
     assert len(bundle.rank("old stream", texts, pipeline=recipe)) == 3
@@ -151,7 +151,7 @@ def test_without_a_collection_the_callers_texts_are_ranked(exported: Path) -> No
         bundle.rank("old stream", pipeline=recipe)
 
 
-def test_verify_finds_the_bundle_whole(indexed: LoadedBundle, exported: Path) -> None:
+def test_verify_finds_the_bundle_whole(indexed: Bundle, exported: Path) -> None:
     assert "ranker dense" in list(verify(exported.with_name("indexed.ranklet")))
 
 
@@ -182,8 +182,8 @@ def test_a_variant_out_of_tolerance_is_not_written_and_the_exit_status_says_so(
     arguments = ["export", str(saved), "-o", str(tmp_path / "b"), "--max-ndcg-loss", "0.5"]
     assert main([*arguments, "--max-mb", f"{between:.6f}"]) == 3
     assert "REFUSED" in capsys.readouterr().out
-    assert not Bundle(tmp_path / "b").has("rankers/dense/model.onnx")
-    assert Bundle(tmp_path / "b").has("rankers/dense/model_int8.onnx")
+    assert not BundleFiles(tmp_path / "b").has("rankers/dense/model.onnx")
+    assert BundleFiles(tmp_path / "b").has("rankers/dense/model_int8.onnx")
 
 
 def test_where_no_variant_holds_nothing_is_written(
@@ -251,7 +251,7 @@ def test_an_interrupted_index_goes_on_where_it_was(
 
 
 def test_bench_measures_every_stage(
-    indexed: LoadedBundle, exported: Path, capsys: pytest.CaptureFixture[str]
+    indexed: Bundle, exported: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = str(exported.with_name("indexed.ranklet"))
     assert main(["bench", target, "-n", "5", "--cold", "1", "--json"]) == 0

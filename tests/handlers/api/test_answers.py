@@ -10,14 +10,14 @@ from ranklet.handlers.api.answers import ANSWERS, explain, rank, rerank
 from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 
 LIMITS = Limits()
 TEXTS = ["Knead the dough well.", "Wash the windows.", "Let the dough rise, then knead the dough."]
 
 
-def refused(bundle: LoadedBundle, path: str, body: Any, limits: Limits = LIMITS) -> tuple[int, str]:
+def refused(bundle: Bundle, path: str, body: Any, limits: Limits = LIMITS) -> tuple[int, str]:
     """Return the status and the message of a body that must be refused."""
     try:
         ANSWERS[path](bundle, parse(json.dumps(body).encode()), limits)
@@ -28,7 +28,7 @@ def refused(bundle: LoadedBundle, path: str, body: Any, limits: Limits = LIMITS)
     raise AssertionError(f"{body} was answered")
 
 
-def test_rank_answers_as_the_runtime_does(bundle: LoadedBundle) -> None:
+def test_rank_answers_as_the_runtime_does(bundle: Bundle) -> None:
     wanted = bundle.rank("rising dough", k=3, explain=True)
     answer = rank(bundle, {"query": "rising dough", "k": 3, "explain": True}, LIMITS)
     assert isinstance(answer.body, dict)
@@ -41,7 +41,7 @@ def test_rank_answers_as_the_runtime_does(bundle: LoadedBundle) -> None:
     json.dumps(answer.body, allow_nan=False)
 
 
-def test_null_is_as_good_as_absent_and_unknown_fields_are_ignored(bundle: LoadedBundle) -> None:
+def test_null_is_as_good_as_absent_and_unknown_fields_are_ignored(bundle: Bundle) -> None:
     plain = rank(bundle, {"query": "dough"}, LIMITS).body
     nulls = {"k": None, "pipeline": None, "explain": None, "documents": None, "priority": 7}
     assert isinstance(plain, dict)
@@ -50,13 +50,13 @@ def test_null_is_as_good_as_absent_and_unknown_fields_are_ignored(bundle: Loaded
     assert full["hits"] == plain["hits"]
 
 
-def test_hits_may_come_without_their_texts(bundle: LoadedBundle) -> None:
+def test_hits_may_come_without_their_texts(bundle: Bundle) -> None:
     body = rank(bundle, {"query": "dough", "return_documents": False}, LIMITS).body
     assert isinstance(body, dict)
     assert set(body["hits"][0]) == {"id", "score", "index"}
 
 
-def test_explain_explains_any_document(bundle: LoadedBundle) -> None:
+def test_explain_explains_any_document(bundle: Bundle) -> None:
     first = bundle.rank("dough")[0]
     body = explain(bundle, {"query": "dough", "id": first.id}, LIMITS).body
     assert isinstance(body, dict)
@@ -65,7 +65,7 @@ def test_explain_explains_any_document(bundle: LoadedBundle) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "1", "2"])
-def test_documents_get_the_object_of_cohere_and_jina(bundle: LoadedBundle, version: str) -> None:
+def test_documents_get_the_object_of_cohere_and_jina(bundle: Bundle, version: str) -> None:
     documents: list[Any] = [TEXTS[0], {"text": TEXTS[1]}, {"text": TEXTS[2], "id": "x"}]
     asked = {"query": "dough", "documents": documents, "return_documents": True, "model": "m"}
     body = rerank(bundle, asked, LIMITS, version).body
@@ -76,7 +76,7 @@ def test_documents_get_the_object_of_cohere_and_jina(bundle: LoadedBundle, versi
     assert body["meta"].get("api_version") == ({"version": version} if version else None)
 
 
-def test_texts_get_the_bare_list_of_tei(bundle: LoadedBundle) -> None:
+def test_texts_get_the_bare_list_of_tei(bundle: Bundle) -> None:
     asked = {"query": "dough", "texts": TEXTS, "return_text": True, "truncation_direction": "Right"}
     body: Any = rerank(bundle, asked, LIMITS).body
     assert [(each["index"], each["text"]) for each in body] == [(at, TEXTS[at]) for at in (2, 0, 1)]
@@ -85,7 +85,7 @@ def test_texts_get_the_bare_list_of_tei(bundle: LoadedBundle) -> None:
 
 
 @pytest.mark.parametrize("name", ["top_n", "top_k"])
-def test_only_the_best_come_back_where_few_are_wanted(bundle: LoadedBundle, name: str) -> None:
+def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str) -> None:
     for key in ("texts", "documents"):
         for wanted, got in ((1, 1), (2, 2), (99, 3), (None, 3)):
             body = rerank(bundle, {"query": "dough", key: TEXTS, name: wanted}, LIMITS).body
@@ -125,7 +125,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: LoadedBundle, name
     ],
 )
 def test_what_is_wrong_is_told(
-    bundle: LoadedBundle, path: str, body: Any, status: int, told: str
+    bundle: Bundle, path: str, body: Any, status: int, told: str
 ) -> None:
     got, message = refused(bundle, path, body)
     assert got == status
@@ -143,13 +143,13 @@ def test_a_body_that_is_not_json_is_malformed(data: bytes) -> None:
     assert (status, told["error_type"]) == (400, "malformed")
 
 
-def test_half_a_character_is_answered(bundle: LoadedBundle) -> None:
+def test_half_a_character_is_answered(bundle: Bundle) -> None:
     body = rank(bundle, parse(b'{"query": "dough \\ud83d", "documents": ["\\ud83d"]}'), LIMITS).body
     json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def test_a_bundle_without_a_collection_reranks_and_says_what_it_lacks(built: Built) -> None:
-    models_only = LoadedBundle(built.exported)
+    models_only = Bundle(built.exported)
     for path, body in (("/rank", {"query": "a"}), ("/explain", {"query": "a", "id": "b"})):
         status, message = refused(models_only, path, body)
         assert status == 422

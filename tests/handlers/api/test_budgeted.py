@@ -6,13 +6,13 @@ from typing import Any
 from ranklet.handlers.api.answers import rank
 from ranklet.handlers.api.budgeted import answer_within
 from ranklet.handlers.api.limits import Limits
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 
 LIMITS = Limits()
 ASKED: dict[str, Any] = {"query": "rising dough", "k": 3}
 
 
-def test_with_time_enough_it_is_the_same_answer(bundle: LoadedBundle) -> None:
+def test_with_time_enough_it_is_the_same_answer(bundle: Bundle) -> None:
     answer, left_out = answer_within(60_000, "/rank", bundle, ASKED, LIMITS)
     plain = rank(bundle, ASKED, LIMITS).body
     assert isinstance(plain, dict)
@@ -22,7 +22,7 @@ def test_with_time_enough_it_is_the_same_answer(bundle: LoadedBundle) -> None:
     assert left_out == ()
 
 
-def test_without_time_the_first_stage_answers_and_says_so(bundle: LoadedBundle) -> None:
+def test_without_time_the_first_stage_answers_and_says_so(bundle: Bundle) -> None:
     answer, left_out = answer_within(0, "/rank", bundle, ASKED, LIMITS)
     assert isinstance(answer.body, dict)
     assert answer.body["budget_spent"] is True
@@ -30,7 +30,7 @@ def test_without_time_the_first_stage_answers_and_says_so(bundle: LoadedBundle) 
     assert answer.body["hits"]
 
 
-def test_a_list_has_no_room_to_say_it(bundle: LoadedBundle) -> None:
+def test_a_list_has_no_room_to_say_it(bundle: Bundle) -> None:
     body = {"query": "dough", "texts": ["Knead the dough.", "Wash."]}
     answer, left_out = answer_within(0, "/rerank", bundle, body, LIMITS)
     assert isinstance(answer.body, list)
@@ -38,7 +38,7 @@ def test_a_list_has_no_room_to_say_it(bundle: LoadedBundle) -> None:
     assert left_out
 
 
-def test_cut_texts_are_counted_in_the_answer(bundle: LoadedBundle) -> None:
+def test_cut_texts_are_counted_in_the_answer(bundle: Bundle) -> None:
     class Cutting:
         def __len__(self) -> int:
             return len(bundle)

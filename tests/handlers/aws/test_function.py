@@ -13,7 +13,7 @@ from ranklet.handlers.aws import events as aws_events
 from ranklet.handlers.aws import function as aws_function
 from ranklet.handlers.aws import sqs as aws_queue
 from ranklet.handlers.aws.function import Function, InternalError
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, UnknownRankerError
 from ranklet.runtime.hits import Hit, Ranking
 
@@ -57,7 +57,7 @@ def function(built: Built, monkeypatch: pytest.MonkeyPatch) -> Function:
 
 
 @pytest.fixture
-def wanted(bundle: LoadedBundle) -> list[tuple[str, float]]:
+def wanted(bundle: Bundle) -> list[tuple[str, float]]:
     return [(hit.id, hit.score) for hit in bundle.rank(ASKED["query"], k=3)]  # type: ignore[arg-type]
 
 
@@ -210,7 +210,7 @@ def broken(*_: Any, **__: Any) -> Any:
 def test_a_fault_of_ours_is_logged_and_not_told(
     function: Function, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(LoadedBundle, "rank", broken)
+    monkeypatch.setattr(Bundle, "rank", broken)
     reply = function(recorded("http"), Context())
     assert answered(reply, 500)["error_type"] == "internal"
     assert "secret" not in json.dumps(reply)
@@ -227,7 +227,7 @@ def test_a_score_that_is_not_finite_never_leaves(
     function: Function, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = Ranking((Hit("a", float("nan"), "", "text", 0),), "query", ())
-    monkeypatch.setattr(LoadedBundle, "rank", lambda *_, **__: wrong)
+    monkeypatch.setattr(Bundle, "rank", lambda *_, **__: wrong)
     assert answered(function(recorded("http"), Context()), 500)["error_type"] == "internal"
     with pytest.raises(InternalError):
         function(ASKED, Context())

@@ -10,8 +10,8 @@ import pytest
 from ranklet.handlers.page.html import Markup, element
 from ranklet.handlers.page.marked_text import pieces
 from ranklet.handlers.page.page import PARTS, page
-from ranklet.runtime.bundle import LoadedBundle
-from ranklet.runtime.explanation import Explanation, Reading
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.hits import Hit
 
 if TYPE_CHECKING:
@@ -107,12 +107,12 @@ def check_tables(card: Element) -> None:
             assert sum(given[1:]) == pytest.approx(given[0], abs=1e-9)
 
 
-def shown(bundle: LoadedBundle, query: str, hits: Any, recipe: str = "recipe") -> Element:
+def shown(bundle: Bundle, query: str, hits: Any, recipe: str = "recipe") -> Element:
     return parsed(page(bundle, query, list(hits), recipe))
 
 
 @pytest.mark.parametrize("pipeline", [*PIPELINES, "model1", "model1_pieces"])
-def test_the_amounts_add_up(bundle: LoadedBundle, pipeline: str) -> None:
+def test_the_amounts_add_up(bundle: Bundle, pipeline: str) -> None:
     recipe: Any = pipeline
     if pipeline.startswith("model1"):
         recipe = [
@@ -136,7 +136,7 @@ def test_the_amounts_add_up(bundle: LoadedBundle, pipeline: str) -> None:
     assert bool(list(found.all("button"))) == (pipeline != "rrf")
 
 
-def test_a_buttons_marks_add_up_to_what_its_tokens_carry(bundle: LoadedBundle) -> None:
+def test_a_buttons_marks_add_up_to_what_its_tokens_carry(bundle: Bundle) -> None:
     query = "rising dough"
     recipe: Any = [
         {"stage": "retrieve", "ranker": "bm25", "k": 9},
@@ -167,7 +167,7 @@ def test_a_buttons_marks_add_up_to_what_its_tokens_carry(bundle: LoadedBundle) -
     assert named
 
 
-def test_pieces_stand_in_the_order_of_the_query(bundle: LoadedBundle) -> None:
+def test_pieces_stand_in_the_order_of_the_query(bundle: Bundle) -> None:
     for query, wanted in (("dough bread", ["dough", "bread"]), ("bread dough", ["bread", "dough"])):
         hit = bundle.explained(query, "bread", pipeline="bm25")
         buttons = shown(bundle, query, [hit]).all("button")
@@ -175,7 +175,7 @@ def test_pieces_stand_in_the_order_of_the_query(bundle: LoadedBundle) -> None:
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-def test_markup_in_texts_and_query_stays_text(bundle: LoadedBundle, pipeline: str) -> None:
+def test_markup_in_texts_and_query_stays_text(bundle: Bundle, pipeline: str) -> None:
     own = [{"id": EVIL, "title": EVIL, "text": EVIL}, {"title": "", "text": "dough </style> ]]>"}]
     hits = bundle.rank(EVIL, own, pipeline=pipeline, explain=True)
     text = page(bundle, EVIL, list(hits), EVIL)
@@ -193,12 +193,12 @@ def test_markup_in_texts_and_query_stays_text(bundle: LoadedBundle, pipeline: st
     assert not any(name.startswith("on") for each in found.all("mark") for name in each.attributes)
 
 
-def test_half_a_character_can_be_written(bundle: LoadedBundle) -> None:
+def test_half_a_character_can_be_written(bundle: Bundle) -> None:
     hits = bundle.rank("dough \udcff", ["dough \ud800"], pipeline="bm25", explain=True)
     assert "dough ?" in page(bundle, "dough \udcff", list(hits), "r").encode().decode()
 
 
-def test_what_was_marked_and_what_was_not_read_is_shown(bundle: LoadedBundle) -> None:
+def test_what_was_marked_and_what_was_not_read_is_shown(bundle: Bundle) -> None:
     text = "Kneading the dough, kneaded dough, and later some dough"
     analysis = bundle.analysis("wordpieces")
     placed = list(analysis.placed(f"Bread\n{text}", "wordpieces"))
@@ -207,7 +207,7 @@ def test_what_was_marked_and_what_was_not_read_is_shown(bundle: LoadedBundle) ->
     part = Explanation("dough", 2.0, source=("wordpieces", placed[-1][2]), asked=("words", "dough"))
     stems = ("knead", "dough")
     found = Explanation(
-        "cross-encoder", 2.0, (part,), reading=Reading("wordpieces", ((0, last),), stems)
+        "cross-encoder", 2.0, (part,), reading=ReadSpans("wordpieces", ((0, last),), stems)
     )
     card = shown(bundle, "dough", [Hit("x", 2.0, "Bread", text, 0, found)]).one("li", "hit")
     exact = "|".join(each.text for each in card.all("span", "exact")).replace("|", "").lower()
@@ -222,7 +222,7 @@ def test_what_was_marked_and_what_was_not_read_is_shown(bundle: LoadedBundle) ->
     assert "Italic" in footer
 
 
-def test_a_score_without_parts_is_shown_as_such(bundle: LoadedBundle) -> None:
+def test_a_score_without_parts_is_shown_as_such(bundle: Bundle) -> None:
     found = Explanation("inner product of the vectors", -0.5)
     whole = shown(bundle, "dough", [Hit("x", -0.5, "", "a text", 0, found)])
     card = whole.one("li", "hit")
@@ -232,7 +232,7 @@ def test_a_score_without_parts_is_shown_as_such(bundle: LoadedBundle) -> None:
     assert "no parts by token" in whole.one("footer").text
 
 
-def test_an_amount_that_takes_away_is_shown_as_such(bundle: LoadedBundle) -> None:
+def test_an_amount_that_takes_away_is_shown_as_such(bundle: Bundle) -> None:
     part = Explanation("dough", -1.0, source=("words", "dough"), asked=("words", "dough"))
     hit = Hit("x", -1.0, "", "the dough", 0, Explanation.total("minus", [part]))
     (mark,) = shown(bundle, "dough", [hit]).all("mark")
@@ -242,7 +242,7 @@ def test_an_amount_that_takes_away_is_shown_as_such(bundle: LoadedBundle) -> Non
     assert [bar.classes for bar in bars] == [["meter", "loss"]] * 2
 
 
-def test_no_hits_are_told(bundle: LoadedBundle) -> None:
+def test_no_hits_are_told(bundle: Bundle) -> None:
     assert "No hits" in shown(bundle, "gnorp", []).one("main").text
 
 
@@ -256,7 +256,7 @@ def test_elements_escape_what_is_no_markup() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser_a_piece_of_the_query_shows_what_carried_it(
-    bundle: LoadedBundle, browser: Any, tmp_path: Path, scheme: str
+    bundle: Bundle, browser: Any, tmp_path: Path, scheme: str
 ) -> None:
     query, faults = "how long must a dough rise", []
     hits = bundle.rank(query, k=2, explain=True)

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from tests.handlers.page.test_page import amount, check_tables, check_tree, shown
 
 from ranklet.handlers.page.score_tree import groups
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.rankers.epic.ranker import DOCUMENT_OUTPUT, EPIC, QUERY_OUTPUT, Settings
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.epic.ranker import DOCUMENT_OUTPUT, EPIC, QUERY_OUTPUT, EPICSettings
+from ranklet.runtime.rankers.protocol import QueryContext
 
 if TYPE_CHECKING:
     from tests.handlers.page.test_page import Element
@@ -47,13 +47,13 @@ class Encodes:
 
 
 @pytest.fixture(scope="module")
-def hit(bundle: LoadedBundle) -> Hit:
+def hit(bundle: Bundle) -> Hit:
     tokenizer = bundle._bundle.analyzer.tokenizer
     size = tokenizer.get_vocab_size()
     pieces = tokenizer.get_vocab()
     model = Encodes({pieces[word]: value for word, value in EXPANSION.items()}, size)
     ranker = EPIC(
-        Settings(vocabulary=size, kept=200),
+        EPICSettings(vocabulary=size, kept=200),
         Encoder(model, QUERY_OUTPUT, tokenizer, size),
         lambda: Encoder(model, DOCUMENT_OUTPUT, tokenizer, size),
         tokenizer,
@@ -61,7 +61,7 @@ def hit(bundle: LoadedBundle) -> Hit:
         name="epic",
     )
     analysis = bundle.analysis("wordpieces")
-    asked, own = Query(QUERY, analysis), TextCandidates([f"{TITLE}\n{TEXT}"], analysis)
+    asked, own = QueryContext(QUERY, analysis), TextCandidates([f"{TITLE}\n{TEXT}"], analysis)
     (score,) = ranker.score(asked, own).tolist()
     found = ranker.explain(asked, own)
     assert found.value == pytest.approx(score)
@@ -69,12 +69,12 @@ def hit(bundle: LoadedBundle) -> Hit:
 
 
 @pytest.fixture(scope="module")
-def card(bundle: LoadedBundle, hit: Hit) -> "Element":
+def card(bundle: Bundle, hit: Hit) -> "Element":
     return shown(bundle, QUERY, [hit]).one("li", "hit")
 
 
 def test_every_piece_of_the_query_has_a_button_also_one_without_impact(
-    bundle: LoadedBundle, card: "Element"
+    bundle: Bundle, card: "Element"
 ) -> None:
     wanted = [piece for _, _, piece in bundle.analysis("wordpieces").placed(QUERY, "wordpieces")]
     buttons = list(card.all("button"))
@@ -106,6 +106,6 @@ def test_the_strongest_expansion_is_shown_and_adds_nothing(card: "Element", hit:
     assert "with: impact 2.500" in card.one("div", "why").text
 
 
-def test_there_is_one_group(bundle: LoadedBundle, hit: Hit) -> None:
+def test_there_is_one_group(bundle: Bundle, hit: Hit) -> None:
     (group,) = groups(bundle, QUERY, hit)
     assert group.label == "EPIC"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Start
@@ -183,7 +183,7 @@ def _missing(module: str) -> bool:
 @pytest.mark.clients
 @pytest.mark.slow
 @pytest.mark.parametrize("client", SCRIPTS)
-def test_a_client_gets_the_ranking(start: "Start", bundle: LoadedBundle, client: str) -> None:
+def test_a_client_gets_the_ranking(start: "Start", bundle: Bundle, client: str) -> None:
     module, script = SCRIPTS[client]
     if _missing(module):
         pytest.skip(f"{module} is not installed")

@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 from tests.conftest import Built
 
 from ranklet import runtime
-from ranklet.runtime import InputError, LoadedBundle
+from ranklet.runtime import Bundle, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.rankers.protocol import Query, Ranker
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
 class Clock:
@@ -48,25 +48,25 @@ class Slow:
         self.scored: list[list[int]] = []
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "Slow":
+    def open(cls, bundle: "BundleFiles", name: str) -> "Slow":
         raise NotImplementedError
 
-    def retrieve(self, query: Query, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Scored:
         self.clock.ms += self.retrieve_ms
         found = sorted(self.scores, key=lambda at: (-self.scores[at], at))[:k]
         return np.array(found, np.uint32), np.array([self.scores[at] for at in found], np.float32)
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         stored = candidates.stored
         numbers = [int(text) for text in candidates.texts] if stored is None else stored.tolist()
         self.clock.ms += self.each_ms * len(candidates)
         self.scored.append(numbers)
         return np.array([self.scores.get(at, 0) for at in numbers], np.float32)
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         return 1.0
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         return Explanation("slow", float(self.score(query, candidate)[0]))
 
     def verify(self) -> None: ...
@@ -118,7 +118,7 @@ def run(analysed: AnalysedCollection, clock: Clock) -> Any:
             Pipeline.from_json(stages),
             known.__getitem__,
             analysed.documents,
-            Query("a query", analysis),
+            QueryContext("a query", analysis),
             own,
             Deadline(budget_ms, deadline_clock),
         )
@@ -275,7 +275,7 @@ def test_own_texts_are_scored_in_slices_by_later_stages(run: Any, clock: Clock) 
     assert found.left_out == ["rescore by second: 8 of 10 candidates"]
 
 
-def test_a_real_bundle_says_what_there_was_no_time_for(bundle: LoadedBundle) -> None:
+def test_a_real_bundle_says_what_there_was_no_time_for(bundle: Bundle) -> None:
     query = "how long to knead dough"
     wanted = bundle.rank(query, pipeline="linear")
     plenty = bundle.rank(query, pipeline="linear", budget_ms=60_000)
@@ -292,7 +292,7 @@ def test_a_real_bundle_says_what_there_was_no_time_for(bundle: LoadedBundle) -> 
     assert sum(part.value for part in explanation.parts) == pytest.approx(none[0].score, abs=1e-6)
 
 
-def test_a_batch_shares_its_budget(bundle: LoadedBundle, built: Built) -> None:
+def test_a_batch_shares_its_budget(bundle: Bundle, built: Built) -> None:
     queries = ["knead dough", "a mouse"]
     found = bundle.rank_batch(queries, pipeline="linear", budget_ms=0)
     assert [each.left_out for each in found] == [
@@ -306,7 +306,7 @@ def test_a_batch_shares_its_budget(bundle: LoadedBundle, built: Built) -> None:
 @pytest.mark.parametrize(
     "wrong", [-1, float("nan"), float("inf"), True, "9", [], 10**400, 86_400_001]
 )
-def test_a_budget_is_a_number_of_milliseconds(bundle: LoadedBundle, wrong: Any) -> None:
+def test_a_budget_is_a_number_of_milliseconds(bundle: Bundle, wrong: Any) -> None:
     with pytest.raises(InputError, match="budget_ms must be a number of milliseconds from 0 to"):
         bundle.rank("dough", budget_ms=wrong)
     with pytest.raises(InputError, match="budget_ms must be"):

@@ -10,11 +10,11 @@ from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, TextCandidates
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.rankers.protocol import Query, Ranker
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
 class Fake:
@@ -25,23 +25,23 @@ class Fake:
         self.scored: list[list[int]] = []
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "Fake":
+    def open(cls, bundle: "BundleFiles", name: str) -> "Fake":
         raise NotImplementedError
 
-    def retrieve(self, query: Query, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Scored:
         found = sorted(set(self.scores) - set(self.hidden), key=lambda at: (-self.scores[at], at))
         scores = [self.scores[at] for at in found[:k]]
         return np.array(found[:k], np.uint32), np.array(scores, np.float32)
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         numbers = range(len(candidates)) if candidates.stored is None else candidates.stored
         self.scored.append([int(at) for at in numbers])
         return np.array([self.scores.get(int(at), 0) for at in numbers], np.float32)
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         return 0.5
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         return Explanation("fake", float(self.score(query, candidate)[0]))
 
     def verify(self) -> None: ...
@@ -73,7 +73,7 @@ def run(analysed: AnalysedCollection) -> Any:
         found: dict[str, Ranker] = {"a": Fake(A), "b": Fake(B), "c": Fake(C), **rankers}
         analysis = analysed.analyzer.begin()
         own = None if given is None else TextCandidates(given, analysis)
-        query, documents = Query("a query", analysis), analysed.documents
+        query, documents = QueryContext("a query", analysis), analysed.documents
         execution = Execution(Pipeline.from_json(stages), found.__getitem__, documents, query, own)
         execution.run()
         return execution

@@ -15,11 +15,11 @@ from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.rankers.protocol import Query, Ranker
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import Bundle
+    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 RECIPE = Pipeline.from_json(
     [{"stage": "retrieve", "ranker": "first"}, {"stage": "rescore", "ranker": "second"}]
@@ -33,20 +33,20 @@ class First:
         self.begun, self.in_time = begun, False
 
     @classmethod
-    def open(cls, bundle: "Bundle", name: str) -> "First":
+    def open(cls, bundle: "BundleFiles", name: str) -> "First":
         raise NotImplementedError
 
-    def retrieve(self, query: Query, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Scored:
         self.in_time = self.begun.wait(2 if ahead._processors() > 1 else 0)
         return np.array([0, 1], np.uint32), np.array([2.0, 1.0], np.float32)
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         return np.zeros(len(candidates), np.float32)
 
-    def scale(self, query: Query) -> float:
+    def scale(self, query: QueryContext) -> float:
         return 1.0
 
-    def explain(self, query: Query, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         return Explanation("fake", 0.0)
 
     def verify(self) -> None: ...
@@ -59,7 +59,7 @@ class Second(First):
         super().__init__(begun)
         self.failures, self.threads = failures, list[str]()
 
-    def encode_query(self, query: Query) -> float:
+    def encode_query(self, query: QueryContext) -> float:
         def encode() -> float:
             self.threads.append(threading.current_thread().name)
             self.begun.set()
@@ -69,7 +69,7 @@ class Second(First):
 
         return query.once(id(self), encode)
 
-    def score(self, query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         return np.full(len(candidates), self.encode_query(query), np.float32)
 
 
@@ -77,7 +77,7 @@ def run(
     analysed: AnalysedCollection, second: Second, first: First, **options: Any
 ) -> NDArray[np.float32]:
     rankers: dict[str, Ranker] = {"first": first, "second": second}
-    query = Query("a query", analysed.analyzer.begin())
+    query = QueryContext("a query", analysed.analyzer.begin())
     execution = Execution(RECIPE, rankers.__getitem__, analysed.documents, query, **options)
     execution.run()
     return execution.final()
@@ -124,7 +124,7 @@ def test_an_error_is_raised_where_the_result_is_asked_for(
 
 
 def test_a_result_is_made_once_whoever_asks_first(analysed: AnalysedCollection) -> None:
-    query, made = Query("a query", analysed.analyzer.begin()), list[int]()
+    query, made = QueryContext("a query", analysed.analyzer.begin()), list[int]()
     gate = threading.Barrier(8)
 
     def ask() -> None:

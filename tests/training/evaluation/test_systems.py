@@ -5,7 +5,7 @@ import ir_measures
 import numpy as np
 import pytest
 
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, UnknownRankerError
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
@@ -33,7 +33,7 @@ def queries(collection: Collection) -> list[JudgedQuery]:
 
 
 @pytest.fixture(scope="module")
-def found(bundle: LoadedBundle, queries: list[JudgedQuery]) -> list[Evaluation]:
+def found(bundle: Bundle, queries: list[JudgedQuery]) -> list[Evaluation]:
     pipelines = {name: name for name in ("bm25", "linear", "bm25_pieces")}
     return evaluate(bundle, queries, pipelines, measures=MEASURES)
 
@@ -55,7 +55,7 @@ def test_means_are_those_of_ir_measures_on_the_written_run(
 
 
 def test_values_are_in_the_order_of_the_queries(
-    found: list[Evaluation], queries: list[JudgedQuery], bundle: LoadedBundle
+    found: list[Evaluation], queries: list[JudgedQuery], bundle: Bundle
 ) -> None:
     for row, query in enumerate(queries):
         ids = [hit.id for hit in bundle.rank(query.text, k=10, pipeline="bm25")]
@@ -65,7 +65,7 @@ def test_values_are_in_the_order_of_the_queries(
 
 
 def test_equal_scores_are_measured_as_they_were_ranked(
-    bundle: LoadedBundle, collection: Collection
+    bundle: Bundle, collection: Collection
 ) -> None:
     # A weight of 0 leaves no difference between documents: only our order of ties decides.
     recipe: list[dict[str, Any]] = [
@@ -88,7 +88,7 @@ def test_ties_are_set_apart_by_as_little_as_trec_eval_can_tell() -> None:
     assert untied([("a", 2.0), ("b", 1.0)]) == [("a", 2.0), ("b", 1.0)]
 
 
-def test_depth_cuts_the_run(bundle: LoadedBundle, queries: list[JudgedQuery]) -> None:
+def test_depth_cuts_the_run(bundle: Bundle, queries: list[JudgedQuery]) -> None:
     cut = evaluate(bundle, queries, {"bm25": None}, depth=1)[0]
     assert max(len(hits) for hits in cut.run.values()) == 1
     assert min(len(hits) for hits in cut.run.values()) == 0
@@ -96,13 +96,13 @@ def test_depth_cuts_the_run(bundle: LoadedBundle, queries: list[JudgedQuery]) ->
 
 @pytest.mark.parametrize("measure", ["", "accuracy", "nDCG@", "__import__('os')", "alpha_nDCG@10"])
 def test_an_unknown_measure_is_told(
-    bundle: LoadedBundle, queries: list[JudgedQuery], measure: str
+    bundle: Bundle, queries: list[JudgedQuery], measure: str
 ) -> None:
     with pytest.raises(InputError, match="measure"):
         evaluate(bundle, queries, {"bm25": "bm25"}, measures=[measure])
 
 
-def test_an_unknown_pipeline_is_told(bundle: LoadedBundle, queries: list[JudgedQuery]) -> None:
+def test_an_unknown_pipeline_is_told(bundle: Bundle, queries: list[JudgedQuery]) -> None:
     with pytest.raises(UnknownRankerError, match="unknown pipeline 'x'"):
         evaluate(bundle, queries, {"x": "x"})
 
@@ -133,6 +133,6 @@ def test_nothing_is_compared_where_there_is_one_system(found: list[Evaluation]) 
     assert evaluation.SIGNIFICANT[0][0] < evaluation.SIGNIFICANT[1][0]
 
 
-def test_one_query_can_be_evaluated(bundle: LoadedBundle, queries: list[JudgedQuery]) -> None:
+def test_one_query_can_be_evaluated(bundle: Bundle, queries: list[JudgedQuery]) -> None:
     one = evaluate(bundle, queries[:1], {"bm25": "bm25", "linear": "linear"})
     assert "1 queries" in table(one, "bm25")

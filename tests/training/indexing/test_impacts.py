@@ -12,7 +12,7 @@ from ranklet.export.impacts import write_index
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.indexing.impacts import (
     index_of_rows,
     index_of_triples,
@@ -143,7 +143,7 @@ def test_a_query_has_no_negative_weights(weight: float) -> None:
         index.retrieve(np.array([0], np.int32), np.array([weight], np.float32), 1)
 
 
-def written(index: ImpactIndex, folder: Path, **others: NDArray[np.generic]) -> Bundle:
+def written(index: ImpactIndex, folder: Path, **others: NDArray[np.generic]) -> BundleFiles:
     """Write an index into a bundle, some of its arrays replaced."""
     with BundleWriter(folder) as writer:
         write_index(index, "rankers/sparse/", writer)
@@ -153,7 +153,7 @@ def written(index: ImpactIndex, folder: Path, **others: NDArray[np.generic]) -> 
             documents=index.size, fields=(), rankers={}, pipelines={}, default_pipeline="",
             provenance={},
         )  # fmt: skip
-    return Bundle(folder)
+    return BundleFiles(folder)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -37,7 +37,7 @@ def test_bm25_negatives_are_ranked_documents_that_are_not_relevant(
     queries, relevant = relevant_numbers(
         list(tiny_analysed.documents.ids), read_split(tiny_collection, "train")
     )
-    retriever = open_bm25(Settings("lemmas"), tiny_analysed.postings("lemmas"))
+    retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
     first = bm25_negatives(tiny_analysed, queries, relevant, retriever, count=5)
     again = bm25_negatives(tiny_analysed, queries, relevant, retriever, count=5)
     other = bm25_negatives(tiny_analysed, queries, relevant, retriever, count=5, seed=1)
@@ -55,7 +55,7 @@ def test_random_documents_fill_up_where_bm25_finds_too_few(
     queries, relevant = relevant_numbers(
         list(tiny_analysed.documents.ids), read_split(tiny_collection, "train")
     )
-    retriever = open_bm25(Settings("lemmas"), tiny_analysed.postings("lemmas"))
+    retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
     found = bm25_negatives(tiny_analysed, queries, relevant, retriever, count=20)
     for known, each in zip(relevant, found, strict=True):
         assert len(np.unique(each)) == 20

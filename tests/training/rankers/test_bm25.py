@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -11,13 +11,13 @@ from ranklet.training.tuning.judged_candidates import grades
 
 
 def reciprocal_rank(
-    analysed: AnalysedCollection, queries: list[JudgedQuery], settings: Settings
+    analysed: AnalysedCollection, queries: list[JudgedQuery], settings: BM25Settings
 ) -> float:
-    from ranklet.runtime.rankers.protocol import Query
+    from ranklet.runtime.rankers.protocol import QueryContext
 
     ranker, total = open_bm25(settings, analysed.postings(settings.field)), 0.0
     for query in queries:
-        numbers, _ = ranker.retrieve(Query(query.text, analysed.analyzer.begin()), 10)
+        numbers, _ = ranker.retrieve(QueryContext(query.text, analysed.analyzer.begin()), 10)
         hit, _ = grades(analysed, query, numbers)
         places = np.flatnonzero(hit)
         total += 1 / (1 + places[0]) if len(places) else 0
@@ -33,9 +33,9 @@ def test_the_best_point_of_the_grid_is_taken(
     grid = {(p["k1"], p["b"]): p["value"] for p in found.training["grid"]}
     assert set(grid) == {(k1, b) for k1 in (0.1, 1.2, 3.0) for b in (0.0, 0.9)}
     for (k1, b), value in grid.items():
-        wanted = reciprocal_rank(analysed, queries, Settings(field, k1, b))
+        wanted = reciprocal_rank(analysed, queries, BM25Settings(field, k1, b))
         assert value == pytest.approx(wanted, abs=1e-9)
-    assert isinstance(found.settings, Settings)
+    assert isinstance(found.settings, BM25Settings)
     assert grid[found.settings.k1, found.settings.b] == found.training["best"] == max(grid.values())
     assert (found.tokenizer is not None) == (field == "wordpieces")
     assert found.training["queries"] == len(queries)

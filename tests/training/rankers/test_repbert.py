@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.repbert import Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.repbert import RepBERTSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
@@ -119,7 +119,7 @@ def test_it_learns(learned: Checkpoint) -> None:
     course = [each["value"] for each in learned.training["evaluations"]]
     assert len(course) > 5
     assert learned.training["best"] > course[0] + 0.2
-    assert learned.settings == Settings(12, 16, 32)
+    assert learned.settings == RepBERTSettings(12, 16, 32)
 
 
 def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.bm25 import Settings
-from ranklet.runtime.rankers.protocol import Query
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.bm25 import open_bm25
@@ -28,10 +28,10 @@ def test_grades_of_candidates_and_of_what_was_missed(analysed: AnalysedCollectio
 
 
 def test_judging_retrieves_by_the_class_that_serves(analysed: AnalysedCollection) -> None:
-    settings = Settings("lemmas")
+    settings = BM25Settings("lemmas")
     ranker = open_bm25(settings, analysed.postings("lemmas"))
 
-    def features(query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         scores = ranker.score(query, candidates)
         stacked: NDArray[np.float32] = np.column_stack([scores, -scores])
         return stacked
@@ -39,7 +39,7 @@ def test_judging_retrieves_by_the_class_that_serves(analysed: AnalysedCollection
     judged = judge(analysed, QUERIES, ranker, 5, features, "a test")
     assert judged.mask.sum(1)[1] == 0  # no document has a gnorp
     for row, asked in enumerate(QUERIES):
-        query = Query(asked.text, analysed.analyzer.begin())
+        query = QueryContext(asked.text, analysed.analyzer.begin())
         _, scores = ranker.retrieve(query, 5)
         assert judged.features[row, : len(scores), 0] == pytest.approx(scores, rel=1e-6)
         assert judged.features[row, : len(scores), 1] == pytest.approx(-scores, rel=1e-6)

@@ -285,7 +285,7 @@ class ConformerKernel(nn.Module):
         return found * asked
 
     def served(self) -> dict[str, float]:
-        """Return what the runtime's `Settings` hold: BatchNorm and BatchScale as numbers.
+        """Return what `ConformerKernelSettings` hold: BatchNorm and BatchScale as numbers.
 
         What BatchNorm subtracts, and b, are the same for all documents, and left out.
         """

@@ -16,7 +16,7 @@ from torch import Tensor
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
 from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -94,7 +94,10 @@ class TermReader:
     """
 
     def __init__(
-        self, analysed: AnalysedCollection, settings: Settings, rows: NDArray[np.int32]
+        self,
+        analysed: AnalysedCollection,
+        settings: ConformerKernelSettings,
+        rows: NDArray[np.int32],
     ) -> None:
         self._analysed, self._settings, self._rows = analysed, settings, rows
         field = settings.field

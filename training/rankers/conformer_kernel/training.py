@@ -15,10 +15,9 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
-from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
@@ -53,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 PLAN = Plan(learning_rate=5e-4, epochs=5, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1)
 DATA = PairOptions()
-SETTINGS = Settings()
+SETTINGS = ConformerKernelSettings()
 EVALUATIONS = 10  # of a training, unless the plan says how often
 VECTORS = ("word2vec", "random")
 WARMING = 10  # batches that the first statistics are of
@@ -81,7 +80,7 @@ class _Ground(NamedTuple):
         cls,
         analysed: AnalysedCollection,
         queries: Sequence[JudgedQuery],
-        settings: Settings,
+        settings: ConformerKernelSettings,
         network: dict[str, Any],
         least: int,
         most: int,
@@ -114,7 +113,7 @@ def train(
     queries: Sequence[JudgedQuery],
     dev: Sequence[JudgedQuery],
     *,
-    settings: Settings = SETTINGS,
+    settings: ConformerKernelSettings = SETTINGS,
     network: dict[str, Any] | None = None,
     plan: Plan = PLAN,
     data: PairOptions = DATA,
@@ -225,7 +224,7 @@ def prepare(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
     *,
-    settings: Settings = SETTINGS,
+    settings: ConformerKernelSettings = SETTINGS,
     network: dict[str, Any] | None = None,
     data: PairOptions = DATA,
     least: int = LEAST,

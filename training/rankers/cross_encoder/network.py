@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ranklet.training.learning.device import full_precision
 from ranklet.training.rankers.cross_encoder.heads.model1 import Model1Head
-from ranklet.training.rankers.cross_encoder.heads.reading import Reading, make_reading
+from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates, make_pair_states
 
 
 class CrossNetwork(nn.Module):
@@ -58,7 +58,7 @@ class CrossNetwork(nn.Module):
 
     def read(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, pairs: Tensor
-    ) -> Reading:
+    ) -> PairStates:
         """Return what the head reads."""
         found = self.encoder(
             input_ids=input_ids,
@@ -68,11 +68,11 @@ class CrossNetwork(nn.Module):
         )
         layers = found.hidden_states[-self._layers :] if self._layers > 1 else ()
         layers = layers or (found.last_hidden_state,)
-        return make_reading(
+        return make_pair_states(
             layers, input_ids, attention_mask, token_type_ids, pairs, self.special, self.markers
         )
 
-    def score(self, reading: Reading) -> Tensor:
+    def score(self, reading: PairStates) -> Tensor:
         """Return the score of each pair, (pairs,) float32."""
         if self._combine == "head":
             whole: Tensor = self.head(reading)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.cross_encoder.ranker import Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
 from ranklet.training.checkpoint import Arrays, Checkpoint
 from ranklet.training.data.probes import draw_probes
@@ -45,7 +45,7 @@ from ranklet.training.rankers.cross_encoder.pairs import (
 PLAN = Plan(learning_rate=2e-5, head_rate=10.0, epochs=1, warmup=0.1, weight_decay=1e-7,
             accumulation=4)  # fmt: skip
 DATA = CrossOptions()
-SETTINGS = Settings()
+SETTINGS = CrossEncoderSettings()
 MARGIN = 1.0
 EVALUATIONS = 5  # of a training, unless the plan says how often
 SCORED = 32  # chunks at a time, outside of training
@@ -61,7 +61,7 @@ def train(
     *,
     backbone: Backbone,
     start: Checkpoint | None = None,
-    settings: Settings = SETTINGS,
+    settings: CrossEncoderSettings = SETTINGS,
     plan: Plan = PLAN,
     data: CrossOptions = DATA,
     loss: Loss = "margin",
@@ -213,7 +213,9 @@ def _load_weights(module: nn.Module, weights: Arrays, prefix: str) -> None:
         raise InputError(f"the weights do not fit this network: {error}") from error
 
 
-def _network(encoder: Any, settings: Settings, layers: int, pairing: Pairing) -> CrossNetwork:
+def _network(
+    encoder: Any, settings: CrossEncoderSettings, layers: int, pairing: Pairing
+) -> CrossNetwork:
     sizes = HeadSizes(encoder.config.hidden_size, layers, settings.own_query_tokens)
     head: nn.Module = make_head(settings.head, sizes)
     return CrossNetwork(
@@ -228,7 +230,7 @@ def _layers_read(head: str, layers: int, held: int) -> int:
     return layers or held + 1
 
 
-def _check_start(start: Checkpoint, settings: Settings) -> None:
+def _check_start(start: Checkpoint, settings: CrossEncoderSettings) -> None:
     if start.kind != "cross_encoder":
         raise InputError(f"a second phase starts from a cross-encoder, not from a {start.kind}")
     if start.settings.head != settings.head:
@@ -239,7 +241,7 @@ def _check_start(start: Checkpoint, settings: Settings) -> None:
         )
 
 
-def _check(backbone: Backbone, settings: Settings, loss: str, layers: int) -> None:
+def _check(backbone: Backbone, settings: CrossEncoderSettings, loss: str, layers: int) -> None:
     config = backbone.config
     if loss not in get_args(Loss):
         raise InputError(f"loss is {loss!r}; allowed are {', '.join(get_args(Loss))}")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.epic.ranker import DOCUMENT_SEGMENT, QUERY_SEGMENT, Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.epic.ranker import DOCUMENT_SEGMENT, QUERY_SEGMENT, EPICSettings
 from ranklet.training.checkpoint import Arrays, Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
@@ -213,7 +213,7 @@ def _head(config: Any, special: Sequence[int]) -> EPICHead:
     return EPICHead(config.hidden_size, config.vocab_size, special)
 
 
-def _settings(backbone: Backbone, data: BatchOptions, objective: str) -> Settings:
+def _settings(backbone: Backbone, data: BatchOptions, objective: str) -> EPICSettings:
     if objective not in get_args(Objective):
         raise InputError(
             f"objective is {objective!r}; allowed are {', '.join(get_args(Objective))}"
@@ -221,4 +221,4 @@ def _settings(backbone: Backbone, data: BatchOptions, objective: str) -> Setting
     if objective == "pairwise" and data.negatives == "in-batch":
         raise InputError("triples need a negative for each query: negatives bm25 or random")
     backbone.check_length(max(data.max_query_tokens, data.max_document_tokens))
-    return Settings(data.max_query_tokens, data.max_document_tokens, backbone.config.vocab_size)
+    return EPICSettings(data.max_query_tokens, data.max_document_tokens, backbone.config.vocab_size)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.protocol import Query, Ranker
+from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -99,7 +99,7 @@ def fused_value(
 def _features(retriever: Ranker, likelihoods: "Likelihoods") -> Features:
     """Return BM25's scaled score and one of Model 1 for each setting, by candidate."""
 
-    def features(query: Query, candidates: Candidates) -> NDArray[np.float32]:
+    def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         base = retriever.score(query, candidates) * retriever.scale(query)
         return np.column_stack([base, *likelihoods.by_setting(query, candidates)])
 
@@ -127,7 +127,9 @@ class Likelihoods:
     ) -> None:
         self._tables, self._background, self.field, self.grid = tables, background, field, grid
 
-    def by_setting(self, query: Query, candidates: Candidates) -> Iterable[NDArray[np.float32]]:
+    def by_setting(
+        self, query: QueryContext, candidates: Candidates
+    ) -> Iterable[NDArray[np.float32]]:
         """Yield scores over the number of query tokens, (candidates,) float32 a setting."""
         tokens = query.tokens(self.field)
         documents = candidates.tokens(self.field)

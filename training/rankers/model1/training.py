@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.model1 import UNSEEN
 from ranklet.runtime.lexical.translation_table import TranslationTable
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.model1 import Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -65,7 +65,7 @@ def train(
     spellings, arrays = _compact(translations, analysed, field)
     return Checkpoint(
         "model1",
-        Settings(field, tuned.p_self, tuned.lambda_),
+        Model1Settings(field, tuned.p_self, tuned.lambda_),
         arrays,
         spellings,
         analysed.analyzer.tokenizer if field == "wordpieces" else None,

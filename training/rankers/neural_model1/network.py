@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.neural_model1 import Settings
+from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 
 Parametrisation = Literal["network", "cosine"]
 
@@ -167,7 +167,7 @@ class Network:
         if self.parametrisation not in get_args(Parametrisation):
             allowed = ", ".join(get_args(Parametrisation))
             raise InputError(f"parametrisation is {self.parametrisation!r}; allowed are {allowed}")
-        Settings(p_self=self.p_self, lambda_=self.lambda_)  # checks both
+        NeuralModel1Settings(p_self=self.p_self, lambda_=self.lambda_)  # checks both
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Network":

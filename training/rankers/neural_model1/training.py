@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
-from ranklet.runtime.rankers.neural_model1 import Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
@@ -230,7 +230,7 @@ def train(
     tuned = tune_constants(analysed, tune, retriever, likelihoods, measure)
     return Checkpoint(
         "neural_model1",
-        Settings(FIELD, tuned.p_self, tuned.lambda_),
+        NeuralModel1Settings(FIELD, tuned.p_self, tuned.lambda_),
         {"seen": pairs.seen()},
         tokenizer=tokenizer,
         network={"architectures": ["NeuralModel1"], **asdict(network)},

@@ -76,7 +76,7 @@ def _collect(folder: Path) -> None:
 
 
 def _train_lexical(folder: Path) -> None:
-    from ranklet.runtime.rankers.bm25 import Settings
+    from ranklet.runtime.rankers.bm25 import BM25Settings
     from ranklet.runtime.text.words import words
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.collection import Collection
@@ -90,7 +90,7 @@ def _train_lexical(folder: Path) -> None:
     queries = read_split(collection, "train")
     asked = {word for query in queries for word in words(query.text)}
     analysed = analyse(collection.documents(), ["lemmas", "words"], known_words=asked)
-    Checkpoint("bm25", Settings()).save(folder / "plain")
+    Checkpoint("bm25", BM25Settings()).save(folder / "plain")
     tuned = bm25.train(
         analysed, read_split(collection, "train", limit=TUNING_QUERIES), measure="nDCG@10"
     )

@@ -31,7 +31,7 @@ from ranklet.export.resumable import KeptBlocks
 from ranklet.export.writer import sha256
 from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime import load
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
@@ -49,8 +49,8 @@ from ranklet.runtime.rankers.conformer_kernel.network import (
     scores_of_each,
 )
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.rankers.protocol import AT_ONCE, Query
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import Manifest, RankerEntry
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.words import words
@@ -114,7 +114,7 @@ def exported(checkpoints: dict[str, Checkpoint], tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(scope="module")
-def indexed(exported: Path, tiny_collection: Collection) -> LoadedBundle:
+def indexed(exported: Path, tiny_collection: Collection) -> Bundle:
     target = index_bundle(exported, tiny_collection, exported.with_name("indexed.ranklet"))
     return load(target, device="cpu")
 
@@ -123,7 +123,7 @@ def indexed(exported: Path, tiny_collection: Collection) -> LoadedBundle:
 def whole(
     checkpoints: dict[str, Checkpoint], tiny_collection: Collection,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Bundle:  # fmt: skip
+) -> BundleFiles:  # fmt: skip
     """Every term's impact on every document, none of them below its floor, not quantised.
 
     Beside each, under "uint8_" and its name, the same in eight bits.
@@ -138,16 +138,18 @@ def whole(
         for prefix, stored in (("", "float32"), ("uint8_", "uint8"))
     }
     export_bundle(chosen, folder / "rankers", ExportOptions(variants=("fp32",)))
-    return Bundle(index_bundle(folder / "rankers", tiny_collection, folder / "b"), device="cpu")
+    return BundleFiles(
+        index_bundle(folder / "rankers", tiny_collection, folder / "b"), device="cpu"
+    )
 
 
-def opened(bundle: Bundle | LoadedBundle, name: str) -> ConformerKernel:
-    found = (bundle if isinstance(bundle, Bundle) else bundle._bundle).ranker(name)
+def opened(bundle: BundleFiles | Bundle, name: str) -> ConformerKernel:
+    found = (bundle if isinstance(bundle, BundleFiles) else bundle._bundle).ranker(name)
     assert isinstance(found, ConformerKernel)
     return found
 
 
-def by_pytorch(checkpoint: Checkpoint, bundle: Bundle, text: str) -> Any:
+def by_pytorch(checkpoint: Checkpoint, bundle: BundleFiles, text: str) -> Any:
     """The model's score of every document, on the statistics of the collection; (documents,)."""
     model = conformer_kernel.load(checkpoint)
     found = analyse_again(bundle)
@@ -158,7 +160,7 @@ def by_pytorch(checkpoint: Checkpoint, bundle: Bundle, text: str) -> Any:
         return model(reader.pairs([reader.asked(text)], documents)).numpy()
 
 
-def analyse_again(bundle: Bundle) -> AnalysedCollection:
+def analyse_again(bundle: BundleFiles) -> AnalysedCollection:
     documents = bundle.documents
     assert documents is not None
     forwards = {"words": documents.forward("words")}
@@ -170,12 +172,12 @@ def analyse_again(bundle: Bundle) -> AnalysedCollection:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_sum_of_impacts_is_the_models_score(
-    form: str, whole: Bundle, checkpoints: dict[str, Checkpoint]
+    form: str, whole: BundleFiles, checkpoints: dict[str, Checkpoint]
 ) -> None:
     """Up to what no document changes: floors, and the constants of BatchNorm."""
     ranker = opened(whole, form)
     for text in ASKED:
-        query = Query(text, whole.analyzer.begin())
+        query = QueryContext(text, whole.analyzer.begin())
         model = by_pytorch(checkpoints[form], whole, text)
         numbers, found = ranker.retrieve(query, len(model))
         scores = np.zeros(len(model))  # the document at every floor is in no list
@@ -189,7 +191,7 @@ def test_the_sum_of_impacts_is_the_models_score(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_quantised_impacts_stray_by_half_a_step_a_term(form: str, whole: Bundle) -> None:
+def test_quantised_impacts_stray_by_half_a_step_a_term(form: str, whole: BundleFiles) -> None:
     exact, stored = opened(whole, form).index, opened(whole, f"uint8_{form}").index
     assert exact is not None
     assert stored is not None
@@ -201,14 +203,16 @@ def test_quantised_impacts_stray_by_half_a_step_a_term(form: str, whole: Bundle)
 
 
 def test_what_is_kept_is_the_models_own_number(
-    indexed: LoadedBundle, whole: Bundle, checkpoints: dict[str, Checkpoint]
+    indexed: Bundle, whole: BundleFiles, checkpoints: dict[str, Checkpoint]
 ) -> None:
     """Pruned and quantised: every stored impact is the model's, above a floor of its term."""
     ranker, exact = opened(indexed, "ndrm3"), opened(whole, "ndrm3")
     assert ranker.index is not None
     assert exact.index is not None
     every = np.arange(len(indexed), dtype=np.uint32)
-    for term in np.unique(Query(" ".join(ASKED), whole.analyzer.begin()).tokens("words")).tolist():
+    for term in np.unique(
+        QueryContext(" ".join(ASKED), whole.analyzer.begin()).tokens("words")
+    ).tolist():
         if term >= len(ranker.matching.rows):
             continue
         terms = np.array([term], np.int32)
@@ -253,7 +257,7 @@ def test_variants_change_the_encoder_and_leave_the_pooling_in_32_bits(exported: 
         assert "Conv" not in heads[name]
         assert "LayerNormalization" not in heads[name]
     # One table of embeddings for both sides, also where it is stored in 16 bits.
-    rows = 2 + len(exporting.known_words(Bundle(exported), "ndrm3"))
+    rows = 2 + len(exporting.known_words(BundleFiles(exported), "ndrm3"))
     tables = {
         name: [each for each in model.graph.initializer if [*each.dims] == [rows, SIZES["hidden"]]]
         for name, model in models.items()
@@ -261,7 +265,7 @@ def test_variants_change_the_encoder_and_leave_the_pooling_in_32_bits(exported: 
     assert [len(each) for each in tables.values()] == [1, 1, 1]
 
 
-def test_the_proof_of_the_impacts_is_beside_it(indexed: LoadedBundle) -> None:
+def test_the_proof_of_the_impacts_is_beside_it(indexed: Bundle) -> None:
     reports = read_reports(indexed._bundle.path)
     assert [each.variant for each in reports["ndrm3"]] == [
         "fp32",
@@ -280,12 +284,12 @@ def test_the_proof_of_the_impacts_is_beside_it(indexed: LoadedBundle) -> None:
 
 
 @pytest.mark.parametrize("form", [*FORMS, "tk"])
-def test_a_text_scores_the_same_alone_and_among_others(form: str, indexed: LoadedBundle) -> None:
+def test_a_text_scores_the_same_alone_and_among_others(form: str, indexed: Bundle) -> None:
     ranker = opened(indexed, form)
     texts = ["the red apple is red", "an old river " * 9, "", "gnorp", "winter is here here"]
     for text in ASKED:
         analysis = indexed._bundle.analyzer.begin()
-        query = Query(text, analysis)
+        query = QueryContext(text, analysis)
         together = ranker.score(query, TextCandidates(texts, analysis))
         alone = [ranker.score(query, TextCandidates([each], analysis))[0] for each in texts]
         assert together.tolist() == alone
@@ -294,7 +298,7 @@ def test_a_text_scores_the_same_alone_and_among_others(form: str, indexed: Loade
 
 @pytest.mark.parametrize("form", [*FORMS, "tk"])
 def test_onnx_gives_pytorchs_order(
-    form: str, whole: Bundle, indexed: LoadedBundle, checkpoints: dict[str, Checkpoint]
+    form: str, whole: BundleFiles, indexed: Bundle, checkpoints: dict[str, Checkpoint]
 ) -> None:
     """The caller's own texts are scored as stored ones are, by the model itself."""
     bundle = whole if form != "tk" else indexed._bundle
@@ -303,7 +307,7 @@ def test_onnx_gives_pytorchs_order(
     texts = list(map(ranked_text, documents.titles, documents.texts))
     for text in ASKED[:3]:
         analysis = bundle.analyzer.begin()
-        found = ranker.score(Query(text, analysis), TextCandidates(texts, analysis))
+        found = ranker.score(QueryContext(text, analysis), TextCandidates(texts, analysis))
         model = by_pytorch(checkpoints[form], bundle, text)
         constant = model - found
         tolerance = 2e-4 if form != "tk" else 0.1  # of int8, which a processor runs
@@ -341,10 +345,10 @@ def test_each_document_is_asked_for_its_own_terms_in_runs_that_fit(
         scores_of_each(Fake(False, (1, 3)), terms[:1], documents[:1])
 
 
-def test_the_proof_reads_a_document_once_and_scores_as_serving_does(indexed: LoadedBundle) -> None:
+def test_the_proof_reads_a_document_once_and_scores_as_serving_does(indexed: Bundle) -> None:
     ranker = opened(indexed, "ndrm3")
     analysis = indexed._bundle.analyzer.begin()
-    queries = [Query(text, analysis) for text in (*ASKED, "", "old")]
+    queries = [QueryContext(text, analysis) for text in (*ASKED, "", "old")]
     texts = TextCandidates(["the red apple", "an old river " * 3, "gnorp"], analysis)
     together = ranker.matching.scores(queries, texts)
     alone = np.stack([ranker.score(query, texts) for query in queries])
@@ -380,7 +384,7 @@ def test_documents_are_fed_alone_or_by_length(
 # ------------------------------------------------------------------------------------- serving
 
 
-def test_retrieving_opens_no_network(indexed: LoadedBundle) -> None:
+def test_retrieving_opens_no_network(indexed: Bundle) -> None:
     code = (
         "import sys; from ranklet import runtime\n"
         "bundle = runtime.load(sys.argv[1])\n"
@@ -395,9 +399,7 @@ def test_retrieving_opens_no_network(indexed: LoadedBundle) -> None:
 
 @pytest.mark.parametrize("form", [*FORMS, "tk"])
 @pytest.mark.parametrize("own", [False, True])
-def test_explanations_add_up_and_name_their_words(
-    form: str, own: bool, indexed: LoadedBundle
-) -> None:
+def test_explanations_add_up_and_name_their_words(form: str, own: bool, indexed: Bundle) -> None:
     recipe: list[dict[str, Any]] = [{"stage": "retrieve", "ranker": form, "k": 20}]
     if form == "tk":
         recipe = [
@@ -420,7 +422,7 @@ def check_parts(explanation: Explanation) -> None:
         check_parts(part)
 
 
-def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: LoadedBundle) -> None:
+def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: Bundle) -> None:
     recipe = [{"stage": "retrieve", "ranker": "ndrm3", "k": 5}]
     hit = indexed.rank("red apple", pipeline=recipe, explain=True)[0]
     assert hit.explanation is not None
@@ -433,7 +435,7 @@ def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: LoadedBundle) -> N
     exact = {leaf.source: leaf.value for leaf in leaves if leaf.source}
     assert ("words", "apple") in exact
     ranker = opened(indexed, "ndrm3")
-    query = Query("red apple", indexed._bundle.analyzer.begin())
+    query = QueryContext("red apple", indexed._bundle.analyzer.begin())
     terms = np.unique(query.tokens("words"))
     given = StoredCandidates(indexed._bundle.documents, np.array([hit.index], np.uint32))  # type: ignore[arg-type]
     by_formula = dict(
@@ -445,7 +447,7 @@ def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: LoadedBundle) -> N
 
 def test_rescoring_by_the_network_is_a_setting(
     checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
-    indexed: LoadedBundle,
+    indexed: Bundle,
 ) -> None:  # fmt: skip
     chosen = {
         name: replace(
@@ -478,12 +480,12 @@ def test_rescoring_by_the_network_is_a_setting(
                 assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
 
 
-def test_tk_reranks_and_does_not_retrieve(indexed: LoadedBundle) -> None:
+def test_tk_reranks_and_does_not_retrieve(indexed: Bundle) -> None:
     pipelines = indexed.manifest.pipelines
     assert "rescore by tk" in str(pipelines["tk"].stages[-1])
     assert set(FORMS) < set(pipelines)
     with pytest.raises(InputError, match="cannot retrieve"):
-        opened(indexed, "tk").retrieve(Query("x", indexed._bundle.analyzer.begin()), 3)
+        opened(indexed, "tk").retrieve(QueryContext("x", indexed._bundle.analyzer.begin()), 3)
     with pytest.raises(InputError, match="cannot retrieve"):
         indexed.rank("old river", pipeline=[{"stage": "retrieve", "ranker": "tk", "k": 3}])
     raw = json.loads(indexed.manifest.to_json())
@@ -558,7 +560,7 @@ def test_what_the_model_cuts_is_told(
 
 @pytest.mark.parametrize("form", [*FORMS, "tk"])
 def test_texts_that_are_cut_are_told_once_and_where_no_network_runs(
-    form: str, indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
+    form: str, indexed: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = opened(indexed, form).matching
     monkeypatch.setattr(held, "settings", replace(held.settings, max_document_terms=5))
@@ -574,7 +576,7 @@ def test_texts_that_are_cut_are_told_once_and_where_no_network_runs(
 
 
 def test_queries_that_are_cut_are_told_once(
-    indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
+    indexed: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for form in (*FORMS, "tk"):
         held = opened(indexed, form).matching
@@ -594,7 +596,7 @@ def test_queries_that_are_cut_are_told_once(
 
 
 def test_a_budget_begins_with_few_texts_where_the_network_runs(
-    indexed: LoadedBundle, checkpoints: dict[str, Checkpoint]
+    indexed: Bundle, checkpoints: dict[str, Checkpoint]
 ) -> None:
     sizes = {form: opened(indexed, form) for form in (*FORMS, "tk")}
     assert [each.slice_size for each in sizes.values()] == [AT_ONCE, AT_ONCE, AT_ONCE, FIRST_SLICE]
@@ -607,14 +609,14 @@ def test_a_budget_begins_with_few_texts_where_the_network_runs(
 
 @pytest.mark.parametrize("own", [False, True])
 def test_a_stage_within_a_budget_asks_for_such_slices(
-    own: bool, indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
+    own: bool, indexed: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Impacts of stored documents in one go; of texts, which the network reads, few at first."""
     ranker = opened(indexed, "ndrm3")
     asked: list[int] = []
     scored = ranker.score
 
-    def noted(query: Query, candidates: Any) -> Any:
+    def noted(query: QueryContext, candidates: Any) -> Any:
         asked.append(len(candidates))
         return scored(query, candidates)
 
@@ -629,7 +631,7 @@ def test_a_stage_within_a_budget_asks_for_such_slices(
 
 
 def test_a_bundle_is_indexed_again_and_verified(
-    indexed: LoadedBundle, tiny_collection: Collection, tmp_path: Path
+    indexed: Bundle, tiny_collection: Collection, tmp_path: Path
 ) -> None:
     again = load(index_bundle(indexed._bundle.path, tiny_collection, tmp_path / "b"), device="cpu")
     for form in FORMS:
@@ -655,7 +657,7 @@ DAMAGE: dict[str, tuple[str, Any]] = {
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", DAMAGE)
 def test_verify_finds_damage_and_ranking_tells_or_survives(
-    name: str, indexed: LoadedBundle, tmp_path: Path
+    name: str, indexed: Bundle, tmp_path: Path
 ) -> None:
     victim = Path(shutil.copytree(indexed._bundle.path, tmp_path / "victim"))
     part, change = DAMAGE[name]
@@ -668,7 +670,7 @@ def test_verify_finds_damage_and_ranking_tells_or_survives(
     (victim / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(BundleError):
         list(verify(victim))
-    bundle = LoadedBundle(victim, device="cpu")
+    bundle = Bundle(victim, device="cpu")
     for documents in (None, ["an old river"]):
         try:
             found = bundle.rank("old river", documents, pipeline="ndrm3", explain=True)
@@ -691,7 +693,7 @@ def test_without_probes_there_is_no_proof(
 
 
 def test_candidates_are_a_documents_own_terms_then_likely_ones(
-    indexed: LoadedBundle, monkeypatch: pytest.MonkeyPatch
+    indexed: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Best first, and none that is its own."""
     matching = opened(indexed, "ndrm1").matching
@@ -747,7 +749,7 @@ def test_scores_of_low_rank_are_predicted_from_a_few() -> None:
 
 
 def test_likely_terms_are_the_commonest_and_foretell_the_network(
-    whole: Bundle, monkeypatch: pytest.MonkeyPatch
+    whole: BundleFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.COMMONEST", 20)
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.PROBES", 8)
@@ -775,7 +777,7 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
 
 
 def test_an_interrupted_indexing_goes_on_and_ends_the_same(
-    exported: Path, indexed: LoadedBundle, tiny_collection: Collection, tmp_path: Path,
+    exported: Path, indexed: Bundle, tiny_collection: Collection, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(term_impacts, "BLOCK", 10)

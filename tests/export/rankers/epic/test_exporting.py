@@ -20,11 +20,11 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
 from ranklet.runtime import load
-from ranklet.runtime.bundle import LoadedBundle
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.rankers.epic.ranker import EPIC, Settings
-from ranklet.runtime.storage.bundle_files import Bundle
+from ranklet.runtime.rankers.epic.ranker import EPIC, EPICSettings
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -62,13 +62,13 @@ def exported(checkpoints: dict[str, Checkpoint], tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(scope="module")
-def indexed(exported: Path, tiny_collection: Collection) -> LoadedBundle:
+def indexed(exported: Path, tiny_collection: Collection) -> Bundle:
     target = exported.with_name("indexed.ranklet")
     return load(index_bundle(exported, tiny_collection, target), device="cpu")
 
 
 def opened(path: Path) -> EPIC:
-    ranker = Bundle(path, device="cpu").ranker("epic")
+    ranker = BundleFiles(path, device="cpu").ranker("epic")
     assert isinstance(ranker, EPIC)
     return ranker
 
@@ -159,7 +159,7 @@ def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_pat
     assert len(query.terms) == len(set(ids[0])) - 2  # [CLS] and [SEP] are no terms
 
 
-def test_retrieving_and_rescoring_give_the_same_scores(indexed: LoadedBundle) -> None:
+def test_retrieving_and_rescoring_give_the_same_scores(indexed: Bundle) -> None:
     hits = indexed.rank("quiet stream", k=20, pipeline=ALONE)
     assert len(hits) == 20
     again = indexed.score("quiet stream", ids=[hit.id for hit in hits], pipeline=RERANK)
@@ -171,9 +171,7 @@ def test_retrieving_and_rescoring_give_the_same_scores(indexed: LoadedBundle) ->
     np.testing.assert_array_equal(together, again)
 
 
-def test_retrieval_is_the_dot_product_with_every_vector(
-    indexed: LoadedBundle, exported: Path
-) -> None:
+def test_retrieval_is_the_dot_product_with_every_vector(indexed: Bundle, exported: Path) -> None:
     ranker = opened(exported.with_name("indexed.ranklet"))
     (query,), _ = ranker.encode_queries(["old bright fortress"])
     store, expected = ranker.store, []
@@ -189,7 +187,7 @@ def test_retrieval_is_the_dot_product_with_every_vector(
 STRONGEST = "not in the text: its strongest expansion"
 
 
-def test_explanations_add_up_and_tell_terms_from_expansion(indexed: LoadedBundle) -> None:
+def test_explanations_add_up_and_tell_terms_from_expansion(indexed: Bundle) -> None:
     places = set()
     for pipeline in (ALONE, RERANK):
         for hit in indexed.rank("old stream", k=10, pipeline=pipeline, explain=True):
@@ -214,7 +212,7 @@ def test_explanations_add_up_and_tell_terms_from_expansion(indexed: LoadedBundle
     assert places == {"in the text", "by expansion"}
 
 
-def test_a_query_term_without_impact_is_explained_too(indexed: LoadedBundle) -> None:
+def test_a_query_term_without_impact_is_explained_too(indexed: Bundle) -> None:
     ranker = indexed._bundle.ranker("epic")
     assert isinstance(ranker, EPIC)
     words = ["stream", "motor", "fiddle", "world", "cold", "red", "heavy"]
@@ -227,7 +225,7 @@ def test_a_query_term_without_impact_is_explained_too(indexed: LoadedBundle) -> 
     assert (part.value, part.parts, part.label[-12:]) == (0, (), "impact 0.000")
 
 
-def test_an_explanation_names_the_strongest_expansion(indexed: LoadedBundle) -> None:
+def test_an_explanation_names_the_strongest_expansion(indexed: Bundle) -> None:
     ranker = indexed._bundle.ranker("epic")
     assert isinstance(ranker, EPIC)
     tokenizer = indexed._bundle.analyzer.tokenizer
@@ -249,7 +247,7 @@ def test_an_explanation_names_the_strongest_expansion(indexed: LoadedBundle) -> 
     assert own_text.explanation.parts[-1].label == STRONGEST
 
 
-def test_the_words_that_match_are_highlighted(indexed: LoadedBundle) -> None:
+def test_the_words_that_match_are_highlighted(indexed: Bundle) -> None:
     hit = next(
         hit for hit in indexed.rank("old stream", k=20, pipeline=ALONE, explain=True)
         if "old" in hit.text
@@ -262,17 +260,17 @@ def test_the_words_that_match_are_highlighted(indexed: LoadedBundle) -> None:
     assert sum(each.value for each in spans) == pytest.approx(leaf.value)
 
 
-def test_verify_finds_the_bundle_whole(indexed: LoadedBundle, exported: Path) -> None:
+def test_verify_finds_the_bundle_whole(indexed: Bundle, exported: Path) -> None:
     assert "ranker epic" in list(verify(exported.with_name("indexed.ranklet")))
 
 
 def test_its_lists_are_as_deep_as_those_of_other_impacts(exported: Path) -> None:
-    pipelines = Bundle(exported).manifest.pipelines
+    pipelines = BundleFiles(exported).manifest.pipelines
     depths = [getattr(stage, "k", None) for stage in pipelines["rrf"].stages[:2]]
     assert depths == [1000, 1000]
 
 
-def test_a_document_takes_four_bytes_a_value(indexed: LoadedBundle) -> None:
+def test_a_document_takes_four_bytes_a_value(indexed: Bundle) -> None:
     files = indexed.manifest.files
     bodies = [files[f"rankers/epic/vectors.{name}.npy"].bytes - 128 for name in ("terms", "values")]
     assert sum(bodies) <= 4 * 40 * len(indexed)
@@ -280,27 +278,27 @@ def test_a_document_takes_four_bytes_a_value(indexed: LoadedBundle) -> None:
 
 
 def test_without_a_collection_the_callers_texts_are_ranked(exported: Path) -> None:
-    bundle = LoadedBundle(exported, device="cpu")
+    bundle = Bundle(exported, device="cpu")
     texts = ["the old river", "the red apple", "the small castle"]
     assert len(bundle.rank("old stream", texts, pipeline=ALONE)) == 3
     with pytest.raises(BundleError, match="no collection"):
         bundle.rank("old stream", pipeline=ALONE)
 
 
-def test_cut_texts_are_told(indexed: LoadedBundle) -> None:
+def test_cut_texts_are_told(indexed: Bundle) -> None:
     word = "old "
     assert indexed.rank(word * 20, pipeline=ALONE).truncated == {"epic": 1}
     ranking = indexed.rank(word, [word * 30, word], pipeline=ALONE)
     assert ranking.truncated == {"epic": 1}
 
 
-def test_a_text_that_is_cut_counts_once_however_often_it_is_read(indexed: LoadedBundle) -> None:
+def test_a_text_that_is_cut_counts_once_however_often_it_is_read(indexed: Bundle) -> None:
     again = [*ALONE, {"stage": "rescore", "ranker": "epic"}]
     texts = ["old " * 30, "old", "old " * 30]
     assert indexed.rank("old", texts, pipeline=again, explain=True).truncated == {"epic": 2}
 
 
-def test_half_a_character_is_taken_for_a_question_mark(indexed: LoadedBundle) -> None:
+def test_half_a_character_is_taken_for_a_question_mark(indexed: Bundle) -> None:
     half = chr(0xD83D)
     for query, texts in ((f"old {half} stream", None), ("old", [f"old {half} x", "the river"])):
         found = indexed.rank(query, texts, pipeline=ALONE, explain=True)
@@ -311,7 +309,7 @@ def test_half_a_character_is_taken_for_a_question_mark(indexed: LoadedBundle) ->
         assert [hit.score for hit in found] == [hit.score for hit in whole]
 
 
-def test_what_was_not_read_is_not_marked(indexed: LoadedBundle) -> None:
+def test_what_was_not_read_is_not_marked(indexed: Bundle) -> None:
     text = "old the old here " + "the " * 20 + "old old"  # 16 pieces are read
     (hit,) = indexed.rank("old", [text], pipeline=ALONE, explain=True)
     whole = f"{hit.title}\n{hit.text}"
@@ -409,14 +407,14 @@ def test_pruning_is_measured_beside_vectors_with_values_below_0(
 @pytest.mark.parametrize("form", ["float32", "uint8"])
 def test_the_index_in_other_forms(
     form: str, checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
-    indexed: LoadedBundle,
+    indexed: Bundle,
 ) -> None:  # fmt: skip
     options = replace(LOOSE, variants=("int8",), impacts=form)
     rankers = export_bundle({"epic": checkpoints["epic"]}, tmp_path / "rankers", options)
     target = index_bundle(rankers, tiny_collection, tmp_path / "b")
-    assert Bundle(target).has("rankers/epic/index/scale.npy") == (form == "uint8")
+    assert BundleFiles(target).has("rankers/epic/index/scale.npy") == (form == "uint8")
     assert "ranker epic" in list(verify(target))
-    lost = Bundle(target).manifest.rankers["epic"].settings["impact_loss"]
+    lost = BundleFiles(target).manifest.rankers["epic"].settings["impact_loss"]
     assert (0 < lost < 0.05) if form == "uint8" else lost == 0
     found = load(target, device="cpu").rank("quiet stream", k=20, pipeline=ALONE)
     wanted = {hit.id: hit.score for hit in indexed.rank("quiet stream", k=48, pipeline=ALONE)}
@@ -514,7 +512,7 @@ DAMAGE: dict[str, tuple[str, Change]] = {
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("fault", DAMAGE)
 def test_verify_finds_damage_and_ranking_survives_it(
-    fault: str, indexed: LoadedBundle, exported: Path, tmp_path: Path
+    fault: str, indexed: Bundle, exported: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "b"
     shutil.copytree(exported.with_name("indexed.ranklet"), target)
@@ -529,7 +527,7 @@ def test_verify_finds_damage_and_ranking_survives_it(
     (target / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(BundleError):
         list(verify(target))
-    bundle = LoadedBundle(target, device="cpu")
+    bundle = Bundle(target, device="cpu")
     for pipeline in (ALONE, RERANK):
         with contextlib.suppress(BundleError):
             scores = [hit.score for hit in bundle.rank("quiet stream", k=48, pipeline=pipeline)]
@@ -538,7 +536,7 @@ def test_verify_finds_damage_and_ranking_survives_it(
 
 def test_a_vocabulary_past_16_bits_is_refused() -> None:
     with pytest.raises(InputError, match=r"70,000 word pieces.*16 bits: 65,536 at most"):
-        Settings(vocabulary=70_000)
+        EPICSettings(vocabulary=70_000)
 
 
 def test_without_probes_there_is_no_proof(
@@ -551,7 +549,7 @@ def test_without_probes_there_is_no_proof(
 def test_beside_other_word_pieces_it_keeps_its_own(
     checkpoints: dict[str, Checkpoint], tmp_path: Path, tiny_collection: Collection
 ) -> None:
-    from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+    from ranklet.runtime.rankers.bm25 import BM25Settings
     from ranklet.training.indexing.wordpieces import train_tokenizer
 
     other = train_tokenizer(iter(["another red apple and another river"] * 3), 60)

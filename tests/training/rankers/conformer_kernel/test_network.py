@@ -9,7 +9,7 @@ import torch
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON, term_match
-from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel import parts
 from ranklet.training.rankers.conformer_kernel.network import (
@@ -105,7 +105,7 @@ def test_explicit_matching_begins_as_bm25() -> None:
     k1, b, average = 0.8, 0.6, 25.0
     explicit.begin_as_bm25(k1, b, average)
     tf, length = np.array([0.0, 1, 2, 7]), np.array([3.0, 40, 10, 90])
-    found = Settings(form="ndrm2", **net.served()).matches(  # type: ignore[arg-type]
+    found = ConformerKernelSettings(form="ndrm2", **net.served()).matches(  # type: ignore[arg-type]
         tf, length, np.array([2.0])
     )
     np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
@@ -126,7 +126,7 @@ def test_the_runtimes_formula_is_the_networks() -> None:
     net.train()
     net(given)  # the means become those of these
     net.eval()
-    settings = Settings(form="ndrm2", **net.served())  # type: ignore[arg-type]
+    settings = ConformerKernelSettings(form="ndrm2", **net.served())  # type: ignore[arg-type]
     assert settings.tf_mean == pytest.approx(tf.mean())
     served = settings.matches(tf, lengths[:, None], idf)
     with torch.no_grad():

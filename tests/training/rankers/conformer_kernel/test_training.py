@@ -13,9 +13,9 @@ import torch
 from ranklet.commands import main
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.lexical.bm25 import idf
-from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.ranker import Settings
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
@@ -116,7 +116,7 @@ def test_words_of_queries_count_where_the_collection_knows_them(
 
 def test_pairs_hold_terms_and_their_statistics(worded: AnalysedCollection) -> None:
     rows = term_rows(("apple", "red"), worded.analyzer.vocabulary)
-    settings = Settings(max_query_terms=3, max_document_terms=4)
+    settings = ConformerKernelSettings(max_query_terms=3, max_document_terms=4)
     reader = TermReader(worded, settings, rows)
     ids = list(worded.documents.ids)
     queries = [reader.asked("a red red apple apple"), reader.asked("gnorp")]
@@ -138,7 +138,9 @@ def test_a_batch_holds_one_relevant_one_ranked_and_two_others(
 ) -> None:
     retriever = open_bm25(BM25Settings("lemmas"), worded.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
-    reader = TermReader(worded, Settings(), term_rows((), worded.analyzer.vocabulary))
+    reader = TermReader(
+        worded, ConformerKernelSettings(), term_rows((), worded.analyzer.vocabulary)
+    )
     pairs = TermPairs(worded, queries, retriever, reader, replace(DATA, depth=3, pool=3), 0)
     kept, relevant = relevant_numbers(list(worded.documents.ids), queries)
     seen = []
@@ -326,11 +328,11 @@ def test_options_that_are_not_allowed_are_told(
     with pytest.raises(InputError, match="batch"):
         PairOptions(batch=0)
     with pytest.raises(InputError, match="scorer must be onnx"):
-        Settings(form="tk")
+        ConformerKernelSettings(form="tk")
     for name, value in (("form", "x"), ("field", "wordpieces"), ("impacts", "int4"),
                         ("max_query_terms", 0), ("floor", 2), ("tf_mean", -1)):  # fmt: skip
         with pytest.raises(InputError, match=name):
-            Settings(**{name: value})  # type: ignore[arg-type]
+            ConformerKernelSettings(**{name: value})  # type: ignore[arg-type]
 
 
 def test_the_command_trains_and_cleans_up(

@@ -8,7 +8,7 @@ import torch
 
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.cross_encoder.ranker import Settings
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.text.marking import TERMS
 from ranklet.runtime.text.pairing import Pairing, pair_inputs
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -27,7 +27,7 @@ PLAN = replace(
     cross_encoder.PLAN, learning_rate=3e-4, epochs=30, accumulation=1, device="cpu", warmup=0.1
 )
 DATA = CrossOptions(batch=4, negatives_each=3)
-SETTINGS = Settings(max_query_tokens=8, max_tokens=32)
+SETTINGS = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
 SHORT = replace(PLAN, epochs=1)
 
 
@@ -130,7 +130,7 @@ def test_a_pair_alone_is_the_pair_among_others(
 def test_batches_are_a_relevant_document_and_others(
     tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_backbone: Backbone
 ) -> None:
-    from ranklet.runtime.rankers.bm25 import Settings as BM25Settings
+    from ranklet.runtime.rankers.bm25 import BM25Settings
 
     retriever = open_bm25(BM25Settings(), tiny_analysed.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
@@ -234,7 +234,7 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     arguments += ["--max-query-tokens", "8", "--loss", "cross_entropy", "--head-rate", "5"]
     assert main([*arguments, "--chunks", "2", "--combine", "max", "--minutes", "5"]) == 0
     found = read_checkpoint(output)
-    assert found.settings == Settings(
+    assert found.settings == CrossEncoderSettings(
         head="marker_avg", marking="pre_pair", max_tokens=40, max_query_tokens=8, chunks=2,
         combine="max",
     )  # fmt: skip

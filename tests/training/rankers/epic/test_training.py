@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.epic.ranker import Settings
+from ranklet.runtime.rankers.epic.ranker import EPICSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
@@ -155,7 +155,7 @@ def test_it_learns(learned: Checkpoint) -> None:
     course = [each["value"] for each in learned.training["evaluations"]]
     assert learned.training["best"] > course[0] + 0.15
     vocabulary = learned.network["vocab_size"]
-    assert learned.settings == Settings(12, 16, vocabulary)
+    assert learned.settings == EPICSettings(12, 16, vocabulary)
     assert learned.weights["head.expansion.weight"].shape == (vocabulary, 32)
     assert learned.training["plan"]["head_rate"] == 10
 

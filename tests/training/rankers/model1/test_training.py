@@ -3,7 +3,7 @@ import pytest
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.model1 import UNSEEN
-from ranklet.runtime.rankers.model1 import Settings
+from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
@@ -53,7 +53,7 @@ def test_what_is_asked_for_translates_from_what_answers(
 
 def test_the_best_point_of_the_grid_is_taken(checkpoints: dict[str, Checkpoint]) -> None:
     found = checkpoints["model1"]
-    assert isinstance(found.settings, Settings)
+    assert isinstance(found.settings, Model1Settings)
     grid = {(p["p_self"], p["lambda"]): p["value"] for p in found.training["grid"]}
     assert set(grid) == set(GRID)
     assert grid[found.settings.p_self, found.settings.lambda_] == max(grid.values())

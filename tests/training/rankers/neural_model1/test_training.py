@@ -10,7 +10,7 @@ from ranklet.commands import main
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
-from ranklet.runtime.rankers.bm25 import Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
@@ -128,7 +128,7 @@ def test_unique_tokens_give_the_same_value_as_positions() -> None:
 def test_a_batch_holds_each_querys_documents_over_their_tokens(
     tiny_analysed: AnalysedCollection, tiny_collection: Collection
 ) -> None:
-    retriever = open_bm25(Settings("lemmas"), tiny_analysed.postings("lemmas"))
+    retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
     options = PairOptions(batch=3, negatives_each=2, max_document_tokens=5)
     pairs = Pairs(tiny_analysed, queries, retriever, options, 0, 0)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
-from ranklet.training.rankers.cross_encoder.heads.reading import Reading, similarities
+from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates, similarities
 
 BINS = 11  # centres from −1 to 1, so one stands at exact matches
 HIDDEN = 5  # as in Guo et al. 2016, §4.2
@@ -28,7 +28,7 @@ class CedrDRMM(nn.Module):
         self.gate = nn.Linear(sizes.hidden, 1, bias=False)
         nn.init.zeros_(self.gate.weight)  # all tokens count alike at first
 
-    def forward(self, reading: Reading) -> Tensor:
+    def forward(self, reading: PairStates) -> Tensor:
         """Return a score a pair, (pairs,) float32."""
         slots = reading.longest_query
         layers, held = similarities(reading, slots)
@@ -46,7 +46,7 @@ class CedrDRMM(nn.Module):
         weighted: Tensor = (scores * gates).sum(1)
         return weighted
 
-    def gates(self, reading: Reading, slots: Tensor, asked: Tensor) -> Tensor:
+    def gates(self, reading: PairStates, slots: Tensor, asked: Tensor) -> Tensor:
         """Return g, (pairs, query tokens), which sums to 1 over the query's tokens."""
         queries, _ = reading.query_tokens(reading.last, slots)  # (chunks, query tokens, dimension)
         logits = reading.mean(self.gate(queries).squeeze(2))

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
-from ranklet.training.rankers.cross_encoder.heads.reading import Reading, similarities
+from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates, similarities
 
 # Xiong et al. 2017 (KNRM), §4: ten kernels over [−1, 1], and one for exact matches.
 MEANS = (-0.9, -0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
@@ -29,7 +29,7 @@ class CedrKNRM(nn.Module):
         self.register_buffer("widths", torch.tensor(WIDTHS), persistent=False)
         self.linear = nn.Linear(sizes.layers * len(MEANS) + sizes.hidden, 1)
 
-    def forward(self, reading: Reading) -> Tensor:
+    def forward(self, reading: PairStates) -> Tensor:
         """Return a score a pair, (pairs,) float32."""
         layers, held = similarities(reading, reading.longest_query)
         asked = reading.largest(held)  # 1 at query tokens, (pairs, query tokens)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
-from ranklet.training.rankers.cross_encoder.heads.reading import LEAST, Reading, similarities
+from ranklet.training.rankers.cross_encoder.heads.pair_states import LEAST, PairStates, similarities
 
 SIZES = (1, 2, 3)  # n of the n × n windows (Hui et al. 2017, §4)
 FILTERS = 32
@@ -37,7 +37,7 @@ class CedrPACRR(nn.Module):
         self.second = nn.Linear(HIDDEN, HIDDEN)
         self.third = nn.Linear(HIDDEN, 1)
 
-    def forward(self, reading: Reading) -> Tensor:
+    def forward(self, reading: PairStates) -> Tensor:
         """Return a score a pair, (pairs,) float32."""
         layers, held = similarities(reading, self._slots)
         channels = torch.stack(layers, dim=1)  # (chunks, layers, slots, tokens)
@@ -68,7 +68,7 @@ def window_matches(channels: Tensor, convolution: nn.Module, size: int) -> Tenso
     return matches
 
 
-def best_of_pairs(reading: Reading, matches: Tensor) -> Tensor:
+def best_of_pairs(reading: PairStates, matches: Tensor) -> Tensor:
     """Return the best matches of each query token in all of a pair's chunks, (pairs, slots, best).
 
     0 where the document has fewer tokens.

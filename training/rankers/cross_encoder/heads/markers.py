@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
-from ranklet.training.rankers.cross_encoder.heads.reading import LEAST, Reading, first_of
+from ranklet.training.rankers.cross_encoder.heads.pair_states import LEAST, PairStates, first_of
 
 DROPOUT = 0.1
 
@@ -29,7 +29,7 @@ class Markers(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
         self.linear = nn.Linear(2 * sizes.hidden, 1)
 
-    def forward(self, reading: Reading) -> Tensor:
+    def forward(self, reading: PairStates) -> Tensor:
         """Return a score a pair, (pairs,) float32."""
         of_query = self._pool(reading, reading.query_markers)
         of_document = self._pool(reading, reading.document_markers)
@@ -38,20 +38,20 @@ class Markers(nn.Module):
         return scores
 
 
-def average(reading: Reading, markers: Tensor) -> Tensor:
+def average(reading: PairStates, markers: Tensor) -> Tensor:
     """Return the mean of the markers' vectors, (pairs, dimension), of markers (chunks, tokens)."""
     summed = reading.sum((markers.unsqueeze(1) @ reading.last).squeeze(1))
     return summed / reading.sum(markers.sum(1, keepdim=True)).clamp(min=1)
 
 
-def largest(reading: Reading, markers: Tensor) -> Tensor:
+def largest(reading: PairStates, markers: Tensor) -> Tensor:
     """Return the largest of each dimension over the markers, (pairs, dimension)."""
     marked = reading.last.masked_fill((markers == 0).unsqueeze(2), LEAST).amax(1)
     found = reading.largest(marked)
     return found.masked_fill(found <= LEAST / 2, 0)
 
 
-def first(reading: Reading, markers: Tensor) -> Tensor:
+def first(reading: PairStates, markers: Tensor) -> Tensor:
     """Return the vector of the first marker, (pairs, dimension)."""
     by_chunk = (first_of(markers).unsqueeze(1) @ reading.last).squeeze(1)
     return reading.first_where(by_chunk, markers.amax(1, keepdim=True))

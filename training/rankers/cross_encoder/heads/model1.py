@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from ranklet.runtime.rankers.cross_encoder.explanation import FLOOR
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
-from ranklet.training.rankers.cross_encoder.heads.reading import Reading
+from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates
 from ranklet.training.rankers.neural_model1.network import PairNetwork
 
 VECTOR, HIDDEN = 64, (64, 32)  # as the context-free network
@@ -29,7 +29,7 @@ class Model1Head(PairNetwork):
         self.document_projection = nn.Linear(sizes.hidden, VECTOR)
         self.make_layers(VECTOR, HIDDEN)
 
-    def translations(self, reading: Reading) -> tuple[Tensor, Tensor]:
+    def translations(self, reading: PairStates) -> tuple[Tensor, Tensor]:
         """Return T(q|d), and which query tokens there are.
 
         Returns:
@@ -42,13 +42,13 @@ class Model1Head(PairNetwork):
         found = self.of_vectors(x_q, x_d)
         return found * reading.document.unsqueeze(1), held
 
-    def scores(self, reading: Reading, translations: Tensor, held: Tensor) -> Tensor:
+    def scores(self, reading: PairStates, translations: Tensor, held: Tensor) -> Tensor:
         """Return log P(Q|D) of each pair, (pairs,) float32, out of what `translations` gave."""
         sums = reading.sum(translations.sum(2))  # (pairs, query tokens)
         lengths = reading.sum(reading.document.sum(1, keepdim=True))  # (pairs, 1)
         return log_likelihoods(sums, lengths, reading.largest(held)).sum(1)
 
-    def forward(self, reading: Reading) -> Tensor:
+    def forward(self, reading: PairStates) -> Tensor:
         """Return a score a pair, (pairs,) float32."""
         return self.scores(reading, *self.translations(reading))
 

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
-from ranklet.training.rankers.cross_encoder.heads.reading import Reading
+from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates
 
 DROPOUT = 0.1
 
@@ -25,7 +25,7 @@ class Vanilla(nn.Module):
         nn.init.normal_(self.linear.weight, std=0.02)  # as BERT's own layers begin
         nn.init.zeros_(self.linear.bias)
 
-    def forward(self, reading: Reading) -> Tensor:
+    def forward(self, reading: PairStates) -> Tensor:
         """Return a score a pair, (pairs,) float32."""
         scores: Tensor = self.linear(self.dropout(reading.cls)).squeeze(1)
         return scores

@@ -16,7 +16,7 @@ from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, mak
 from ranklet.training.rankers.cross_encoder.heads.cedr_drmm import BINS, soft_histogram
 from ranklet.training.rankers.cross_encoder.heads.cedr_knrm import DAMPING, MEANS, WIDTHS
 from ranklet.training.rankers.cross_encoder.heads.cedr_pacrr import BEST
-from ranklet.training.rankers.cross_encoder.heads.reading import Reading, make_reading
+from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates, make_pair_states
 
 DIMENSION, LAYERS, SLOTS = 6, 3, 4
 CLS, SEP, MARK, PAD = 2, 3, 9, 0
@@ -42,7 +42,7 @@ def inputs(rows: list[tuple[list[int], int, int]], width: int = 12) -> list[Tens
     return [ids, mask, segments, pairs]
 
 
-def reading(rows: list[tuple[list[int], int, int]], width: int = 12) -> Reading:
+def reading(rows: list[tuple[list[int], int, int]], width: int = 12) -> PairStates:
     """Return vectors that hang on token, place and layer, whatever is padded."""
     made = inputs(rows, width)
     generator = torch.Generator().manual_seed(3)
@@ -51,7 +51,7 @@ def reading(rows: list[tuple[list[int], int, int]], width: int = 12) -> Reading:
     layers = [by_token[at][made[0]] + 0.3 * by_place[at][:width] for at in range(LAYERS)]
     special, markers = torch.tensor([CLS, SEP, MARK]), torch.tensor([MARK])
     ids, mask, segments, pairs = made
-    return make_reading(layers, ids, mask, segments, pairs, special, markers)
+    return make_pair_states(layers, ids, mask, segments, pairs, special, markers)
 
 
 def head(name: str) -> nn.Module:
@@ -63,14 +63,14 @@ def head(name: str) -> nn.Module:
     return made
 
 
-def read_by(name: str, given: Reading) -> Reading:
+def read_by(name: str, given: PairStates) -> PairStates:
     return given if name in LAYERED else given._replace(layers=given.layers[-1:])
 
 
 class Slow:
     """The parts of one pair in plain lists."""
 
-    def __init__(self, given: Reading, owner: int) -> None:
+    def __init__(self, given: PairStates, owner: int) -> None:
         self.query: list[list[list[Vectors]]] = []  # by layer, chunk, token
         self.document: list[list[list[Vectors]]] = []
         self.marks: dict[str, list[Vectors]] = {"query": [], "document": []}

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 
-class Reading(NamedTuple):
+class PairStates(NamedTuple):
     """The chunks of some pairs after the encoder; c chunks, t tokens, p pairs."""
 
     layers: tuple[Tensor, ...]  # contextual vectors, the last layer last, (c, t, dimension) each
@@ -60,7 +60,7 @@ class Reading(NamedTuple):
         counted = self.pairs * allowed.squeeze(1)  # (p, c)
         return first_of(counted) @ values
 
-    def each_alone(self) -> "Reading":
+    def each_alone(self) -> "PairStates":
         """Return the same with every chunk as a pair of its own."""
         numbers = torch.arange(self.last.shape[0], device=self.pairs.device)
         alone = (numbers.unsqueeze(1) == numbers).to(self.pairs.dtype)
@@ -97,7 +97,7 @@ def first_of(mask: Tensor) -> Tensor:
     return mask * (mask.cumsum(1) == 1)
 
 
-def make_reading(
+def make_pair_states(
     layers: Sequence[Tensor],
     input_ids: Tensor,
     attention_mask: Tensor,
@@ -105,7 +105,7 @@ def make_reading(
     pairs: Tensor,
     special: Tensor,
     markers: Tensor,
-) -> Reading:
+) -> PairStates:
     """Tell query from document and both from markers.
 
     Args:
@@ -122,7 +122,7 @@ def make_reading(
     in_query = present - in_document
     marks = is_one_of(input_ids, markers)
     text = 1 - is_one_of(input_ids, special)
-    return Reading(
+    return PairStates(
         tuple(each.float() for each in layers),
         in_query * text,
         in_document * text,
@@ -137,7 +137,7 @@ def is_one_of(ids: Tensor, wanted: Tensor) -> Tensor:
     return (ids.unsqueeze(-1) == wanted).float().sum(-1).clamp(max=1)
 
 
-def similarities(reading: Reading, slots: Tensor | int) -> tuple[list[Tensor], Tensor]:
+def similarities(reading: PairStates, slots: Tensor | int) -> tuple[list[Tensor], Tensor]:
     """Return the cosine of every query token with every document token, layer by layer.
 
     0 where either is none (MacAvaney et al. 2019, CEDR, §2.2: one matrix S a layer).
