@@ -31,7 +31,7 @@ demo-lexical: setup  ## the same with the lexical rankers alone (seconds)
 # the suite takes twice as long. The demo, the longest test by far, goes first.
 test: setup     ## every test, doctests included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
-		--doctest-modules tests/test_demo.py tests src/ranklet
+		--doctest-modules tests/commands/demo/test_command.py tests src/ranklet
 
 quick: setup    ## the tests that take a few seconds in all
 	$(BIN)/python -m pytest -m 'not slow'

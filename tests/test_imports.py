@@ -6,12 +6,18 @@ import sys
 
 import pytest
 
+from ranklet.runtime.rankers import KINDS
+
 # What a server must not pay for: frameworks, science, and the tools of training.
 FORBIDDEN = (
     "torch", "transformers", "scipy", "onnx", "onnxruntime", "tokenizers", "simplemma",
     "ir_measures", "tqdm", "pandas", "sklearn", "nltk", "ranklet.training", "ranklet.export",
     "ranklet.handlers", "ranklet.commands",
 )  # fmt: skip
+SLOW_STANDARD_LIBRARY = {
+    "asyncio", "ctypes.util", "email", "http.client", "multiprocessing", "socket", "sqlite3", "ssl",
+    "subprocess", "unittest", "xml",
+}  # fmt: skip
 ALLOWED_PACKAGES = {"numpy", "ranklet"}
 
 
@@ -63,15 +69,14 @@ def test_the_runtime_is_not_also_importable_as_a_top_level_package() -> None:
     subprocess.run([sys.executable, "-P", "-c", code], check=True, env=environment)
 
 
-def test_importing_takes_little_longer_than_numpy() -> None:
-    # The least of several, since a busy machine only ever adds; the goal is 60 ms, the bound twice
-    # that, and the measured figure is in benchmarks/RESULTS.md.
-    code = (
-        "from time import perf_counter as now; import numpy; begin = now()\n"
-        "import ranklet.runtime; print((now() - begin) * 1e3)"
-    )
-    times = [
-        float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout)
-        for _ in range(5)
-    ]
-    assert min(times) < 120
+def test_importing_loads_few_modules_beyond_those_of_numpy() -> None:
+    # What they cost in milliseconds is measured in benchmarks/RESULTS.md; here they are counted,
+    # since a busy machine loads no more of them. On Python 3.11 they are 93, 36 of them ranklet's.
+    loaded = loaded_by("import ranklet.runtime") - loaded_by("import numpy")
+    assert len(loaded) < 120
+    assert not loaded & SLOW_STANDARD_LIBRARY
+
+
+def test_a_kind_of_ranker_is_loaded_only_with_a_bundle_that_has_it() -> None:
+    kinds = {f"ranklet.runtime.rankers.{kind}" for kind in KINDS}
+    assert not kinds & loaded_by("import ranklet.runtime")

@@ -102,7 +102,8 @@ def test_the_bundle_is_the_last_layer_and_nothing_is_compiled_for_the_builders_p
 
 
 def test_the_alarms_watch_metrics_that_the_log_has() -> None:
-    emitted = (ROOT / "handlers" / "aws_log.py").read_text("utf-8")
+    logging = (ROOT / "handlers" / "aws").glob("*.py")
+    emitted = "".join(path.read_text("utf-8") for path in logging)
     ours = re.findall(r"Namespace: ranklet\n\s+MetricName: (\w+)", TEMPLATE)
     assert ours
     assert all(f'"{name}": (' in emitted for name in ours)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.growth import grows_linearly
 
 from ranklet import runtime
 from ranklet.runtime import (
@@ -436,11 +437,12 @@ def test_a_pipeline_of_unknown_rankers_is_told(bundle: Bundle) -> None:
 
 @pytest.mark.parametrize("unit", ["water gnorp{} ", "water", "é", "日", "\0", "a'"])
 def test_a_query_of_a_megabyte_is_answered(bundle: Bundle, unit: str) -> None:
-    query = "".join(unit.format(at) for at in range(1_000_000 // len(unit.encode())))
-    begin = time.perf_counter()
-    bundle.rank(query, pipeline=recipe("even"))
-    bundle.rank(query, OWN, pipeline="bm25")
-    assert time.perf_counter() - begin < 20
+    def rank(query: str) -> None:
+        bundle.rank(query, pipeline=recipe("even"))
+        bundle.rank(query, OWN, pipeline="bm25")
+
+    kilobytes = "".join(unit.format(at) for at in range(10_000 // len(unit.encode())))
+    assert grows_linearly(rank, kilobytes)  # a hundred times as long is a megabyte
 
 
 # ------------------------------------------------------------------------------------- loading
@@ -600,5 +602,5 @@ def test_opening_by_many_at_once_does_not_lock_up(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=60)
     assert sorted(done) == list(range(8))

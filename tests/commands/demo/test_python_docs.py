@@ -3,7 +3,6 @@ import re
 import subprocess
 import sys
 import sysconfig
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -17,10 +16,7 @@ from ranklet.training.data.collection import Collection, write_collection
 
 @pytest.fixture(scope="module")
 def docs() -> list[PythonDoc]:
-    started = time.perf_counter()
-    found = collect()
-    assert time.perf_counter() - started < 120  # about 2 seconds on two quiet cores
-    return found
+    return collect()
 
 
 def plain(text: str) -> str:

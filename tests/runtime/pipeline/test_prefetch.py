@@ -37,7 +37,7 @@ class First:
         raise NotImplementedError
 
     def retrieve(self, query: QueryContext, k: int) -> Scored:
-        self.in_time = self.begun.wait(2 if ahead._processors() > 1 else 0)
+        self.in_time = self.begun.wait(60 if ahead._processors() > 1 else 0)
         return np.array([0, 1], np.uint32), np.array([2.0, 1.0], np.float32)
 
     def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
@@ -110,7 +110,7 @@ def test_with_a_budget_nothing_is_begun_that_may_not_be_needed(
     analysed: AnalysedCollection, pair: tuple[Second, First], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pair[1].begun, "wait", lambda _: False)
-    assert run(analysed, *pair, deadline=Deadline(60_000)).tolist() == [7, 7]
+    assert run(analysed, *pair, deadline=Deadline(86_400_000)).tolist() == [7, 7]
     assert pair[0].threads == ["MainThread"]
 
 

@@ -2,7 +2,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.errors import TrainingError
+from ranklet.training.learning import loop
 from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import Progress, fit
 from ranklet.training.learning.plan import Plan, rate
@@ -216,10 +216,11 @@ def test_patience_ends_a_training() -> None:
 
 
 def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
-    task, rates = Task(), []
+    task, rates, passed = Task(), [], 0.0
 
     def loss(batch: Tensor) -> Tensor:
-        time.sleep(0.02)
+        nonlocal passed
+        passed += 0.02
         return task.loss(batch)
 
     plan = replace(PLAN, epochs=10_000, max_minutes=0.3 / 60, accumulation=1, evaluate_every=0)
@@ -231,9 +232,10 @@ def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "step", step)
+        patch.setattr(loop, "monotonic", lambda: passed)
         progress = fit(task.model, task.batches, loss, plan, evaluate=task.evaluate)
     assert progress.stopped == "time"
-    assert progress.seconds < 3
+    assert progress.seconds == pytest.approx(0.3, abs=0.02)
     assert max(rates) > 0.5 * plan.learning_rate > 4 * rates[-1]
     assert progress.evaluations[-1][0] == progress.steps
 

@@ -1,0 +1,22 @@
+"""How the cost of a function grows with its input: a ratio of CPU times, so load does not count."""
+
+from collections.abc import Callable
+from time import process_time
+
+TIMES = 100  # as much input as in the first measurement
+
+
+def grows_linearly(work: Callable[[str], object], text: str) -> bool:
+    """Return whether a text that is 100 times as long costs about 100 times as much CPU time.
+
+    A quadratic function takes 10,000 times as much. The bound lies between the two on a logarithmic
+    scale, a factor of 10 from both, which is far more than caches and other processes make out.
+    """
+
+    def seconds(given: str) -> float:
+        begin = process_time()
+        work(given)
+        return process_time() - begin
+
+    least = min(seconds(text) for _ in range(3))
+    return seconds(text * TIMES) < 10 * TIMES * least
