@@ -48,7 +48,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     monkeypatch.setattr(trained.conformer_kernel, "prepare", refused)
     path = quality.bundle_of(networks)
     queries = read_split(tiny_collection, "dev")
-    found = impacts.section(impacts.Bundle(path), queries, most=20)
+    found = impacts.section(impacts.BundleFiles(path), queries, most=20)
     assert "16 dev queries and 20 documents" in found
     rows = [line for line in found.splitlines() if line.startswith("|")]
     assert (
