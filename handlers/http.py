@@ -25,7 +25,6 @@ from starlette.routing import Route
 from ranklet import __version__
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS, info
-from ranklet.handlers.api.budgeted import answer_within
 from ranklet.handlers.api.errors import RequestError, described, failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.openapi import describe
@@ -119,7 +118,7 @@ class Service:
                 waited_ms = (perf_counter() - received) * 1e3
                 record.stages.append(("wait", waited_ms))
                 budget_ms = max(0.0, WORKING_SHARE * limits.seconds * 1e3 - waited_ms)
-                answer, _ = answer_within(budget_ms, path, bundle, parse(data), limits)
+                answer = ANSWERS[path](bundle, parse(data), limits, budget_ms)
                 record.stages.extend(answer.timings)
                 return encoded(answer.body)
 

@@ -1,14 +1,15 @@
-"""Answers to parsed JSON bodies: rank, explain, rerank. Pure: no HTTP, no environment, no log.
+"""Answer parsed JSON bodies: rank, explain, rerank. No HTTP, no environment, no log.
 
-Every handler calls these three functions, so that a Lambda and a server answer alike:
+Every handler calls these functions, so a Lambda function and a server give the same answers:
 
     body = fields.parse(data)
-    answer = answers.rank(bundle, body, limits)   # or explain, or rerank
-    …except Exception as error: status, body = failures.failure(error)
+    answer = ANSWERS["/rank"](bundle, body, limits, budget_ms)
+    …except Exception as error: status, body = errors.failure(error)
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -20,32 +21,41 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.hits import Hit, Ranking, Timing
 
 DEFAULT_K = 10
-EXAMPLES = 6  # queries to try
+EXAMPLES = 6  # example queries that `info` gives
 
 
 class Answer(NamedTuple):
-    """What is answered, and how long it took.
+    """The answer to one request.
 
     Attributes:
-        body: an object or a list, ready for JSON; every number in it is finite.
-        timings: milliseconds by stage.
+        body: An object or a list, ready for JSON. Every number in it is finite.
+        timings: Milliseconds per stage.
+        left_out: The stages that the budget left no time for. An object says so in its body, too.
     """
 
     body: dict[str, Any] | list[Any]
     timings: tuple[Timing, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
-def rank(bundle: Bundle, body: Mapping[str, Any], limits: Limits) -> Answer:
-    """Rank the collection, or `documents` of the caller's own, for a query.
+def rank(
+    bundle: Bundle, body: Mapping[str, Any], limits: Limits, budget_ms: float | None = None
+) -> Answer:
+    """Rank the collection, or the caller's own `documents`, for a query.
 
-    Fields: `query`; `k`, `pipeline` (a name), `explain`, `highlight` (where in its text a hit's
-    explanation comes from), `return_documents`, `documents`.
+    Args:
+        bundle: The bundle that ranks.
+        body: `query`; optional `k`, `pipeline` (a name), `explain`, `highlight` (the places in a
+            hit's text that its score comes from), `return_documents`, `documents`.
+        limits: The bounds of a request.
+        budget_ms: Milliseconds after which no further stage begins; None for no limit.
 
     Raises:
-        RankletError: see :func:`ranklet.handlers.api.errors.failure`.
+        RankletError: A field cannot be used, or the bundle is damaged; see
+            :func:`ranklet.handlers.api.errors.failure`.
     """
     fields = Fields(body)
-    query, pipeline = _asked(fields, limits)
+    query, pipeline = _query_and_pipeline(fields, limits)
     explain, highlight = fields.flag("explain"), fields.flag("highlight")
     most = limits.explained if explain or highlight else limits.k
     k = fields.number("k", min(DEFAULT_K, most), 0, most)
@@ -54,80 +64,107 @@ def rank(bundle: Bundle, body: Mapping[str, Any], limits: Limits) -> Answer:
         own = fields.texts("documents", limits.documents, limits.characters)
     elif not len(bundle):
         raise RequestError(422, "this bundle has no collection to rank: give 'documents'")
-    whole = fields.flag("return_documents", default=True)
-    ranking = bundle.rank(query, own, k=k, pipeline=pipeline, explain=explain or highlight)
-    hits = [_hit(each, whole, explain) for each in ranking]
+    with_text = fields.flag("return_documents", default=True)
+    ranking = bundle.rank(
+        query, own, k=k, pipeline=pipeline, explain=explain or highlight, budget_ms=budget_ms
+    )
+    hits = [_hit(hit, with_text, explain) for hit in ranking]
     if highlight:
         for shown, hit in zip(hits, ranking, strict=True):
             shown["highlights"] = _highlights(bundle, hit)
-    told: dict[str, Any] = {"query": query, "hits": hits, "ms": _milliseconds(ranking)}
+    reply = {"query": query, "hits": hits, "ms": _milliseconds(ranking)}
     if ranking.truncated:
-        told["truncated"] = dict(ranking.truncated)
-    return Answer(told, ranking.timings)
+        reply["truncated"] = dict(ranking.truncated)
+    return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
 
 
-def explain(bundle: Bundle, body: Mapping[str, Any], limits: Limits) -> Answer:
+def explain(
+    bundle: Bundle,
+    body: Mapping[str, Any],
+    limits: Limits,
+    budget_ms: float | None = None,  # noqa: ARG001
+) -> Answer:
     """Explain the score of one document of the collection, ranked high or not.
 
-    Fields: `query`, `id`; `pipeline`.
+    Args:
+        bundle: The bundle that scores.
+        body: `query`, `id`; optional `pipeline`.
+        limits: The bounds of a request.
+        budget_ms: Has no effect, because a part of a score would be wrong.
+
+    Raises:
+        RankletError: As `rank`.
     """
     fields = Fields(body)
-    query, pipeline = _asked(fields, limits)
+    query, pipeline = _query_and_pipeline(fields, limits)
     identity = fields.text("id", limits.query_characters)
     if not len(bundle):
         raise RequestError(422, "this bundle has no collection, so no document to explain")
-    found = bundle.explain(query, identity, pipeline=pipeline)
-    score = _finite(found.value)
-    return Answer({"query": query, "id": identity, "score": score, "explanation": found.to_json()})
+    explanation = bundle.explain(query, identity, pipeline=pipeline)
+    score = _finite(explanation.value)
+    tree = explanation.to_json()
+    return Answer({"query": query, "id": identity, "score": score, "explanation": tree})
 
 
-def rerank(bundle: Bundle, body: Mapping[str, Any], limits: Limits, version: str = "") -> Answer:
-    """Score the caller's texts for a query, in the shapes that existing clients expect.
+def rerank(
+    bundle: Bundle,
+    body: Mapping[str, Any],
+    limits: Limits,
+    budget_ms: float | None = None,
+    *,
+    version: str = "",
+) -> Answer:
+    """Score the caller's texts for a query, in the formats that existing clients expect.
 
-    A body with `texts` is TEI's and gets a bare list; one with `documents` is Cohere's or Jina's,
-    and gets an object that serves both. Scores are the bundle's own, higher is better; they are
-    not probabilities.
+    A body with `texts` comes from a client of TEI and gets a bare list. One with `documents` comes
+    from a client of Cohere or Jina and gets an object that suits both. Scores are the bundle's own:
+    higher is better, and they are not probabilities.
 
     Args:
-        bundle: whose rankers score.
-        body: `query`, and `texts` or `documents`; `top_n` (or `top_k`), `return_documents` (or
-            `return_text`), `model` and `pipeline`.
-        limits: what is allowed.
-        version: of Cohere's interface, for its reply: "1" or "2".
+        bundle: The bundle that scores.
+        body: `query`, and `texts` or `documents`; optional `top_n` (or `top_k`),
+            `return_documents` (or `return_text`), `model` and `pipeline`.
+        limits: The bounds of a request.
+        budget_ms: As for `rank`. A bare list cannot say what was left out.
+        version: The version of Cohere's API that the reply names: "1", "2", or "" for none.
+
+    Raises:
+        RankletError: As `rank`.
     """
     fields = Fields(body)
-    query, pipeline = _asked(fields, limits)
+    query, pipeline = _query_and_pipeline(fields, limits)
     of_tei = fields.has("texts")
     if of_tei and fields.has("documents"):
         raise RequestError(422, "give either 'texts' or 'documents', not both")
     texts = fields.texts("texts" if of_tei else "documents", limits.documents, limits.characters)
     top = fields.number("top_n", len(texts), 1, 1 << 31)
     top = fields.number("top_k", top, 1, 1 << 31)
-    shown = fields.flag("return_text") or fields.flag("return_documents")
+    with_text = fields.flag("return_text") or fields.flag("return_documents")
     model = fields.optional_text("model") or "ranklet"
     if of_tei:
         _check_tei(fields)
-    ranking = bundle.rank(query, texts, k=min(top, len(texts)), pipeline=pipeline)
-    shape = _tei if of_tei else _cohere
-    results = [shape(each, texts[each.index]["text"] if shown else None) for each in ranking]
+    k = min(top, len(texts))
+    ranking = bundle.rank(query, texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
+    result_of = _tei_result if of_tei else _cohere_result
+    results = [result_of(hit, texts[hit.index]["text"] if with_text else None) for hit in ranking]
     if of_tei:
-        return Answer(results, ranking.timings)
-    reply: dict[str, Any] = {"model": model, "results": results}
-    # Nothing is metered here, and both clients want their bill.
-    reply["usage"] = {"prompt_tokens": 0, "total_tokens": 0}
-    reply["meta"] = {"billed_units": {"search_units": 0}}
+        return Answer(results, ranking.timings, ranking.left_out)
+    # Nothing is metered here, but clients of Jina need `usage` and those of Cohere `meta`.
+    meta: dict[str, Any] = {"billed_units": {"search_units": 0}}
     if version:
-        reply["meta"]["api_version"] = {"version": version}
-    return Answer(reply, ranking.timings)
+        meta["api_version"] = {"version": version}
+    usage = {"prompt_tokens": 0, "total_tokens": 0}
+    reply = {"model": model, "results": results, "usage": usage, "meta": meta}
+    return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
 
 
 def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
-    """Return what a caller may want to know of a bundle: what to ask for, and how much of it."""
+    """Return what a caller may use: documents, rankers, pipelines, example queries, limits."""
     manifest = bundle.manifest
     return {
         "documents": len(bundle),
         "rankers": {name: entry.kind for name, entry in manifest.rankers.items()},
-        "pipelines": {name: str(recipe) for name, recipe in manifest.pipelines.items()},
+        "pipelines": {name: str(stages) for name, stages in manifest.pipelines.items()},
         "default_pipeline": manifest.default_pipeline,
         "examples": [text.strip()[:80] for text in _examples(bundle)],
         "limits": asdict(limits),
@@ -138,53 +175,65 @@ def _examples(bundle: Bundle) -> list[str]:
     return bundle.sample_texts(EXAMPLES) if len(bundle) else []
 
 
-def _asked(fields: Fields, limits: Limits) -> tuple[str, str | None]:
+def _query_and_pipeline(fields: Fields, limits: Limits) -> tuple[str, str | None]:
     """Return the query and the pipeline's name, which every request may have.
 
-    A recipe of the caller's own could ask for work without bound, so only names are taken.
+    Stages of the caller's own could cost unbounded work, so only names are accepted.
     """
     return fields.text("query", limits.query_characters), fields.optional_text("pipeline")
 
 
-def _hit(hit: Hit, whole: bool, explained: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": hit.id, "score": _finite(hit.score), "index": hit.index}
-    if whole:
-        found |= {"title": hit.title, "text": hit.text}
+def _hit(hit: Hit, with_text: bool, explained: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {"id": hit.id, "score": _finite(hit.score), "index": hit.index}
+    if with_text:
+        shown |= {"title": hit.title, "text": hit.text}
     if explained and hit.explanation is not None:
-        found["explanation"] = hit.explanation.to_json()
-    return found
+        shown["explanation"] = hit.explanation.to_json()
+    return shown
 
 
 def _highlights(bundle: Bundle, hit: Hit) -> dict[str, list[dict[str, Any]]]:
-    """Return spans of the title and of the text, in characters (code points), and their amounts."""
-    found: dict[str, list[dict[str, Any]]] = {"title": [], "text": []}
+    """Return spans of the title and of the text, in code points, each with its share of the score.
+
+    Title and text are ranked as one string, one line each.
+    """
+    spans: dict[str, list[dict[str, Any]]] = {"title": [], "text": []}
     if hit.explanation is None:
-        return found
-    ends = len(hit.title) + 1  # where the text begins: both are ranked as one, a line each
+        return spans
+    text_begins = len(hit.title) + 1
     for span in bundle.highlight(hit):
-        part, shift = ("text", ends) if span.begin >= ends else ("title", 0)
+        part, shift = ("text", text_begins) if span.begin >= text_begins else ("title", 0)
         begin, end = span.begin - shift, span.end - shift
-        found[part].append({"begin": begin, "end": end, "value": _finite(span.value)})
-    return found
+        spans[part].append({"begin": begin, "end": end, "value": _finite(span.value)})
+    return spans
 
 
-def _cohere(hit: Hit, text: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"index": hit.index, "relevance_score": _finite(hit.score)}
-    return found if text is None else {**found, "document": {"text": text}}
+def _cohere_result(hit: Hit, text: str | None) -> dict[str, Any]:
+    result: dict[str, Any] = {"index": hit.index, "relevance_score": _finite(hit.score)}
+    return result if text is None else {**result, "document": {"text": text}}
 
 
-def _tei(hit: Hit, text: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"index": hit.index, "score": _finite(hit.score)}
-    return found if text is None else {**found, "text": text}
+def _tei_result(hit: Hit, text: str | None) -> dict[str, Any]:
+    result: dict[str, Any] = {"index": hit.index, "score": _finite(hit.score)}
+    return result if text is None else {**result, "text": text}
 
 
 def _check_tei(fields: Fields) -> None:
-    """Check what TEI's clients send and nothing here hangs on: texts are cut by the encoder."""
+    """Check fields that clients of TEI send although they have no effect here."""
     fields.flag("truncate")
     fields.flag("raw_scores")
     side = fields.optional_text("truncation_direction") or "right"
-    if side.lower() not in ("left", "right"):  # a client of TEI's writes "Right"
-        raise RequestError(422, f"'truncation_direction' is {side[:40]!r}; left or right")
+    if side.lower() not in ("left", "right"):  # some clients of TEI write "Right"
+        raise RequestError(
+            422, f"'truncation_direction' is {side[:40]!r}; it must be 'left' or 'right'"
+        )
+
+
+def _budget_fields(ranking: Ranking) -> dict[str, Any]:
+    """Return the fields that a reply has only if the budget was spent."""
+    if not ranking.budget_spent:
+        return {}
+    return {"budget_spent": True, "left_out": list(ranking.left_out)}
 
 
 def _milliseconds(ranking: Ranking) -> dict[str, float]:
@@ -192,16 +241,20 @@ def _milliseconds(ranking: Ranking) -> dict[str, float]:
 
 
 def _finite(score: float) -> float:
-    """Return a score that JSON can hold; the runtime checks them, and this is the last gate."""
+    """Return the score if JSON can hold it. The runtime checks scores, too; this is the last gate.
+
+    Raises:
+        BundleError: The score is not finite.
+    """
     if not isfinite(score):
-        raise BundleError("a score is not finite: the bundle is damaged")
+        raise BundleError("a score is not finite: the bundle is damaged; run `ranklet verify`")
     return score
 
 
-ANSWERS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits], Answer]] = {
+ANSWERS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits, float | None], Answer]] = {
     "/rank": rank,
     "/explain": explain,
     "/rerank": rerank,
-    "/v1/rerank": lambda bundle, body, limits: rerank(bundle, body, limits, "1"),
-    "/v2/rerank": lambda bundle, body, limits: rerank(bundle, body, limits, "2"),
+    "/v1/rerank": partial(rerank, version="1"),
+    "/v2/rerank": partial(rerank, version="2"),
 }

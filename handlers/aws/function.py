@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS
-from ranklet.handlers.api.budgeted import answer_within
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
@@ -180,8 +179,7 @@ class Function:
         return failures_of(records, lambda: self._budget_ms(context), answered)
 
     def _answer(self, path: str, body: Mapping[str, Any], budget_ms: float) -> Outcome:
-        answer, left_out = answer_within(budget_ms, path, self._ready(), body, self._limits)
-        return Outcome(200, answer.body, answer.timings, left_out)
+        return Outcome(200, *ANSWERS[path](self._ready(), body, self._limits, budget_ms))
 
     def _ready(self) -> Bundle:
         if self._bundle is None and time.monotonic() - self._tried_at >= RETRY_SECONDS:

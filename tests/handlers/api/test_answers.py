@@ -1,6 +1,7 @@
 """The part that all handlers share, without any server."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,13 +15,14 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 
 LIMITS = Limits()
+ASKED: dict[str, Any] = {"query": "rising dough", "k": 3}
 TEXTS = ["Knead the dough well.", "Wash the windows.", "Let the dough rise, then knead the dough."]
 
 
 def refused(bundle: Bundle, path: str, body: Any, limits: Limits = LIMITS) -> tuple[int, str]:
     """Return the status and the message of a body that must be refused."""
     try:
-        ANSWERS[path](bundle, parse(json.dumps(body).encode()), limits)
+        ANSWERS[path](bundle, parse(json.dumps(body).encode()), limits, None)
     except Exception as error:
         status, told = failure(error)
         assert set(told) == {"error", "error_type"}
@@ -56,6 +58,45 @@ def test_hits_may_come_without_their_texts(bundle: Bundle) -> None:
     assert set(body["hits"][0]) == {"id", "score", "index"}
 
 
+def test_with_time_enough_it_is_the_same_answer(bundle: Bundle) -> None:
+    answer = rank(bundle, ASKED, LIMITS, budget_ms=60_000)
+    plain = rank(bundle, ASKED, LIMITS).body
+    assert isinstance(plain, dict)
+    assert isinstance(answer.body, dict)
+    assert answer.body["hits"] == plain["hits"]
+    assert set(answer.body) == {"query", "hits", "ms"}
+    assert answer.left_out == ()
+
+
+def test_without_time_the_first_stage_answers_and_says_so(bundle: Bundle) -> None:
+    answer = rank(bundle, ASKED, LIMITS, budget_ms=0)
+    assert isinstance(answer.body, dict)
+    assert answer.body["budget_spent"] is True
+    assert answer.body["left_out"] == list(answer.left_out) != []
+    assert answer.body["hits"]
+
+
+def test_a_list_has_no_room_to_say_it(bundle: Bundle) -> None:
+    body = {"query": "dough", "texts": ["Knead the dough.", "Wash."]}
+    answer = rerank(bundle, body, LIMITS, budget_ms=0)
+    assert isinstance(answer.body, list)
+    assert len(answer.body) == 2
+    assert answer.left_out
+
+
+def test_cut_texts_are_counted_in_the_answer(bundle: Bundle) -> None:
+    class Cutting:
+        def __len__(self) -> int:
+            return len(bundle)
+
+        def rank(self, *given: Any, **options: Any) -> Any:
+            return replace(bundle.rank(*given, **options), truncated={"dense": 2})
+
+    answer = rank(Cutting(), ASKED, LIMITS)  # type: ignore[arg-type]
+    assert isinstance(answer.body, dict)
+    assert answer.body["truncated"] == {"dense": 2}
+
+
 def test_explain_explains_any_document(bundle: Bundle) -> None:
     first = bundle.rank("dough")[0]
     body = explain(bundle, {"query": "dough", "id": first.id}, LIMITS).body
@@ -68,7 +109,7 @@ def test_explain_explains_any_document(bundle: Bundle) -> None:
 def test_documents_get_the_object_of_cohere_and_jina(bundle: Bundle, version: str) -> None:
     documents: list[Any] = [TEXTS[0], {"text": TEXTS[1]}, {"text": TEXTS[2], "id": "x"}]
     asked = {"query": "dough", "documents": documents, "return_documents": True, "model": "m"}
-    body = rerank(bundle, asked, LIMITS, version).body
+    body = rerank(bundle, asked, LIMITS, version=version).body
     assert isinstance(body, dict)
     assert [each["index"] for each in body["results"]] == [2, 0, 1]
     assert [each["document"]["text"] for each in body["results"]] == [TEXTS[at] for at in (2, 0, 1)]
