@@ -1,4 +1,4 @@
-"""What `import ranklet.runtime` loads: an allowlist, checked in a fresh process."""
+"""What an import loads, checked in a fresh process: serving BM25 must not load PyTorch."""
 
 import os
 import subprocess
@@ -14,6 +14,7 @@ FORBIDDEN = (
     "ir_measures", "tqdm", "pandas", "sklearn", "nltk", "ranklet.training", "ranklet.export",
     "ranklet.handlers", "ranklet.commands",
 )  # fmt: skip
+NEURAL = {"torch", "transformers", "safetensors", "huggingface_hub"}
 SLOW_STANDARD_LIBRARY = {
     "asyncio", "ctypes.util", "email", "http.client", "multiprocessing", "socket", "sqlite3", "ssl",
     "subprocess", "unittest", "xml",
@@ -44,6 +45,7 @@ def test_this_test_can_fail() -> None:
         "import ranklet.training.data.collection"
     )
     assert "tqdm" in loaded_by("import tqdm")
+    assert "torch" in loaded_by("import ranklet.training.learning.loop")
 
 
 def test_importing_the_package_itself_loads_nothing() -> None:
@@ -80,3 +82,21 @@ def test_importing_loads_few_modules_beyond_those_of_numpy() -> None:
 def test_a_kind_of_ranker_is_loaded_only_with_a_bundle_that_has_it() -> None:
     kinds = {f"ranklet.runtime.rankers.{kind}" for kind in KINDS}
     assert not kinds & loaded_by("import ranklet.runtime")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "ranklet.training",
+        "ranklet.training.pretrained.backbone",
+        "ranklet.training.checkpoint",
+        "ranklet.training.learning.plan",
+        "ranklet.training.learning.samplers",
+        "ranklet.training.learning.text_pairs",
+        "ranklet.training.rankers.bm25",
+        "ranklet.training.rankers.model1.training",
+        "ranklet.commands.train",
+    ],
+)
+def test_lexical_training_does_without_pytorch(module: str) -> None:
+    assert not loaded_by(f"import {module}") & NEURAL

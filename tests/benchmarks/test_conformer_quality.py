@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 
@@ -48,7 +49,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     monkeypatch.setattr(trained.conformer_kernel, "prepare", refused)
     path = quality.bundle_of(networks)
     queries = read_split(tiny_collection, "dev")
-    found = impacts.section(impacts.BundleFiles(path), queries, most=20)
+    found = impacts.section(BundleFiles(path), queries, most=20)
     assert "16 dev queries and 20 documents" in found
     rows = [line for line in found.splitlines() if line.startswith("|")]
     assert (
@@ -61,14 +62,3 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
         other.checkpoint("ndrm2")
     assert (here.work / "tiny.untitled.bm25").is_dir()
     assert (here.work / "tiny.bm25").is_dir()
-
-
-def test_the_memory_page_says_where_a_line_ends(tmp_path: Path) -> None:
-    memory = import_module("benchmarks.conformer_memory")
-    found = {"conformer": [10.0, 20.0, 40.0], "transformer": [10.0, 40.0]}
-    page = memory.report((100, 200, 400), found)
-    assert "conformer n^1.00, transformer n^2.00" in page
-    assert "there its line ends" in page
-    pytest.importorskip("matplotlib")
-    memory.draw((100, 200, 400), found, tmp_path / "drawn.png")
-    assert (tmp_path / "drawn.png").stat().st_size

@@ -1,0 +1,85 @@
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.commands.running import Capture, fails, process, strict, succeeds
+
+from ranklet.runtime import Bundle
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+
+def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
+    text = succeeds(capsys, "rank", built.fused, "knead dough", "-k", 2, "--explain")
+    assert text.startswith(" 1. ")
+    assert "Baking bread" in text
+    assert "knead" in text
+    assert "ms)" in text
+    nothing = succeeds(capsys, "rank", built.fused, "gnorp")
+    assert nothing == "no hits for 'gnorp'\n"
+
+
+def test_rank_says_what_there_was_no_time_for(built: "Built", capsys: Capture) -> None:
+    options = ("knead dough", "--budget-ms", "0")
+    text = succeeds(capsys, "rank", built.fused, *options)
+    assert text.splitlines()[-1].startswith("no time for: rescore by model1; rescore by")
+    found = strict(succeeds(capsys, "rank", built.fused, *options, "--json"))
+    assert found["budget_spent"] is True
+    assert found["left_out"] == ["rescore by model1", "rescore by model1_pieces"]
+    assert found["hits"]
+
+
+@pytest.mark.parametrize("query", ["knead dough", "gnorp", "café\udcff", "\0"])
+@pytest.mark.parametrize("explain", [(), ("--explain",)])
+def test_rank_prints_json_for_machines(
+    built: "Built", capsys: Capture, query: str, explain: tuple[str, ...]
+) -> None:
+    options = ("-k", "3", "--json", "--pipeline", "rrf", *explain)
+    found = strict(succeeds(capsys, "rank", built.fused, query, *options))
+    assert set(found) == {"query", "hits", "ms", "budget_spent", "left_out", "truncated"}
+    hits = Bundle(built.fused).rank(query, k=3, pipeline="rrf")
+    assert [(hit["id"], hit["score"]) for hit in found["hits"]] == [(h.id, h.score) for h in hits]
+    assert all(("explanation" in hit) == bool(explain) for hit in found["hits"])
+
+
+def test_queries_may_come_from_standard_input(
+    built: "Built", capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "knead dough\n\n  \ngnorp\r\ncafé\n".encode() + b"caf\xff\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    text = succeeds(capsys, "rank", built.fused, "-", "--json", "-k", 1)
+    asked = [strict(line)["query"] for line in text.splitlines()]
+    assert asked == ["knead dough", "gnorp", "café", "caf\ufffd"]
+
+
+def test_a_bundle_without_a_pipeline_says_so(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    succeeds(capsys, "export", built.checkpoints["model1"], "-o", tmp_path / "m")
+    succeeds(capsys, "index", tmp_path / "m", built.collection.path, "-o", tmp_path / "i")
+    assert "has no pipeline" in fails(capsys, "eval", tmp_path / "i", built.collection.path)
+    assert "cannot retrieve" in fails(capsys, "rank", tmp_path / "i", "dough")
+
+
+def test_a_terminal_that_knows_no_accents_gets_an_answer(built: "Built") -> None:
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = process("rank", built.fused, "café crème", "-k", 1, env=plain)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "caf\\xe9" in done.stdout
+
+
+def test_a_reader_that_has_had_enough_ends_it_quietly(built: "Built") -> None:
+    command = [sys.executable, "-m", "ranklet", "rank", str(built.fused), "-", "--json"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        _, errors = running.communicate(b"dough\n" * 500, timeout=300)
+    assert errors == b""
+    assert running.returncode in (0, 1)

@@ -1,0 +1,20 @@
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.commands.running import Capture, fails, succeeds
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+
+def test_verify_tells_what_is_right_and_what_is_wrong(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    text = succeeds(capsys, "verify", built.fused)
+    assert "ok  ranker model1_pieces\n" in text
+    damaged = Path(shutil.copytree(built.fused, tmp_path / "damaged"))
+    raw = bytearray((damaged / "text/forms.npy").read_bytes())
+    raw[-1] ^= 1
+    (damaged / "text/forms.npy").write_bytes(raw)
+    assert "text/forms.npy is not what was exported" in fails(capsys, "verify", damaged)

@@ -1,0 +1,51 @@
+"""From a collection to an answer, by commands alone."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.commands.running import Capture, fails, succeeds
+
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.training.checkpoint import read_checkpoint
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+
+def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
+    collection, tokenizer = built.collection.path, built.tokenizer
+    bm25, pieces, model1 = (tmp_path / name for name in ("bm25", "pieces", "lr=1"))
+    options: tuple[object, ...]
+    text = succeeds(capsys, "train", "bm25", collection, "-o", bm25)
+    assert "MRR@10" in text
+    options = ("--field", "wordpieces", "--tokenizer", tokenizer, "--measure", "nDCG@10")
+    assert "nDCG@10" in succeeds(capsys, "train", "bm25", collection, "-o", pieces, *options)
+    options = ("--bm25", bm25, "--tune", "test", "--iterations", "2", "--max-queries", "9")
+    succeeds(capsys, "train", "model1", collection, "-o", model1, *options)
+    assert read_checkpoint(model1).training["tuning_queries"] == 9
+
+    exported, indexed, fused = (tmp_path / f"{n}.ranklet" for n in ("exported", "indexed", "fused"))
+    text = succeeds(capsys, "export", bm25, f"p={pieces}", f"m1={model1}", "-o", exported)
+    assert text == f"bm25, p, m1 → {exported}\n"
+    text = succeeds(capsys, "index", exported, collection, "-o", indexed)
+    assert text == f"42 documents → {indexed}\n"
+    options = ("--split", "test", "--rankers", "bm25,m1")
+    assert "weights" in succeeds(capsys, "fuse", indexed, collection, "-o", fused, *options)
+    packed = tmp_path / "fused.zip"
+    succeeds(capsys, "fuse", indexed, collection, "-o", packed, *options)
+
+    for bundle in (fused, packed):
+        assert "bread" in succeeds(capsys, "rank", bundle, "how long to knead dough", "-k", 1)
+        assert succeeds(capsys, "verify", bundle).endswith(f"{bundle} is whole\n")
+        assert "ranker   m1: model1" in succeeds(capsys, "inspect", bundle)
+    assert BundleFiles(packed).manifest.default_pipeline == "linear"
+
+    # What is there stays there unless it is said otherwise.
+    for arguments in (
+        ("fuse", indexed, collection, "-o", fused, *options),
+        ("index", exported, collection, "-o", indexed),
+        ("export", bm25, "-o", exported),
+        ("train", "bm25", collection, "-o", bm25),
+    ):
+        assert "--force" in fails(capsys, *arguments)
+        succeeds(capsys, *arguments, "--force")
