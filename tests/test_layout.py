@@ -58,6 +58,39 @@ def product_folders() -> dict[Path, list[Path]]:
     return folders
 
 
+# Tests that no single module answers for, and why they stand where they do.
+CROSSING = {
+    "export/test_faults.py": "an export that is killed, has no room, or meets a hostile graph",
+    "export/rankers/test_neural.py": "one bundle of two neural kinds",
+    "handlers/page/test_sparse_explanation.py": "the page, on a bundle of EPIC",
+    "handlers/server/test_clients.py": "other makers' clients against the whole server",
+    "handlers/server/test_http_faults.py": "faults of the whole server",
+    "handlers/server/test_playground.py": "HTML and JavaScript, in a browser",
+    "handlers/server/test_serve.py": "the command with the server",
+}
+
+
+def mirrored(test: Path) -> bool:
+    """Return whether a test stands where its code does: a module, a package, or its __init__."""
+    top, *folders = test.parts[:-1]
+    code = ROOT.joinpath("src/ranklet/commands" if top == "commands" else top, *folders)
+    stem = test.stem.removeprefix("test_")
+    places = [code / f"{stem}.py", code / stem / "__init__.py"]
+    if code.name == stem:
+        places.append(code / "__init__.py")
+    return any(place.is_file() for place in places)
+
+
+def test_tests_stand_where_their_code_does() -> None:
+    tests = [
+        path.relative_to(ROOT / "tests")
+        for layer in (*LAYERS, "commands")
+        for path in (ROOT / "tests" / layer).rglob("test_*.py")
+    ]
+    assert len(tests) > 80
+    assert {path.as_posix() for path in tests if not mirrored(path)} <= set(CROSSING)
+
+
 def test_no_file_is_longer_than_400_lines() -> None:
     long = {
         str(path.relative_to(ROOT)): lines
