@@ -21,7 +21,7 @@ from benchmarks.report import goal, table
 from benchmarks.timing import spread, take_turns
 from benchmarks.trained import qa_mix_epic
 from ranklet import runtime
-from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex
+from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
 from ranklet.runtime.onnx.session import THREADS_VARIABLE
@@ -209,7 +209,7 @@ def _retrieval(store: SparseStore, kept: int, vocabulary: int, asked: list[Asked
     values = store.values.astype(np.float32)
     ours = {
         f"ranklet, {form}": index_of_rows(store.offsets, store.terms, values, vocabulary, form)
-        for form in FORMS
+        for form in IMPACT_TYPES
     }
     seismic = _seismic_index(store) if kept <= SEISMIC_KEPT else None
     added_up, tables = _bm25s_indexes(ours[EXACT]), []

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ranklet.export.proof.report import EXACT, Tolerance
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.impact_index import FORMS
+from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.storage.checks import check_one_of
@@ -42,7 +42,7 @@ class ExportOptions:
             )
         if not 0 <= self.max_ndcg_loss <= 1:
             raise InputError(f"max_ndcg_loss is {self.max_ndcg_loss}; it must be from 0 to 1")
-        check_one_of("impacts", self.impacts, tuple(FORMS))
+        check_one_of("impacts", self.impacts, tuple(IMPACT_TYPES))
         if self.prune is not None and (
             type(self.prune) is not int or not 1 <= self.prune <= MOST_TERMS
         ):

@@ -1,1 +1,1 @@
-"""Dense indexes: exact search over a mapped matrix, and HNSW."""
+"""Dense indexes, by exact search over a mapped matrix or by HNSW."""

@@ -1,4 +1,4 @@
-"""Exact search: the inner product with every vector of a mapped matrix."""
+"""Search exactly, by the inner product with every vector of a mapped matrix."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.pipeline.topk import top_k
 
-BLOCK = 16_384  # rows at a time: 25 MB of float32 at 384 dimensions, so memory stays bounded
+BLOCK = 16_384  # rows per step, 25 MB of float32 at 384 dimensions, to bound memory
 
 
 class ExactIndex:
-    """All vectors, compared one by one.
+    """An index that compares a query with all vectors.
 
     Args:
         vectors: (documents, dimension) float32 or float16, in memory or memory-mapped.

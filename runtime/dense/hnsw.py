@@ -1,4 +1,4 @@
-"""HNSW (Malkov & Yashunin 2018) through hnswlib: approximate search in sub-linear time."""
+"""Search approximately in sub-linear time by HNSW (Malkov & Yashunin 2018), through hnswlib."""
 
 import os
 import tempfile
@@ -21,10 +21,10 @@ class HNSWSettings:
     """How an index is built and searched.
 
     Attributes:
-        m: links of a vector on each layer.
+        m: links per vector on each layer.
         ef_construction: candidates while building.
-        ef: candidates while searching; at least k.
-        seed: of the layers.
+        ef: candidates while searching, at least k.
+        seed: random seed of the layers.
     """
 
     m: int = 16
@@ -38,16 +38,16 @@ def _hnswlib() -> Any:
         import hnswlib
     except ModuleNotFoundError as error:
         raise InputError(
-            "HNSW needs the package hnswlib, which needs a compiler: pip install 'ranklet[hnsw]'; "
-            "or use exact search"
+            "HNSW needs the package hnswlib, which needs a compiler. Run "
+            "`pip install 'ranklet[hnsw]'`, or use exact search"
         ) from error
     return hnswlib
 
 
 def build(vectors: NDArray[np.float32], settings: HNSWSettings, path: Path) -> None:
-    """Build an index over (documents, dimension) float32 vectors, inner product, and save it.
+    """Build an inner-product index over (documents, dimension) float32 vectors and save it.
 
-    One thread adds the vectors: with several the index differs from run to run.
+    One thread adds the vectors, because with several threads the index differs from run to run.
     """
     index = _hnswlib().Index(space="ip", dim=vectors.shape[1])
     index.init_index(
@@ -61,22 +61,22 @@ def build(vectors: NDArray[np.float32], settings: HNSWSettings, path: Path) -> N
 
 
 class HNSWIndex:
-    """An index read into memory (hnswlib cannot map one).
+    """An index in memory, because hnswlib cannot map one.
 
     Args:
-        data: the saved index, mapped.
+        data: the mapped file of the index.
         size: number of vectors.
-        dimension: of the vectors.
-        settings: how it is searched.
+        dimension: dimension of the vectors.
+        settings: how to search.
 
     Raises:
-        BundleError: it cannot be read, or holds another number of vectors.
+        BundleError: the index cannot be read or holds another number of vectors.
     """
 
     def __init__(self, data: memoryview, size: int, dimension: int, settings: HNSWSettings) -> None:
         check_graph(data, size, dimension)
         index = _hnswlib().Index(space="ip", dim=dimension)
-        # hnswlib reads from a path only; what is mapped may lie inside a zip.
+        # hnswlib reads only from a path, but the mapped file may lie inside a zip.
         handle, name = tempfile.mkstemp(suffix=".hnsw")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -91,15 +91,15 @@ class HNSWIndex:
         self._index, self._size, self._ef = index, size, settings.ef
 
     def search(self, query: NDArray[np.float32], k: int) -> Scored:
-        """Return about the k documents with the largest inner product, best first.
+        """Return approximately the k documents with the largest inner product, best first.
 
-        Fewer where the graph does not reach so many: hnswlib then gives none at all, so half as
-        many are asked for, until it can.
+        If fewer than k can be reached, hnswlib returns none at all. Then k is halved until it
+        succeeds.
         """
         k = min(k, self._size)
         if k <= 0:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
-        if k > self._ef:  # never lowered again: another thread may be searching
+        if k > self._ef:  # never lowered again, because another thread may be searching
             self._ef = k
             self._index.set_ef(k)
         while True:
@@ -110,7 +110,7 @@ class HNSWIndex:
                 k //= 2
                 if not k:
                     raise
-        scores = (1 - distances[0]).astype(np.float32)  # hnswlib's distance is 1 − inner product
+        scores = (1 - distances[0]).astype(np.float32)  # the distance is 1 − inner product
         numbers = numbers[0].astype(np.uint32)
         best = top_k(scores, k, ties=numbers)
         return numbers[best], scores[best]

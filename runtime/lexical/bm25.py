@@ -1,4 +1,4 @@
-"""BM25, in the form that Lucene and bm25s call "lucene"."""
+"""Compute BM25 in the variant that Lucene uses and bm25s calls "lucene"."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,10 +7,10 @@ Numbers = NDArray[np.floating | np.integer]
 
 
 def idf(df: Numbers, documents: int) -> NDArray[np.float32]:
-    """Inverse document frequency ln(1 + (N − df + ½) / (df + ½)), never negative.
+    """Return the inverse document frequency ln(1 + (N − df + ½) / (df + ½)), never negative.
 
     Source: Robertson & Zaragoza 2009, eq. 3.3, plus the 1 in the logarithm that Lucene adds so
-    that a term of more than half of the documents cannot count against them.
+    that a term in more than half of the documents cannot lower their scores.
 
     >>> [f"{value:.3f}" for value in idf(np.array([0, 1, 10]), 10)]
     ['3.091', '1.992', '0.047']
@@ -22,17 +22,17 @@ def idf(df: Numbers, documents: int) -> NDArray[np.float32]:
 def saturation(
     tf: Numbers, length: Numbers, average_length: float, k1: float, b: float
 ) -> NDArray[np.float32]:
-    """Saturated term frequency tf / (tf + k1 (1 − b + b·length/average)), in [0, 1).
+    """Return the saturated term frequency tf / (tf + k1 (1 − b + b·length/average)), in [0, 1).
 
     Source: Robertson & Zaragoza 2009, eq. 3.15, without the constant factor k1 + 1, which changes
     no ranking (Lucene dropped it in version 8).
 
     Args:
         tf: occurrences of the term in a document.
-        length: tokens of that document, same shape as `tf` or broadcast to it.
-        average_length: mean number of tokens of the collection's documents.
-        k1: how slowly repeats saturate, ≥ 0.
-        b: how much length counts, 0 to 1.
+        length: number of tokens in that document, of the shape of `tf` or broadcast to it.
+        average_length: mean number of tokens per document of the collection.
+        k1: how slowly repetitions saturate, ≥ 0.
+        b: strength of the length normalisation, 0 to 1.
 
     >>> shares = saturation(np.array([1.0, 9.0]), np.array([10.0]), 10.0, k1=1.0, b=0.5)
     >>> [f"{share:.2f}" for share in shares]
@@ -41,5 +41,5 @@ def saturation(
     tf = np.asarray(tf, np.float32)
     relative = np.asarray(length, np.float32) / np.float32(max(average_length, 1e-9))
     norm = np.float32(k1) * (np.float32(1 - b) + np.float32(b) * relative)
-    # k1 = 0 makes the norm zero: any occurrence then counts 1, and none counts 0.
+    # With k1 = 0 the norm is 0, so any number of occurrences counts 1 and no occurrence counts 0.
     return np.asarray(tf / np.maximum(tf + norm, np.float32(1e-9)), np.float32)

@@ -1,4 +1,4 @@
-"""Forward store: the token ids of every document, so that rescoring tokenises no document."""
+"""Store the token ids of every document, so that rescoring tokenises no document."""
 
 from typing import NamedTuple
 
@@ -7,18 +7,18 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 
-_LARGEST = 16 << 20  # bytes; more than any array that rescoring a thousand documents makes
+_LARGEST = 16 << 20  # bytes; more than any array needed for rescoring a thousand documents
 
 
 class Gathered(NamedTuple):
-    """The tokens of some documents, end to end."""
+    """The concatenated tokens of some documents."""
 
     tokens: NDArray[np.integer]  # (tokens,)
-    lengths: NDArray[np.int64]  # tokens in each document, (documents,)
+    lengths: NDArray[np.int64]  # number of tokens in each document, (documents,)
 
     @property
     def owner(self) -> NDArray[np.intp]:
-        """Which of the documents each token is of, ascending, (tokens,); made when asked for."""
+        """The document (0, 1, …) of each token, ascending, (tokens,); computed on each access."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
@@ -39,7 +39,7 @@ class Forward:
         return len(self.offsets) - 1
 
     def gather(self, documents: NDArray[np.integer]) -> Gathered:
-        """Return the tokens of some documents, in the order in which those are named.
+        """Return the tokens of some documents, in the order of `documents`.
 
         >>> forward = Forward(np.array([0, 2, 2, 3]), np.array([7, 8, 9], np.int32))
         >>> gathered = forward.gather(np.array([2, 0]))
@@ -50,24 +50,24 @@ class Forward:
         end = self.offsets[documents.astype(np.intp) + 1]
         lengths = end - begin
         if len(lengths) and lengths.min() < 0:
-            raise BundleError("token offsets go backwards: the bundle is damaged; run verify on it")
-        # Joined slices copy a document at a time, in half the time of an index for every token.
+            raise BundleError("token offsets decrease. The bundle is damaged: run `ranklet verify`")
+        # Joining slices copies whole documents, in half the time of indexing every token.
         spans = zip(begin.tolist(), end.tolist(), strict=True)
         joined = b"".join([self._data[first:last] for first, last in spans])
         tokens = np.frombuffer(joined, self.tokens.dtype)
-        if len(tokens) != lengths.sum():  # a slice past the end is cut short
+        if len(tokens) != lengths.sum():  # a slice past the end is shorter
             raise BundleError(
-                "token offsets lead past the tokens: the bundle is damaged; run verify on it"
+                "token offsets lie past the last token. The bundle is damaged: run `ranklet verify`"
             )
         return Gathered(tokens, lengths)
 
 
 def _keep_freed_memory() -> None:
-    """Have the C library keep up to 32 MB of freed memory for the next call.
+    """Make the C library keep up to 32 MB of freed memory for the next call.
 
-    glibc gives the end of its heap back as soon as twice the largest block that was ever unmapped
-    is free there (mallopt(3), M_TRIM_THRESHOLD). Rescoring then faults the same pages in again for
-    every query, which is 40% of its time. Making and dropping one larger block, whose pages are
-    never touched, raises that limit. It matters to speed alone, and to no other C library.
+    glibc returns the end of its heap to the system as soon as twice the largest block that was ever
+    unmapped is free there (mallopt(3), M_TRIM_THRESHOLD). Rescoring then faults in the same pages
+    for every query, which takes 40% of its time. Allocating and dropping one larger block, whose
+    pages are never touched, raises that limit. It affects only speed, and no other C library.
     """
     np.empty(_LARGEST, np.uint8)

@@ -1,7 +1,7 @@
-"""Impact index: postings of (document, impact), and the one retrieval routine over them.
+"""Impact index, which holds postings of (document, impact), and the retrieval routine over it.
 
-BM25 precomputed, EPIC's pruned document vectors and NDRM's query-term-independent scores are all
-impacts; a query is a sparse vector over terms; a score is their dot product.
+Precomputed BM25, EPIC's pruned document vectors and NDRM's query-term-independent scores are all
+impacts. A query is a sparse vector over terms. A document's score is the dot product of both.
 """
 
 import threading
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 from ranklet.runtime.pipeline.topk import top_k
 
 # The files of an index, in a folder of a bundle.
-OFFSETS = "offsets.npy"  # postings of each term, (terms + 1,) int64
+OFFSETS = "offsets.npy"  # positions of each term's postings, (terms + 1,) int64
 DOCUMENTS = "documents.npy"  # (postings,) uint32
-IMPACTS = "impacts.npy"  # > 0, (postings,) of one of `FORMS`
+IMPACTS = "impacts.npy"  # > 0, (postings,) of one of `IMPACT_TYPES`
 LARGEST = "largest.npy"  # the largest impact of each term, (terms,) float32
-SCALE = "scale.npy"  # what uint8 impacts are multiplied by, > 0, (1,) float32; with uint8 only
+SCALE = "scale.npy"  # factor of uint8 impacts, > 0, (1,) float32; exists with uint8 only
 
-# What impacts may be stored as. Postings of uint8 take 5 bytes, of float16 6, of float32 8.
-FORMS = {"float32": np.float32, "float16": np.float16, "uint8": np.uint8}
+# Storage types of impacts. A posting takes 8, 6 or 5 bytes.
+IMPACT_TYPES = {"float32": np.float32, "float16": np.float16, "uint8": np.uint8}
 
 Impacts = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
 
-_NOTHING = 1e-20  # a weight below it counts as 0: its products would vanish in float32
-_HAIR = 1e-5  # of a score; float32 sums of a hundred terms are off by less
+_NOTHING = 1e-20  # a smaller weight counts as 0, because its products would vanish in float32
+_HAIR = 1e-5  # relative margin; float32 sums of a hundred terms have smaller errors
 
-Scored = tuple[NDArray[np.uint32], NDArray[np.float32]]  # documents best first, their scores
+Scored = tuple[NDArray[np.uint32], NDArray[np.float32]]  # documents, best first, and their scores
 
 
 class ImpactIndex:
@@ -41,11 +41,11 @@ class ImpactIndex:
     Args:
         offsets: postings of term t are at ``offsets[t]:offsets[t + 1]``, (terms + 1,) int64.
         documents: document numbers, ascending within a term, (postings,) uint32.
-        impacts: what the term adds to the document's score, over `scale`, > 0, (postings,)
+        impacts: the term's contributions to document scores, divided by `scale`, > 0, (postings,)
             float32, float16 or uint8.
-        largest: the largest impact of each term, scale included, (terms,) float32.
+        largest: the largest impact of each term, multiplied by `scale`, (terms,) float32.
         size: number of documents in the collection.
-        scale: what every stored impact is multiplied by; 1 for all but uint8.
+        scale: factor of every stored impact, which is 1 for all types but uint8.
     """
 
     def __init__(
@@ -63,29 +63,33 @@ class ImpactIndex:
 
     @classmethod
     def open(
-        cls, bundle: "BundleFiles", folder: str, terms: int, forms: Sequence[str] = tuple(FORMS)
+        cls,
+        bundle: "BundleFiles",
+        folder: str,
+        terms: int,
+        dtypes: Sequence[str] = tuple(IMPACT_TYPES),
     ) -> "ImpactIndex":
         """Map the index in a folder of a bundle.
 
         Args:
-            bundle: with a collection.
-            folder: ends with a slash.
+            bundle: a bundle with a collection.
+            folder: the index's folder in the bundle, with a final slash.
             terms: size of the vocabulary.
-            forms: of `FORMS`, what the impacts may be stored as.
+            dtypes: allowed storage types of the impacts, of `IMPACT_TYPES`.
 
         Raises:
-            BundleError: an array is missing, of another type or shape, or the scale is not a number
-                above 0.
+            BundleError: an array is missing or has another type or shape, or the scale is not
+                finite and positive.
         """
         offsets = bundle.offsets(folder + OFFSETS, terms)
         postings = int(offsets[-1])
-        types = [FORMS[form] for form in forms]
+        types = [IMPACT_TYPES[dtype] for dtype in dtypes]
         impacts = bundle.array(folder + IMPACTS, types[0], (postings,), *types[1:])
         scale = 1.0
         if impacts.dtype == np.uint8:
             scale = float(bundle.array(folder + SCALE, np.float32, (1,))[0])
             if not 0 < scale < float("inf"):
-                raise BundleError(f"{folder + SCALE} is {scale}; it must be a number above 0")
+                raise BundleError(f"{folder + SCALE} is {scale}; it must be finite and positive")
         return cls(
             offsets,
             bundle.array(folder + DOCUMENTS, np.uint32, (postings,)),
@@ -96,9 +100,9 @@ class ImpactIndex:
         )
 
     def postings(self, term: int) -> tuple[NDArray[np.uint32], Impacts]:
-        """Return the documents of a term and their stored impacts; none for a term past the index.
+        """Return the documents of a term and their stored impacts, without the factor `scale`.
 
-        What is stored is to be multiplied by `scale`.
+        A term past the index has no documents.
         """
         if not 0 <= term < len(self.offsets) - 1:
             return self.documents[:0], self.impacts[:0]
@@ -108,20 +112,22 @@ class ImpactIndex:
     def retrieve(self, terms: NDArray[np.int32], weights: NDArray[np.float32], k: int) -> Scored:
         """Return the k documents with the largest dot product, best first, ties by number.
 
-        Documents that no term reaches are never returned, so there may be fewer than k.
+        Documents without any of the terms are never returned, so there may be fewer than k.
 
         Args:
-            terms: the query's term ids without repeats, (terms,) int32.
-            weights: the query's weight of each, ≥ 0, (terms,) float32.
-            k: how many documents to return.
+            terms: the query's term ids without repetitions, (terms,) int32.
+            weights: the query's weight of each term, ≥ 0, (terms,) float32.
+            k: number of documents to return.
 
         Raises:
-            InputError: a weight is below 0 or no number.
-            BundleError: a posting names a document that the collection does not have, or a score
-                is not finite: the bundle is damaged or hostile.
+            InputError: a weight is negative or NaN.
+            BundleError: the bundle is damaged or hostile, because a posting has a document past
+                the collection or a score is not finite.
         """
         if not (weights >= 0).all():
-            raise InputError("a query's weight of a term must be a number from 0")
+            raise InputError(
+                "a query has a term weight that is negative or NaN; use weights from 0"
+            )
         lists = [
             _List(documents, impacts, weight * self.scale, weight * float(self.largest[term]))
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
@@ -135,59 +141,65 @@ class ImpactIndex:
         try:
             documents, scores = _max_score(lists, accumulator, touched, k)
         except IndexError as error:
-            self._local.accumulator = None  # it may hold sums that no list of ours names
+            self._local.accumulator = None  # it may hold sums of documents not in `touched`
             raise BundleError(
-                f"a posting names a document past the {self.size} of the collection: the bundle "
-                "is damaged; run `ranklet verify` on it"
+                f"a posting has a document past the {self.size} of the collection. The bundle "
+                "is damaged: run `ranklet verify`"
             ) from error
-        for part in touched:  # clearing what was touched is cheaper than clearing all
+        for part in touched:  # cheaper than clearing the whole array
             accumulator[part] = 0
         best = top_k(scores, k, ties=documents)
         if not np.isfinite(scores[best]).all():
-            raise BundleError("an impact is not finite: the bundle is damaged; run ranklet verify")
+            raise BundleError(
+                "an impact is not finite. The bundle is damaged: run `ranklet verify`"
+            )
         return documents[best], scores[best]
 
     def matrix(
         self, terms: NDArray[np.int32], documents: NDArray[np.uint32]
     ) -> NDArray[np.float32]:
-        """Return the impact of each term on each of some documents, (terms, documents) float32."""
+        """Return the impact of each term in each document, (terms, documents) float32."""
         impacts = np.zeros((len(terms), len(documents)), np.float32)
         for row, term in zip(impacts, terms.tolist(), strict=True):
             _probe(*self.postings(term), documents, row)
         return impacts if self.scale == 1 else impacts * np.float32(self.scale)
 
     def verify(self, name: str) -> None:
-        """Check every posting; BundleError, which begins with `name`, says what is wrong."""
+        """Check every posting.
+
+        Raises:
+            BundleError: a posting is wrong; the message begins with `name`.
+        """
         if len(self.documents) and self.documents.max() >= self.size:
-            raise BundleError(f"{name}: a posting names a document past the {self.size} there are")
+            raise BundleError(f"{name}: a posting has a document past the {self.size} there are")
         within = np.ones(len(self.documents), np.bool_)  # False where a term's postings begin
         within[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
         steps = np.diff(self.documents.astype(np.int64), prepend=-1)
         if (steps[within] <= 0).any():
             raise BundleError(f"{name}: the documents of a term do not ascend")
         if not (np.isfinite(self.impacts) & (self.impacts > 0)).all():
-            raise BundleError(f"{name}: an impact is not a number above 0")
+            raise BundleError(f"{name}: an impact is not finite and positive")
         filled = np.diff(self.offsets) > 0
         largest = largest_impacts(self.offsets, self.impacts, self.scale)[filled]
         if (largest > self.largest[filled]).any() or not np.isfinite(self.largest).all():
-            raise BundleError(f"{name}: the largest impact of a term is not its largest")
+            raise BundleError(f"{name}: the stored maximum of a term is not its largest impact")
 
     def _accumulator(self) -> NDArray[np.float32]:
-        """Return this thread's array of zeros, one for each document, (size,) float32."""
-        held: NDArray[np.float32] | None = getattr(self._local, "accumulator", None)
-        if held is None:
-            held = self._local.accumulator = np.zeros(self.size, np.float32)
-        return held
+        """Return this thread's array of zeros, one per document, (size,) float32."""
+        zeros: NDArray[np.float32] | None = getattr(self._local, "accumulator", None)
+        if zeros is None:
+            zeros = self._local.accumulator = np.zeros(self.size, np.float32)
+        return zeros
 
 
 def largest_impacts(
     offsets: NDArray[np.int64], impacts: Impacts, scale: float = 1.0
 ) -> NDArray[np.float32]:
-    """Return the largest impact of each term, 0 of one without postings; (terms,) float32."""
-    found = np.zeros(len(offsets) - 1, np.float32)
-    filled = np.diff(offsets) > 0  # reduceat wants no empty rows
-    found[filled] = np.maximum.reduceat(impacts, offsets[:-1][filled])
-    return found * np.float32(scale)
+    """Return the largest impact of each term, 0 for a term without postings, (terms,) float32."""
+    largest = np.zeros(len(offsets) - 1, np.float32)
+    filled = np.diff(offsets) > 0  # reduceat does not allow empty rows
+    largest[filled] = np.maximum.reduceat(impacts, offsets[:-1][filled])
+    return largest * np.float32(scale)
 
 
 class _List:
@@ -212,32 +224,33 @@ def _max_score(
     touched: list[NDArray[np.uint32]],
     k: int,
 ) -> Scored:
-    """MaxScore (Turtle & Flood 1995), vectorised: scan short strong lists, probe long weak ones.
+    """Run a vectorised MaxScore (Turtle & Flood 1995).
 
-    Once the k-th best partial score exceeds all that the remaining lists could add together, no new
-    document can enter the top k: the remaining lists are then only probed at the documents that
-    are still in the race. `touched` receives what the caller must clear in `accumulator`.
+    Scan the lists with large bounds first. Once the k-th best partial score exceeds the sum of the
+    remaining bounds, no new document can enter the top k. Then the remaining lists are only probed
+    at the documents that can still reach the top k. `touched` receives the documents that the
+    caller must clear in `accumulator`.
     """
     lists.sort(key=lambda each: -each.bound)
-    found = 0
-    for position, each in enumerate(lists):
+    reached = 0  # number of documents with a score
+    for position, current in enumerate(lists):
         ahead = lists[position:]
         remaining = sum(rest.bound for rest in ahead)
-        # Finding the threshold costs about as much as scanning as many postings as were touched.
-        if found >= k and sum(len(rest.documents) for rest in ahead) > 2 * found:
+        # Finding the threshold costs about as much as scanning `reached` postings.
+        if reached >= k and sum(len(rest.documents) for rest in ahead) > 2 * reached:
             documents = np.concatenate(touched)
             scores = accumulator[documents]
-            threshold = np.partition(scores, found - k)[found - k]
-            # Rounding must not lose a document at the border: bounds are kept a hair wider.
+            threshold = np.partition(scores, reached - k)[reached - k]
+            # The margin keeps documents at the border, which rounding might lose.
             if threshold * (1 - _HAIR) > remaining:
                 return _probe_rest(ahead, documents, scores, threshold, remaining, k)
-        current = accumulator[each.documents]
-        fresh = each.documents[current == 0]
+        sums = accumulator[current.documents]
+        fresh = current.documents[sums == 0]
         touched.append(fresh)
-        found += len(fresh)
-        # In float32 by name: numpy 1's product of a number and a float16 array is a float16 array.
-        current += np.multiply(each.impacts, each.weight, dtype=np.float32)
-        accumulator[each.documents] = current
+        reached += len(fresh)
+        # dtype is explicit because numpy 1 multiplies a number and a float16 array in float16.
+        sums += np.multiply(current.impacts, current.weight, dtype=np.float32)
+        accumulator[current.documents] = sums
     documents = np.concatenate(touched)
     return documents, accumulator[documents]
 
@@ -250,20 +263,20 @@ def _probe_rest(
     remaining: float,
     k: int,
 ) -> Scored:
-    """Add what the remaining lists give to the documents that can still reach the top k."""
+    """Add the remaining lists' impacts to the documents that can still reach the top k."""
     documents_in, scores_in = documents, scores
     order: NDArray[np.intp] | None = None
-    for each in lists:
+    for current in lists:
         racing = scores_in >= threshold * (1 - _HAIR) - remaining
         documents_in, scores_in = documents_in[racing], scores_in[racing]
         if order is None:
             order = np.argsort(documents_in)
             documents_in, scores_in = documents_in[order], scores_in[order]
         gained = np.zeros(len(documents_in), np.float32)
-        _probe(each.documents, each.impacts, documents_in, gained)
-        scores_in = scores_in + each.weight * gained
-        remaining -= each.bound
-        if len(scores_in) >= k:  # always, unless the largest impacts are not the largest
+        _probe(current.documents, current.impacts, documents_in, gained)
+        scores_in = scores_in + current.weight * gained
+        remaining -= current.bound
+        if len(scores_in) >= k:  # always true unless LARGEST holds wrong values
             threshold = np.partition(scores_in, len(scores_in) - k)[len(scores_in) - k]
     return documents_in, scores_in
 
@@ -274,10 +287,10 @@ def _probe(
     documents: NDArray[np.uint32],
     out: NDArray[np.float32],
 ) -> None:
-    """Write to `out` the impact of each of `documents` in a list, leaving absent ones alone."""
+    """Write the impact of each document to `out` and leave absent documents unchanged."""
     if not len(postings):
         return
-    at = np.searchsorted(postings, documents)
-    at[at == len(postings)] = 0
-    present = postings[at] == documents
-    out[present] = impacts[at[present]]
+    positions = np.searchsorted(postings, documents)
+    positions[positions == len(postings)] = 0
+    present = postings[positions] == documents
+    out[present] = impacts[positions[present]]

@@ -1,4 +1,4 @@
-"""Sparse vectors of all documents, by document: for rescoring and for explanations."""
+"""Store the sparse vectors of all documents, by document, for rescoring and explanations."""
 
 from typing import NamedTuple
 
@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 
 MOST_TERMS = 1 << 16  # term ids are stored in 16 bits
-LARGEST_VALUE = float(np.finfo(np.float16).max)  # so are values
+LARGEST_VALUE = float(np.finfo(np.float16).max)  # values are stored in float16
 
 
 class SparseStore:
     """Term ids and values by document, in memory or memory-mapped.
 
     Args:
-        offsets: vector of document d is at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
-        terms: ids, ascending within a document, (n,) uint16.
-        values: > 0, (n,) float16.
+        offsets: document d's vector is at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
+        terms: term ids, ascending within a document, (n,) uint16.
+        values: the terms' values, > 0, (n,) float16.
     """
 
     def __init__(
@@ -34,10 +34,10 @@ class SparseStore:
     def impacts(
         self, terms: NDArray[np.integer], documents: NDArray[np.integer]
     ) -> NDArray[np.float32]:
-        """Return the value of each term in each of some documents, 0 where it has none.
+        """Return the value of each term in each of some documents, 0 if a document lacks the term.
 
-        A binary search of all terms in all documents at once: ten looks at a vector of a thousand
-        terms instead of reading it.
+        One binary search looks up all terms in all documents at once. It takes ten steps in a
+        vector of a thousand terms instead of reading the vector.
 
         Args:
             terms: (terms,).
@@ -58,11 +58,11 @@ class SparseStore:
             return np.zeros((len(terms), len(begin)), np.float32)
         wanted = terms.astype(self.terms.dtype)[:, None]
         at = np.repeat(begin[None, :], len(terms), axis=0)  # (terms, documents)
-        # Written over in every round: fresh arrays of this size are fresh pages, which cost more.
+        # Reused in every round, because new arrays of this size fault in new pages, at a cost.
         look, seen, below = np.empty_like(at), np.empty(at.shape, np.uint16), at < 0
         left = length
-        # The first place whose term is not below the wanted one lies in `at` to `at + left`, or
-        # right behind. Every look halves that, in all rows alike.
+        # The first position whose term is not below the wanted one lies in `at` to `at + left`, or
+        # right after. Every step halves that range, in all rows alike.
         for _ in range(int(length.max()).bit_length()):
             half = left >> 1
             np.add(at, half - 1, out=look)
@@ -76,7 +76,7 @@ class SparseStore:
 
     def products(self, query: "SparseQuery", documents: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the dot product of a query with each of some documents, (documents,) float32."""
-        # float64: rounding cannot tell a document alone from the same one among others
+        # In float64, rounding cannot make a document's score depend on the other documents.
         total = query.weights.astype(np.float64) @ self.impacts(query.terms, documents)
         return total.astype(np.float32)
 
@@ -91,7 +91,11 @@ class SparseStore:
         return self.terms[span], self.values[span].astype(np.float32)
 
     def verify(self, name: str, vocabulary: int) -> None:
-        """Check every number; BundleError, which begins with `name`, says what is wrong."""
+        """Check every number.
+
+        Raises:
+            BundleError: a number is wrong; the message begins with `name`.
+        """
         if len(self.terms) and int(self.terms.max()) >= vocabulary:
             raise BundleError(f"{name}: a document has a term past the vocabulary of {vocabulary}")
         within = np.ones(len(self.terms), np.bool_)  # False where a document's terms begin
@@ -100,13 +104,13 @@ class SparseStore:
         if (steps[within] <= 0).any():
             raise BundleError(f"{name}: the terms of a document do not ascend")
         if not (np.isfinite(self.values) & (self.values > 0)).all():
-            raise BundleError(f"{name}: a document's value of a term is not a number above 0")
+            raise BundleError(f"{name}: a term's value is not finite and positive")
 
 
 class SparseQuery(NamedTuple):
     """A query's sparse vector."""
 
-    terms: NDArray[np.int32]  # ascending, none twice, (terms,)
+    terms: NDArray[np.int32]  # ascending and unique, (terms,)
     weights: NDArray[np.float32]  # > 0, (terms,)
 
 
@@ -114,32 +118,32 @@ class SparseRows(NamedTuple):
     """Sparse vectors of some documents, as `prune` returns them."""
 
     rows: NDArray[np.uint16]  # (documents, 2, kept)
-    cut: list[int]  # places of the texts that were longer than the limit
+    cut: list[int]  # indices of the texts that were truncated
 
     @property
     def store(self) -> SparseStore:
-        """The same by document, without what fills up."""
+        """The same vectors by document, without the zeros that fill up the rows."""
         return store_of_rows(self.rows)
 
 
 def prune(
     vectors: NDArray[np.float32], kept: int, priorities: NDArray[np.float32] | None = None
 ) -> NDArray[np.uint16]:
-    """Return the largest values of each vector, as they are stored (paper 003, §3).
+    """Return the largest values of each vector in their stored form (paper 003, §3).
 
     Args:
         vectors: (documents, vocabulary) float32, at most `MOST_TERMS` wide.
-        kept: r, values kept of each; what is not above 0 is not kept.
-        priorities: what values are multiplied by to tell which are the largest, > 0, (vocabulary,)
+        kept: r, the maximum number of values per vector; only values above 0 are kept.
+        priorities: factors, > 0, that apply only while the largest values are chosen, (vocabulary,)
             float32; None for 1.
 
     Returns:
-        (documents, 2, min(r, vocabulary)) uint16: term ids, ascending, and the bits of their values
-        in float16; values of 0 fill up where a vector has fewer above 0.
+        (documents, 2, min(r, vocabulary)) uint16, the ascending term ids and the bits of their
+        float16 values. Zeros fill up a vector that has fewer values above 0.
 
     Raises:
-        BundleError: a value is past what float16 holds: cut off there it would no longer rank, and
-            no network that was trained well comes near.
+        BundleError: a value is too large for float16. Clipping it would change the ranking, and no
+            well-trained network comes near this limit.
 
     >>> (row,) = prune(np.array([[0.5, -1.0, 2.0, 1.0]], np.float32), 2)
     >>> row[0].tolist(), row[1].view(np.float16).tolist()
@@ -156,8 +160,8 @@ def prune(
     largest = float(values.max(initial=0))
     if not largest <= LARGEST_VALUE:
         raise BundleError(
-            f"a document's value of a term is {largest:g}, and {LARGEST_VALUE:g} is the most that "
-            "is stored: the network was trained badly (at a lower rate it stays smaller), or the "
+            f"a term's value in a document is {largest:g}; the largest that can be stored is "
+            f"{LARGEST_VALUE:g}. Either the training diverged (use a lower learning rate) or the "
             "bundle is damaged"
         )
     bits = values.astype(np.float16).view(np.uint16)
@@ -165,8 +169,8 @@ def prune(
 
 
 def store_of_rows(rows: NDArray[np.uint16]) -> SparseStore:
-    """Return the store of vectors as `prune` returns them."""
+    """Return a store of the vectors that `prune` returned."""
     terms, values = rows[:, 0], np.ascontiguousarray(rows[:, 1]).view(np.float16)
-    held = values > 0
-    offsets = np.concatenate([[0], np.cumsum(held.sum(1))]).astype(np.int64)
-    return SparseStore(offsets, terms[held], values[held])
+    positive = values > 0
+    offsets = np.concatenate([[0], np.cumsum(positive.sum(1))]).astype(np.int64)
+    return SparseStore(offsets, terms[positive], values[positive])

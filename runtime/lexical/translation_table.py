@@ -1,7 +1,7 @@
-"""Translation table: T(q|d) for pairs of tokens, sparse, by query token.
+"""Translation table with T(q|d) for pairs of tokens, sparse, one row per query token.
 
-EM's Model 1 and the sparsified neural Model 1 are both such tables. Self-translations are not in
-it: T(t|t) is one constant of the ranker, so that it can be tuned without touching the table.
+EM's Model 1 and the sparsified neural Model 1 are both such tables. Self-translations are not
+stored. T(t|t) is one constant of the ranker, so that it can be tuned without touching the table.
 """
 
 import numpy as np
@@ -31,21 +31,25 @@ class TranslationTable:
         return len(self.sources)
 
     def verify(self, name: str) -> None:
-        """Check every entry; BundleError, which begins with `name`, says what is wrong."""
+        """Check every entry.
+
+        Raises:
+            BundleError: an entry is wrong; the message begins with `name`.
+        """
         if len(self) and not 0 <= self.sources.min() <= self.sources.max() < len(self.offsets) - 1:
-            raise BundleError(f"{name}: a translation names a token past the vocabulary")
+            raise BundleError(f"{name}: a translation has a token past the vocabulary")
         if not ((self.probabilities > 0) & (self.probabilities <= 1)).all():
             raise BundleError(f"{name}: a translation probability is not in (0, 1]")
         rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         if (rows == self.sources).any():
-            raise BundleError(f"{name}: a token's translation into itself is in the table")
+            raise BundleError(f"{name}: the table holds the translation of a token into itself")
         within = np.ones(len(self), np.bool_)  # False where a row begins
         within[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
         if (np.diff(self.sources, prepend=-1)[within] <= 0).any():
             raise BundleError(f"{name}: the document tokens of a row do not ascend")
 
     def row(self, token: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Return the document tokens that translate into a query token, and T(q|d) of each."""
+        """Return the document tokens that translate into a query token, and their T(q|d)."""
         if not 0 <= token < len(self.offsets) - 1:
             return self.sources[:0], self.probabilities[:0]
         begin, end = self.offsets[token], self.offsets[token + 1]

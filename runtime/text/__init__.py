@@ -1,1 +1,1 @@
-"""Text analysis: the one place where text becomes tokens, for training and serving alike."""
+"""Text analysis, the one place where text becomes tokens for both training and serving."""

@@ -1,8 +1,8 @@
-"""From text to token ids, in each of the three fields that paper 000 (§4.1) ranks over.
+"""Turn text into token ids in the three fields of paper 000 (§4.1).
 
-``lemmas`` and ``words`` share one vocabulary of word forms: a word's id is the id of its form, a
-lemma's id is the id of the form that spells it, and ``lemma_of`` leads from one to the other. So no
-lemmatiser is needed here, and words and lemmas cannot drift apart. ``wordpieces`` are BERT's.
+``lemmas`` and ``words`` share one vocabulary of word forms. A word's id is the id of its form, a
+lemma's id is the id of the form that spells it, and ``lemma_of`` maps the first to the second. So
+serving needs no lemmatiser, and words and lemmas cannot drift apart. ``wordpieces`` are BERT's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ranklet.runtime.text.lexicon import Lexicon
 
 FIELDS = ("lemmas", "words", "wordpieces")
-STOPPED = -1  # in `lemma_of`: a stop word, left out of words and of lemmas
+STOPPED = -1  # in `lemma_of`: a stop word, which both words and lemmas leave out
 
 
 def encodable(text: str) -> str:
-    """Return a text with ? for each lone surrogate: half a character, which tokenizers refuse.
+    """Replace every lone surrogate (half a character) by ?, because tokenizers refuse it.
 
     >>> encodable(f"a {chr(0xD83D)} b")
     'a ? b'
@@ -35,12 +35,12 @@ def encodable(text: str) -> str:
 
 
 class Vocabulary:
-    """The word forms of a collection and the lemma of each.
+    """The word forms of a collection and the lemma of each form.
 
     Args:
-        forms: every word of the collection, and the other known forms of its lemmas, so that a
-            query may use an inflection that no document does.
-        lemma_of: id of each form's lemma, `STOPPED` for stop words, (forms,) int32.
+        forms: every word of the collection and the other known forms of its lemmas, so that a
+            query may use an inflection that no document has.
+        lemma_of: the id of each form's lemma, `STOPPED` for stop words, (forms,) int32.
     """
 
     def __init__(self, forms: SortedStrings, lemma_of: NDArray[np.int32]) -> None:
@@ -51,7 +51,12 @@ class Vocabulary:
 
 
 class Analyzer:
-    """The text analysis of one bundle: immutable, shared by all threads."""
+    """The text analysis of one bundle; immutable and shared by all threads.
+
+    Args:
+        vocabulary: the word forms, or a function that opens them on first use.
+        tokenizer: a function that loads the word-piece tokenizer on first use.
+    """
 
     def __init__(
         self,
@@ -66,23 +71,23 @@ class Analyzer:
 
     @classmethod
     def of_pieces(cls, tokenizer: "Tokenizer") -> "Analyzer":
-        """Return the analysis of a ranker's own word pieces; it has no words."""
+        """Return an analyzer for a ranker's own word pieces, without words and lemmas."""
         return cls(_no_words, lambda: tokenizer)
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words, opened when they are first asked for: a dense ranker never does."""
+        """The word forms, opened on first use because dense rankers never need them."""
         if self._vocabulary is None:
             self._vocabulary = self._open()
         return self._vocabulary
 
     @property
     def tokenizer(self) -> "Tokenizer":
-        """The word-piece tokenizer, loaded when it is first asked for."""
+        """The word-piece tokenizer, loaded on first use."""
         if self._tokenizer is None:
             if self._load_tokenizer is None:
                 raise BundleError(
-                    "this bundle has no word-piece tokenizer; index the collection again with a "
+                    "this bundle has no word-piece tokenizer. Index the collection again with a "
                     "ranker over the field 'wordpieces'"
                 )
             self._tokenizer = self._load_tokenizer()
@@ -91,7 +96,7 @@ class Analyzer:
     def size(self, field: str) -> int:
         """Return the number of token ids in a field's vocabulary."""
         if field == "wordpieces":
-            if not self._pieces:  # some versions of tokenizers count for 3 ms
+            if not self._pieces:  # some versions of tokenizers take 3 ms to count them
                 self._pieces = self.tokenizer.get_vocab_size()
             return self._pieces
         return len(self.vocabulary)
@@ -100,7 +105,7 @@ class Analyzer:
         """Return the ids of a text's word pieces, (pieces,) int32.
 
         Raises:
-            BundleError: the tokenizer does not work: it is damaged.
+            BundleError: the tokenizer is damaged.
         """
         try:
             ids = self.tokenizer.encode(encodable(text), add_special_tokens=False).ids
@@ -110,29 +115,31 @@ class Analyzer:
             raise BundleError(f"the word-piece tokenizer fails: {error}") from error
         if ids and max(ids) >= self.size("wordpieces"):
             size = self.size("wordpieces")
-            raise BundleError(f"the tokenizer gives the id {max(ids)} and has {size} word pieces")
+            raise BundleError(
+                f"the tokenizer returned id {max(ids)}, but it has only {size} word pieces"
+            )
         return np.array(ids, np.int32)
 
     def placed_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield a text's word pieces and the characters each stands at: (begin, end, piece)."""
+        """Yield each word piece of a text with its character positions: (begin, end, piece)."""
         encoding = self.tokenizer.encode(encodable(text), add_special_tokens=False)
         for (begin, end), piece in zip(encoding.offsets, encoding.tokens, strict=True):
             yield begin, end, piece
 
     def begin(self) -> "Analysis":
-        """Start the analysis of the texts of one call."""
+        """Start analysing the texts of one call."""
         return Analysis(self)
 
 
 def _no_words() -> Vocabulary:
-    raise BundleError("a ranker's own tokenizer has word pieces only, no words")
+    raise BundleError("a ranker's own tokenizer has word pieces only, neither words nor lemmas")
 
 
 class Analysis:
-    """The texts of one call: a word unknown to the collection is the same token in all of them.
+    """The analysis of the texts of one call, which share the ids of unknown words.
 
-    Unknown words are numbered past the vocabulary in the order in which they turn up, so that the
-    caller's own documents can match a query on words that the collection never saw.
+    Unknown words are numbered past the vocabulary in order of appearance. So the caller's own
+    documents can match a query on words that the collection does not contain.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:
@@ -140,17 +147,17 @@ class Analysis:
         self._unknown: dict[str, int] = {}
 
     def tokens(self, text: str, field: str) -> NDArray[np.int32]:
-        """Return the token ids of a text in a field, stop words left out; (tokens,) int32."""
+        """Return the token ids of a text in a field, without stop words, (tokens,) int32."""
         if field == "wordpieces":
             return self._analyzer.wordpieces(text)
         ids = self._word_ids(words(text))
         return self._lemmas(ids) if field == "lemmas" else ids
 
-    def _word_ids(self, found: Sequence[str]) -> NDArray[np.int32]:
+    def _word_ids(self, spellings: Sequence[str]) -> NDArray[np.int32]:
         find, unknown = self._analyzer.vocabulary.forms.find, self._unknown
         lemma_of, size = self._analyzer.vocabulary.lemma_of, len(self._analyzer.vocabulary)
         ids = []
-        for word in found:
+        for word in spellings:
             index = find(word)
             if index < 0:
                 index = unknown.setdefault(word, size + len(unknown))
@@ -166,15 +173,15 @@ class Analysis:
 
     @property
     def lexicon(self) -> "Lexicon":
-        """The words that word pieces make."""
-        from ranklet.runtime.text.lexicon import Lexicon  # a millisecond of a cold start
+        """The rules that join word pieces into words."""
+        from ranklet.runtime.text.lexicon import Lexicon  # saves a millisecond of a cold start
 
         return Lexicon(self._analyzer.tokenizer)
 
     def placed(self, text: str, field: str) -> Iterator[tuple[int, int, str]]:
-        """Yield a text's tokens and the characters each stands at: (begin, end, spelling).
+        """Yield each token of a text with its character positions: (begin, end, spelling).
 
-        Places are counted in characters; stop words are left out where the field leaves them out.
+        Stop words are left out in the fields that leave them out.
         """
         if field == "wordpieces":
             yield from self._analyzer.placed_wordpieces(text)

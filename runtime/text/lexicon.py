@@ -1,4 +1,4 @@
-"""Words again, out of word pieces: which pieces make a word, and the stem that words match by."""
+"""Join word pieces into words and find the stem by which each word matches."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,10 +11,10 @@ from ranklet.runtime.text.words import fold, stop_words
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_WITHIN = "##"  # begins a piece that goes on with a word
-_CLITIC = 2  # letters at most of what follows the apostrophe in don't, it's, we'll
-UNSTEMMED = 2  # letters of a word that is its own stem
-_CACHE_SIZE = 1 << 16  # words whose stems are kept; then the cache starts anew
+_WITHIN = "##"  # the prefix of a piece that continues a word
+_CLITIC = 2  # maximum letters after the apostrophe in don't, it's, we'll
+UNSTEMMED = 2  # a word with at most this many letters is its own stem
+_CACHE_SIZE = 1 << 16  # number of words whose stems are cached before the cache is emptied
 
 
 class Word(NamedTuple):
@@ -22,14 +22,14 @@ class Word(NamedTuple):
 
     begin: int  # its first piece
     end: int  # the piece after its last
-    stem: str  # what it matches by; empty where it matches nothing: stop words, punctuation
+    stem: str  # words with equal stems match; empty for stop words and punctuation
 
 
 class Lexicon:
     """The spellings of a tokenizer's word pieces.
 
     Args:
-        tokenizer: of BERT's kind: pieces within a word begin with ##.
+        tokenizer: a WordPiece tokenizer as BERT's, where pieces within a word begin with ##.
     """
 
     def __init__(self, tokenizer: "Tokenizer") -> None:
@@ -41,94 +41,95 @@ class Lexicon:
 
     @cached_property
     def _spelling(self) -> list[str]:
-        """Each piece as it is spelled, empty for [CLS] and the like; made when first needed.
+        """The spelling of each piece, empty for special tokens such as [CLS].
 
-        Rankers that mark nothing never need it, and a cold start has little time.
+        It is made on first use, because rankers that mark nothing never need it and a cold start
+        has little time.
         """
-        spelled = [""] * self._size
-        for token, at in self._tokenizer.get_vocab().items():
-            if at < self._size:  # ids with gaps are a damaged tokenizer's, which `verify` tells
-                spelled[at] = token
-        for at, added in self._tokenizer.get_added_tokens_decoder().items():
-            if added.special and at < self._size:
-                spelled[at] = ""
-        return spelled
+        spelling = [""] * self._size
+        for token, index in self._tokenizer.get_vocab().items():
+            if index < self._size:  # a damaged tokenizer has gaps in its ids; `verify` reports it
+                spelling[index] = token
+        for index, added in self._tokenizer.get_added_tokens_decoder().items():
+            if added.special and index < self._size:
+                spelling[index] = ""
+        return spelling
 
     @cached_property
     def _within(self) -> list[bool]:
-        return [each.startswith(_WITHIN) for each in self._spelling]
+        return [piece.startswith(_WITHIN) for piece in self._spelling]
 
     @cached_property
     def _apostrophes(self) -> frozenset[int]:
-        return frozenset(at for at, each in enumerate(self._spelling) if each in ("'", "’"))
+        return frozenset(i for i, piece in enumerate(self._spelling) if piece in ("'", "’"))
 
     def words(self, pieces: Sequence[int]) -> list[Word]:
         """Return the words of a text, in order.
 
         Raises:
-            BundleError: a piece is past the vocabulary.
+            BundleError: a piece id lies past the vocabulary.
         """
         if not len(pieces):
             return []
         if not 0 <= min(pieces) <= max(pieces) < len(self):
             raise BundleError(
-                f"a document has a word piece past the {len(self)} of the tokenizer: the bundle is "
-                "damaged; run `ranklet verify` on it"
+                f"a document has a word piece past the {len(self)} of the tokenizer. The bundle is "
+                "damaged: run `ranklet verify`"
             )
         within = self._within
-        begins = [at for at, piece in enumerate(pieces) if not within[piece] or not at]
-        found = [
+        begins = [i for i, piece in enumerate(pieces) if not within[piece] or not i]
+        words = [
             Word(begin, end, self._stem(tuple(pieces[begin:end])))
             for begin, end in zip(begins, [*begins[1:], len(pieces)], strict=True)
         ]
-        self._part_contractions(found, pieces)
-        return found
+        self._part_contractions(words, pieces)
+        return words
 
     def word_begins(self, pieces: Sequence[int]) -> list[int]:
-        """Return where the words begin that are not punctuation."""
+        """Return the first piece of every word that is not punctuation."""
         return [word.begin for word in self.words(pieces) if self.is_word(pieces[word.begin])]
 
     def word_begin(self, pieces: Sequence[int], at: int) -> int:
-        """Return where the word begins that a piece is of."""
+        """Return the first piece of the word that piece `at` belongs to."""
         within = self._within
         while at and pieces[at] < len(within) and within[pieces[at]]:
             at -= 1
         return at
 
     def word_end(self, pieces: Sequence[int], at: int) -> int:
-        """Return the end of the word that is cut before a piece; `at` where none is."""
+        """Return the end of the word that a cut before piece `at` splits; `at` if there is none."""
         within = self._within
         while at < len(pieces) and pieces[at] < len(within) and within[pieces[at]]:
             at += 1
         return at
 
     def is_word(self, piece: int) -> bool:
-        """Tell a piece that holds a letter or a digit from punctuation."""
+        """Return whether a piece holds a letter or a digit, so that it is not punctuation."""
         return any(letter.isalnum() for letter in self._spelling[piece])
 
     def _stem(self, pieces: tuple[int, ...]) -> str:
-        found = self._stems.get(pieces)
-        if found is None:
+        cached = self._stems.get(pieces)
+        if cached is None:
             word = self._folded(pieces)
             matches = word not in stop_words() and any(letter.isalnum() for letter in word)
-            # As Porter's own program has it: of os, ms or c nothing can be taken.
-            found = (stem(word) if len(word) > UNSTEMMED else word) if matches else ""
+            # Porter's own program leaves short words such as os, ms or c alone, too.
+            cached = (stem(word) if len(word) > UNSTEMMED else word) if matches else ""
             if len(self._stems) >= _CACHE_SIZE:
-                self._stems = {}  # replaced, not cleared: another thread may be reading it
-            self._stems[pieces] = found
-        return found
+                self._stems = {}  # replaced, not cleared, because another thread may be reading it
+            self._stems[pieces] = cached
+        return cached
 
     def _folded(self, pieces: Sequence[int]) -> str:
         return fold("".join(self._spelling[piece].removeprefix(_WITHIN) for piece in pieces))
 
-    def _part_contractions(self, found: list[Word], pieces: Sequence[int]) -> None:
-        """Take the stems from both sides of an apostrophe: the tokenizer parts don't into three."""
-        for at in range(1, len(found) - 1):
-            if pieces[found[at].begin] not in self._apostrophes:
+    def _part_contractions(self, words: list[Word], pieces: Sequence[int]) -> None:
+        """Remove the stems around apostrophes, because the tokenizer splits don't into three."""
+        for i in range(1, len(words) - 1):
+            if pieces[words[i].begin] not in self._apostrophes:
                 continue
-            before, after = found[at - 1], found[at + 1]
+            before, after = words[i - 1], words[i + 1]
             first, second = (self._folded(pieces[w.begin : w.end]) for w in (before, after))
             if len(second) <= _CLITIC:
-                found[at + 1] = after._replace(stem="")
+                words[i + 1] = after._replace(stem="")
             if f"{first}'{second}" in stop_words():
-                found[at - 1] = before._replace(stem="")
+                words[i - 1] = before._replace(stem="")

@@ -1,11 +1,10 @@
-"""Exact matches between query and document, marked in the text that a cross-encoder reads.
+"""Mark exact matches between query and document in the text that a cross-encoder reads.
 
-Source: Boualili 2022 (paper 001), chapter 7. Two words match where their Porter stems are equal;
-stop words are never marked. Marks are put between word pieces as token ids. The markers of the
-precise strategies have ids past the tokenizer's vocabulary: no text can spell one, the tokenizer
-stays the backbone's, and documents that were cut into word pieces once serve marked and unmarked
-rankers alike. The marker of the simple ones is # of the vocabulary, as in the paper, and a text's
-own # cannot be told from it.
+Source: Boualili 2022 (paper 001), chapter 7. Two words match if their Porter stems are equal. Stop
+words are never marked. Markers are token ids, inserted between word pieces. Precise strategies use
+ids past the tokenizer's vocabulary. So no text can spell a marker, the tokenizer stays the
+backbone's, and the stored word pieces of documents serve marked and unmarked rankers alike. Simple
+strategies use # of the vocabulary, as in the paper, so a text's own # looks the same as a marker.
 """
 
 from bisect import bisect_left
@@ -15,22 +14,23 @@ from ranklet.runtime.text.chunks import Span
 from ranklet.runtime.text.lexicon import Lexicon, Word
 
 STRATEGIES = ("none", "sim_doc", "sim_pair", "pre_doc", "pre_pair")
-TERMS = 20  # query terms with precise markers of their own; later ones stay unmarked
+TERMS = 20  # number of query terms that get precise markers; later terms stay unmarked
 
 
-# The tokens before and after each term that is marked, by its stem, in the query's order.
+# The tokens before and after each marked term, by the term's stem, in the query's order.
 Marks = dict[str, tuple[int, int]]
 
 
 class Marker:
-    """One strategy of marking.
+    """One marking strategy.
 
     Args:
-        strategy: none; sim_doc or sim_pair, one token on both sides of every match; pre_doc or
-            pre_pair, [e_k] before and [/e_k] after a match of the k-th query term. With doc only
-            the document is marked, with pair the matching query terms, too (001, Table 7.2).
-        lexicon: of the tokenizer.
-        simple: the token of the simple strategies, ``#`` of the vocabulary.
+        strategy: ``none`` marks nothing. ``sim_doc`` and ``sim_pair`` put one token on both sides
+            of every match. ``pre_doc`` and ``pre_pair`` put [e_k] before and [/e_k] after a match
+            of the k-th query term. The ``doc`` strategies mark only the document, the ``pair``
+            strategies also the matching query terms (001, Table 7.2).
+        lexicon: the words of the tokenizer's pieces.
+        simple: the token id of the simple strategies, ``#`` of the vocabulary.
     """
 
     def __init__(self, strategy: str, lexicon: Lexicon, simple: int) -> None:
@@ -40,7 +40,7 @@ class Marker:
 
     @property
     def tokens(self) -> list[int]:
-        """The ids of all its markers, ascending."""
+        """The ids of all markers of this strategy, ascending."""
         if self.strategy == "none":
             return []
         if not self._precise:
@@ -55,21 +55,21 @@ class Marker:
         return opening, opening + 1
 
     def marks(self, query: Sequence[Word], document: Iterable[Word]) -> Marks:
-        """Return the marks of the terms that a query and some words of a document share."""
+        """Return the markers of the query terms that occur among the document's words."""
         if self.strategy == "none":
             return {}
-        terms, held = query_terms(query), {word.stem for word in document}
+        terms, document_stems = query_terms(query), {word.stem for word in document}
         return {
             stem: self.around(term)
             for stem, term in terms.items()
-            if stem in held and self._has_marker(term)
+            if stem in document_stems and self._has_marker(term)
         }
 
     def query(self, pieces: Sequence[int], words: Sequence[Word], marks: Marks) -> list[int]:
-        """Return a query with its marks: none but with the strategies of a pair."""
-        whole = len(pieces)
-        inside = marks if self._in_query else {}
-        return inserted(pieces, words, inside, (0, whole), 3 * whole)[0]
+        """Return a query's pieces with its markers, which only the ``pair`` strategies insert."""
+        length = len(pieces)
+        query_marks = marks if self._in_query else {}
+        return inserted(pieces, words, query_marks, (0, length), 3 * length)[0]
 
     def _has_marker(self, term: int) -> bool:
         return not self._precise or term <= TERMS
@@ -94,9 +94,9 @@ def marker_name(marker: int) -> str:
 
 
 def query_terms(words: Sequence[Word]) -> dict[str, int]:
-    """Number the terms of a query from 1; a repeated one keeps its first number (001, §7.2.2).
+    """Number the terms of a query from 1; a repeated term keeps its first number (001, §7.2.2).
 
-    Stop words have no number. A term has one whether or not a document matches it.
+    Stop words have no number. A term has its number whether or not a document matches it.
     """
     terms: dict[str, int] = {}
     for word in words:
@@ -108,20 +108,20 @@ def query_terms(words: Sequence[Word]) -> dict[str, int]:
 def inserted(
     pieces: Sequence[int], words: Sequence[Word], marks: Marks, span: Span, room: int
 ) -> tuple[list[int], Sequence[int]]:
-    """Return the pieces of a span with marks, as many as there is room for.
+    """Return the pieces of a span with markers, as many as there is room for.
 
-    A marked word has both marks or is left to what follows; one that the span holds a part of, and
-    one too long for all of the room, is cut and not marked.
+    A marked word keeps both markers or moves to the next chunk. A word that crosses the span's end,
+    or is longer than the room, is truncated and not marked.
 
     Args:
-        pieces: of the whole text.
-        words: of the whole text; needed only where there are marks.
-        marks: of some stems.
-        span: of the pieces.
-        room: for tokens, marks among them; at least 1.
+        pieces: all pieces of the text.
+        words: all words of the text, needed only if there are marks.
+        marks: the markers by stem.
+        span: the pieces to return.
+        room: maximum number of tokens, markers included, at least 1.
 
     Returns:
-        The tokens, and which piece of the text each is, −1 for a mark.
+        The tokens, and for each token the index of its piece in the text, −1 for a marker.
     """
     at, end = span
     if not marks:
@@ -146,7 +146,7 @@ def inserted(
             out += [opening, *pieces[at : word.end], closing]
             places += [-1, *range(at, word.end), -1]
             at = word.end
-        elif out:  # what follows is the next chunk's
+        elif out:  # the rest belongs to the next chunk
             return out, places
     plain(end)
     return out, places

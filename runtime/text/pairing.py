@@ -1,6 +1,6 @@
-"""A query and a document as what a cross-encoder reads: [CLS] query [SEP] chunk [SEP], by chunk.
+"""Turn a query and a document into cross-encoder inputs, [CLS] query [SEP] chunk [SEP] per chunk.
 
-The one place where pairs become token ids, for training and serving alike.
+This is the one place where pairs become token ids, for both training and serving.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,16 @@ from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# Names of the graph's inputs, int64: the first three (chunks, tokens); `pairs` is (pairs, chunks),
-# 1 where a chunk is of that pair.
+# Names of the graph's inputs, all int64. The first three are (chunks, tokens). `pairs` is (pairs,
+# chunks), 1 where a chunk belongs to that pair.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "pairs")
 
 CHUNKINGS = ("pieces", "words")
 LEVELS = ("document", "chunk")
 EXPANSIONS = {"none": "", "mask": "[MASK]", "hash": "#"}
-EXPANSION = 8  # tokens appended to a query (001, §7.6)
+EXPANSION = 8  # number of tokens appended to a query (001, §7.6)
 SIMPLE = "#"  # the token of the simple marking strategies
-AROUND = 3  # [CLS], and [SEP] twice
+AROUND = 3  # [CLS] and two [SEP]
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,18 @@ class PairFormat:
     """How a query and a document become token ids.
 
     Attributes:
-        max_query_tokens: longer queries are cut; expansion counts, [CLS], [SEP] and marks do not.
-        max_tokens: of one sequence, all counted. A chunk has what the query leaves it.
-        chunks: of a document at most; 1 reads its beginning only (paper 000: 1, or 3 of 512).
-        chunking: pieces, one chunk after another; words, windows that overlap (001, §7.2.3).
-        window: words of a window.
-        stride: words from one window's beginning to the next one's.
-        marking: of exact matches, see `Marker`.
-        mark_level: whether a query term is marked where the document has it, or the chunk.
-        expansion: what is appended to the query: none, mask ([MASK]) or hash (#) (001, §7.6).
+        max_query_tokens: longer queries are truncated. Expansion tokens count; [CLS], [SEP] and
+            markers do not.
+        max_tokens: length of one sequence, where every token counts. A chunk gets the room that the
+            query leaves.
+        chunks: maximum number of chunks per document; 1 reads only its beginning (paper 000: 1, or
+            3 of 512).
+        chunking: ``pieces`` makes contiguous chunks, ``words`` overlapping windows (001, §7.2.3).
+        window: words per window.
+        stride: words between the beginnings of two windows.
+        marking: strategy for exact matches, see `Marker`.
+        mark_level: mark query terms that occur in the ``document`` or only in the same ``chunk``.
+        expansion: tokens appended to the query: none, mask ([MASK]) or hash (#) (001, §7.6).
     """
 
     max_query_tokens: int = 32
@@ -70,25 +73,25 @@ class PairFormat:
         check_one_of("expansion", self.expansion, tuple(EXPANSIONS))
         if self.expansion == "hash" and self.marking.startswith("sim"):
             raise InputError(
-                f"expansion is 'hash' and marking {self.marking!r}: the one token # would be two "
-                "things; take the expansion mask, or a precise marking"
+                f"expansion is 'hash' and marking is {self.marking!r}, so the token # would have "
+                "two meanings. Use the expansion 'mask' or a precise marking"
             )
         if self.own_query_tokens < 1:
             raise InputError(
-                f"max_query_tokens is {self.max_query_tokens}; the expansion alone takes "
-                f"{EXPANSION}: allow more"
+                f"max_query_tokens is {self.max_query_tokens}, but the expansion alone takes "
+                f"{EXPANSION}. Use a higher max_query_tokens"
             )
-        # With both sides of each word marked, a query is three times as long.
+        # Two markers per word make a query three times as long.
         longest = self.max_query_tokens * (3 if self.marking.endswith("pair") else 1)
         if longest + AROUND >= self.max_tokens:
             raise InputError(
-                f"max_tokens is {self.max_tokens}, and a query may take {longest + AROUND} of "
-                "them with its marks: allow more, or fewer for the query"
+                f"max_tokens is {self.max_tokens}, but a query with its markers may take "
+                f"{longest + AROUND}. Use a higher max_tokens or a lower max_query_tokens"
             )
 
     @property
     def own_query_tokens(self) -> int:
-        """Tokens at most of the query itself, without the expansion."""
+        """The maximum number of tokens of the query itself, without the expansion."""
         return self.max_query_tokens - (0 if self.expansion == "none" else EXPANSION)
 
 
@@ -96,28 +99,28 @@ class Row(NamedTuple):
     """One input of the network."""
 
     ids: list[int]
-    query: int  # tokens of segment 0: [CLS], query, [SEP]
-    places: Sequence[int] = ()  # of the tokens behind: which piece of the document, −1 for a mark
+    query: int  # number of tokens in segment 0: [CLS], query, [SEP]
+    places: Sequence[int] = ()  # the document piece of each token after segment 0, −1 for a marker
 
 
 class Pair(NamedTuple):
     """A query and a document, ready for the network."""
 
-    rows: list[Row]  # a chunk each, at least one
-    read: list[Span]  # the pieces of the document that each row holds
-    stems: list[str]  # that are marked
-    cut: bool  # whether some of the document is in no row
+    rows: list[Row]  # one per chunk, at least one
+    read: list[Span]  # the document pieces in each row
+    stems: list[str]  # the marked stems
+    cut: bool  # whether a part of the document is in no row
 
 
 class Pairing:
-    """Makes pairs; immutable, shared by all threads.
+    """Makes pairs; immutable and shared by all threads.
 
     Args:
-        format: how.
-        tokenizer: that the word pieces are of; it must have [CLS], [SEP] and [MASK].
+        format: how a query and a document become token ids.
+        tokenizer: the tokenizer of the word pieces, with [CLS], [SEP] and [MASK].
 
     Raises:
-        InputError: it lacks a token.
+        InputError: the tokenizer lacks a token that the format needs.
     """
 
     def __init__(self, format: PairFormat, tokenizer: "Tokenizer") -> None:  # noqa: A002
@@ -131,23 +134,23 @@ class Pairing:
         expansion = EXPANSIONS[format.expansion]
         self._marks = format.marking != "none"
         self._expansion = [ids[expansion]] * EXPANSION if expansion else []
-        # Tokens that are no text: what compares the texts' tokens leaves them out.
-        marks = self.marker.tokens
-        self.special = sorted({self._cls, self._sep, ids["[MASK]"], *self._expansion, *marks})
+        # These tokens are not text, so heads that compare the tokens of two texts skip them.
+        markers = self.marker.tokens
+        self.special = sorted({self._cls, self._sep, ids["[MASK]"], *self._expansion, *markers})
 
     def query(self, pieces: Sequence[int]) -> list[int]:
-        """Return what is read of a query; where matches are marked, whole words alone."""
+        """Return the pieces that are read of a query, only whole words if matches are marked."""
         most = self.format.own_query_tokens
         if self._marks and len(pieces) > most:
             most = self._lexicon.word_begin(pieces, most) or most
         return list(pieces[:most])
 
     def pair(self, query: Sequence[int], document: Sequence[int]) -> Pair:
-        """Return a query and a document as sequences.
+        """Return a query and a document as the network's rows.
 
         Args:
-            query: word pieces, out of `query`.
-            document: word pieces, all of them.
+            query: word pieces that `Pairing.query` returned.
+            document: all word pieces of the document.
         """
         rows, read = [], []
         stems: dict[str, None] = {}
@@ -160,32 +163,34 @@ class Pairing:
     def _chunks(
         self, query: Sequence[int], document: Sequence[int]
     ) -> Iterator[tuple[Row, Span, Marks]]:
-        """Yield each chunk beside the query, the pieces that it holds, and what is marked."""
+        """Yield the row of each chunk, the document pieces in it, and the marks."""
         form, length = self.format, len(document)
-        room = form.max_tokens - AROUND - len(query) - len(self._expansion)  # but for marks
+        room = form.max_tokens - AROUND - len(query) - len(self._expansion)  # markers not counted
         windows = self._windows(document)
-        asked: list[Word] = []
-        held: list[Word] = []
-        if self._marks:  # of the document, the words that may be read
+        query_words: list[Word] = []
+        document_words: list[Word] = []
+        if self._marks:  # only the words that may be read
             most = length if windows else min(length, room * form.chunks)
-            asked = self._lexicon.words(query)
-            held = self._lexicon.words(document[: self._lexicon.word_end(document, most)])
+            query_words = self._lexicon.words(query)
+            document_words = self._lexicon.words(document[: self._lexicon.word_end(document, most)])
         marks = self.marker.marks(
-            asked, within(held, windows or piece_chunks(length, room, form.chunks))
+            query_words,
+            within(document_words, windows or piece_chunks(length, room, form.chunks)),
         )
         reached = 0
-        for at in range(len(windows) or form.chunks):
-            # A chunk of pieces begins where the one before had no room left.
-            begin, end = windows[at] if windows else (reached, length)
-            if at and begin >= length:
+        for number in range(len(windows) or form.chunks):
+            # A chunk of pieces begins where the room of the chunk before it ended.
+            begin, end = windows[number] if windows else (reached, length)
+            if number and begin >= length:
                 return
             if form.mark_level == "chunk":
-                marks = self.marker.marks(asked, within(held, [(begin, min(end, begin + room))]))
-            marked = self.marker.query(query, asked, marks)
-            first = [self._cls, *marked, *self._expansion, self._sep]
+                chunk_words = within(document_words, [(begin, min(end, begin + room))])
+                marks = self.marker.marks(query_words, chunk_words)
+            marked_query = self.marker.query(query, query_words, marks)
+            first = [self._cls, *marked_query, *self._expansion, self._sep]
             left = form.max_tokens - len(first) - 1
-            chunk, places = inserted(document, held, marks, (begin, end), left)
-            reached = next((at for at in reversed(places) if at >= 0), begin - 1) + 1
+            chunk, places = inserted(document, document_words, marks, (begin, end), left)
+            reached = next((piece for piece in reversed(places) if piece >= 0), begin - 1) + 1
             yield Row([*first, *chunk, self._sep], len(first), places), (begin, reached), marks
 
     def _windows(self, document: Sequence[int]) -> list[Span]:
@@ -197,27 +202,27 @@ class Pairing:
 
 
 def _id(tokenizer: "Tokenizer", token: str) -> int:
-    found: int | None = tokenizer.token_to_id(token)
-    if found is None:
-        raise InputError(f"the tokenizer has no token {token!r}; take one made for BERT")
-    return found
+    index: int | None = tokenizer.token_to_id(token)
+    if index is None:
+        raise InputError(f"the tokenizer has no token {token!r}; use a tokenizer made for BERT")
+    return index
 
 
 def pair_inputs(pairs: Sequence[Sequence[Row]], padding: int = 0) -> dict[str, NDArray[np.int64]]:
-    """Return the network's inputs for some pairs, by the names of `INPUTS`.
+    """Return the network's inputs for some pairs, by the names in `INPUTS`.
 
     Args:
-        pairs: the rows of each, at least one.
+        pairs: the rows of each pair, at least one row per pair.
         padding: the id of [PAD].
     """
-    rows = [row for each in pairs for row in each]
+    rows = [row for pair in pairs for row in pair]
     shape = len(rows), max(len(row.ids) for row in rows)
     ids, mask, segments = np.full(shape, padding), np.zeros(shape, int), np.zeros(shape, int)
-    for at, row in enumerate(rows):
-        ids[at, : len(row.ids)] = row.ids
-        mask[at, : len(row.ids)] = 1
-        segments[at, row.query : len(row.ids)] = 1
-    owner = np.repeat(np.arange(len(pairs)), [len(each) for each in pairs])
+    for i, row in enumerate(rows):
+        ids[i, : len(row.ids)] = row.ids
+        mask[i, : len(row.ids)] = 1
+        segments[i, row.query : len(row.ids)] = 1
+    owner = np.repeat(np.arange(len(pairs)), [len(pair) for pair in pairs])
     belongs = np.arange(len(pairs))[:, None] == owner
     arrays = (ids, mask, segments, belongs)
-    return {name: each.astype(np.int64) for name, each in zip(INPUTS, arrays, strict=True)}
+    return {name: array.astype(np.int64) for name, array in zip(INPUTS, arrays, strict=True)}

@@ -1,15 +1,15 @@
-"""Porter's stemmer: the common stem of ride, rides and riding.
+"""Porter's stemmer, which finds the common stem of ride, rides and riding.
 
 Source: M. F. Porter 1980, "An algorithm for suffix stripping", as published, without the changes
-that its author or others made later. Written anew, so that serving needs no package for it.
+that its author or others made later. It is implemented here so that serving needs no package.
 """
 
 import re
 
 _VOWELS = frozenset("aeiou")
 
-# The rules of steps 2 to 4: the first suffix that fits is the step's only one, whether or not the
-# measure of what is left lets it be replaced. Longer ones stand before their own endings.
+# The rules of steps 2 to 4. The first suffix that fits is the only one that a step tries, even if
+# the measure of the base forbids the replacement. Longer suffixes stand before their own endings.
 _STEP_2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
     ("abli", "able"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
@@ -27,7 +27,7 @@ _STEP_4 = (
 
 
 def stem(word: str) -> str:
-    """Return the stem of a word in lower case.
+    """Return the stem of a lower-case word.
 
     >>> [stem(word) for word in ("rides", "riding", "hypertrophies", "relational", "sky")]
     ['ride', 'ride', 'hypertrophi', 'relat', 'sky']
@@ -43,9 +43,9 @@ def stem(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """Return a letter for each of the word's: c for a consonant, v for a vowel.
+    """Return one letter per letter of the word, c for a consonant and v for a vowel.
 
-    y is a vowel where a consonant stands before it.
+    The letter y is a vowel after a consonant.
     """
     shape = ""
     for letter in word:
@@ -55,7 +55,7 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """Return m of [C](VC)^m[V]: how often a consonant follows a vowel."""
+    """Return m of [C](VC)^m[V], the number of times that a consonant follows a vowel."""
     return len(re.findall("vc", _shape(word)))
 
 
@@ -68,12 +68,12 @@ def _ends_double_consonant(word: str) -> bool:
 
 
 def _ends_cvc(word: str) -> bool:
-    """Tell whether the end is consonant, vowel, consonant, the last not w, x or y."""
+    """Return whether the word ends in consonant, vowel, consonant other than w, x or y."""
     return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
 def _plural(word: str) -> str:
-    """Step 1a."""
+    """Apply step 1a."""
     for suffix, other in (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")):
         if word.endswith(suffix):
             return word[: len(word) - len(suffix)] + other
@@ -81,7 +81,7 @@ def _plural(word: str) -> str:
 
 
 def _past_or_progressive(word: str) -> str:
-    """Step 1b."""
+    """Apply step 1b."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
@@ -100,7 +100,7 @@ def _with_e(base: str) -> str:
 
 
 def _replaced(word: str, rules: tuple[tuple[str, str], ...]) -> str:
-    """Steps 2 and 3."""
+    """Apply step 2 or 3."""
     for suffix, other in rules:
         if word.endswith(suffix):
             base = word[: len(word) - len(suffix)]
@@ -109,7 +109,7 @@ def _replaced(word: str, rules: tuple[tuple[str, str], ...]) -> str:
 
 
 def _without_suffix(word: str) -> str:
-    """Step 4."""
+    """Apply step 4."""
     for suffix in _STEP_4:
         if word.endswith(suffix):
             base = word[: len(word) - len(suffix)]
@@ -119,7 +119,7 @@ def _without_suffix(word: str) -> str:
 
 
 def _tidied(word: str) -> str:
-    """Step 5: a last e, and one of two l."""
+    """Apply step 5, which removes a final e and one l of a final ll."""
     if word.endswith("e"):
         base = word[:-1]
         measure = _measure(base)

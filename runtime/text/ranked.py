@@ -1,8 +1,8 @@
-"""A document's title and text as the one text that is ranked."""
+"""Join a document's title and text into the one text that is ranked."""
 
 
 def ranked_text(title: str, text: str, titles: bool = True) -> str:
-    r"""Return what is ranked of a document: title and text, a line each, or only its text.
+    r"""Return the text to rank: title and text on lines of their own, or the text only.
 
     >>> ranked_text("Bread", "Knead it.")
     'Bread\nKnead it.'
@@ -11,7 +11,7 @@ def ranked_text(title: str, text: str, titles: bool = True) -> str:
 
 
 def ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
-    r"""Return what is ranked of a document, and where in title + newline + text that begins.
+    r"""Return the text to rank and its offset within title + newline + text.
 
     >>> ranked_part("Bread", "Knead it."), ranked_part("Bread", "Knead it.", titles=False)
     (('Bread\nKnead it.', 0), ('Knead it.', 6))

@@ -1,4 +1,4 @@
-"""Strings packed into two arrays: a million of them open in no time, since none is read yet."""
+"""Strings packed into two arrays, so that opening a million of them reads none."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -9,35 +9,35 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 
-_CACHE_SIZE = 1 << 16  # looked-up strings that are kept; then the cache starts anew
-_CACHE_LENGTH = 64  # characters; longer strings are not kept, lest queries fill the memory
+_CACHE_SIZE = 1 << 16  # number of look-ups that are cached before the cache is emptied
+_CACHE_LENGTH = 64  # characters; longer strings are not cached, so that queries cannot fill memory
 
 
 class Strings:
     """An immutable list of strings over UTF-8 bytes and offsets, in memory or memory-mapped.
 
     Args:
-        data: UTF-8 of all strings, end to end, (bytes,) uint8.
+        data: the UTF-8 bytes of all strings, concatenated, (bytes,) uint8.
         offsets: string i is ``data[offsets[i]:offsets[i + 1]]``, (strings + 1,) int64.
     """
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self.data, self.offsets = data, offsets
-        # A memoryview slices five times faster than an array, and look-ups are made of slices.
-        # The casts are for arrays that do not lie at a multiple of 8 bytes, as in a zip that
-        # another program packed: of those, numpy gives a view that cannot be indexed.
+        # A memoryview slices five times faster than an array, and a look-up is mostly slicing.
+        # An array in a zip that another program packed may not start at a multiple of 8 bytes.
+        # Without the casts, numpy's view of such an array cannot be indexed.
         self._data, self._offsets = data.data, offsets.data.cast("B").cast("q")
 
     @classmethod
     def pack(cls, strings: Iterable[str]) -> Self:
-        """Pack strings in the order given.
+        """Pack strings in their order.
 
         >>> list(Strings.pack(["b", "", "ä"]))
         ['b', '', 'ä']
         """
         data, offsets = bytearray(), [0]
         for string in strings:
-            data += string.encode("utf-8", "replace")  # a lone surrogate must not stop an index
+            data += string.encode("utf-8", "replace")  # a lone surrogate must not stop indexing
             offsets.append(len(data))
         return cls(np.frombuffer(bytes(data), np.uint8), np.array(offsets, np.int64))
 
@@ -53,8 +53,8 @@ class Strings:
             return self.raw(index).decode("utf-8")
         except UnicodeDecodeError as error:
             raise BundleError(
-                f"string {index} of the bundle is not UTF-8 ({error.reason}): the bundle is "
-                "damaged; run `ranklet verify` on it and export it again"
+                f"string {index} of the bundle is not UTF-8 ({error.reason}). The bundle is "
+                "damaged: run `ranklet verify` and export it again"
             ) from error
 
     def __iter__(self) -> Iterator[str]:
@@ -62,14 +62,14 @@ class Strings:
 
 
 class SortedStrings(Strings):
-    """Strings in the order of their UTF-8 bytes, without repeats: found by bisection."""
+    """Unique strings in the order of their UTF-8 bytes, found by bisection."""
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         super().__init__(data, offsets)
         self._found: dict[str, int] = {}
 
     def find(self, string: str) -> int:
-        """Return the index of a string, or -1 where it is not among them.
+        """Return the index of a string, or -1 if it is not in the list.
 
         >>> vocabulary = SortedStrings.pack(["ant", "bee"])
         >>> vocabulary.find("bee"), vocabulary.find("cow")
@@ -77,11 +77,11 @@ class SortedStrings(Strings):
         """
         index = self._found.get(string)
         if index is None:
-            # A lone surrogate must not be found as the "?" that UTF-8 would make of it.
+            # A lone surrogate must not match the "?" that UTF-8 encoding would turn it into.
             index = self._bisect(string.encode("utf-8", "surrogatepass"))
             if len(string) <= _CACHE_LENGTH:
                 if len(self._found) >= _CACHE_SIZE:
-                    self._found = {}  # replaced, not cleared: another thread may be reading it
+                    self._found = {}  # replaced, not cleared, as another thread may be reading it
                 self._found[string] = index
         return index
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.lexical.forward import Gathered
-from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
+from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex, Scored
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
@@ -86,7 +86,7 @@ class ConformerKernelSettings:
         check_one_of("form", self.form, MODELS)
         check_one_of("field", self.field, FIELDS)
         check_one_of("scorer", self.scorer, SCORERS)
-        check_one_of("impacts", self.impacts, tuple(FORMS))
+        check_one_of("impacts", self.impacts, tuple(IMPACT_TYPES))
         check_integer("max_query_terms", self.max_query_terms, 1, 8192)
         check_integer("max_document_terms", self.max_document_terms, 1, 1 << 20)
         check_integer("terms", self.terms, 1, 1 << 24)

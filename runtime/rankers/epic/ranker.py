@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import OWN_PIECES, Explanation, ReadSpans
-from ranklet.runtime.lexical.impact_index import FORMS, ImpactIndex, Scored
+from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex, Scored
 from ranklet.runtime.lexical.sparse_store import (
     MOST_TERMS,
     SparseQuery,
@@ -87,7 +87,7 @@ class EPICSettings:
             )
         check_integer("vocabulary", self.vocabulary, 1, MOST_TERMS)
         check_integer("kept", self.kept, 1, MOST_TERMS)
-        check_one_of("impacts", self.impacts, tuple(FORMS))
+        check_one_of("impacts", self.impacts, tuple(IMPACT_TYPES))
         check_number("impact_loss", self.impact_loss, 0, 1)
         check_integer("truncated", self.truncated, 0, 1 << 32)
         if self.field not in ("wordpieces", ""):

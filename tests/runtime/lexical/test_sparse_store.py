@@ -76,7 +76,9 @@ def test_values_that_16_bits_hold_are_kept() -> None:
 
 @pytest.mark.parametrize("value", [65_520, 1e6, np.inf, np.nan])
 def test_values_past_16_bits_are_told(value: float) -> None:
-    with pytest.raises(BundleError, match=r"value of a term is .*, and 65504 is the most"):
+    with pytest.raises(
+        BundleError, match=r"value in a document is .*; the largest that can be stored is 65504"
+    ):
         prune(np.array([[1.0, value, 2.0]], np.float32), 2)
     assert prune(np.array([[1.0, -1e9]], np.float32), 1)[0, 0].tolist() == [0]
 
@@ -87,9 +89,9 @@ def test_values_past_16_bits_are_told(value: float) -> None:
         ([1, 1], [1.0, 1.0], "do not ascend"),
         ([2, 1], [1.0, 1.0], "do not ascend"),
         ([1, 9], [1.0, 1.0], "past the vocabulary of 9"),
-        ([1, 2], [1.0, 0.0], "not a number above 0"),
-        ([1, 2], [1.0, np.inf], "not a number above 0"),
-        ([1, 2], [np.nan, 1.0], "not a number above 0"),
+        ([1, 2], [1.0, 0.0], "not finite and positive"),
+        ([1, 2], [1.0, np.inf], "not finite and positive"),
+        ([1, 2], [np.nan, 1.0], "not finite and positive"),
     ],
 )
 def test_what_is_wrong_is_told(terms: list[int], values: list[float], told: str) -> None:

@@ -89,7 +89,7 @@ def test_without_a_tokenizer_there_are_no_word_pieces() -> None:
 
 @pytest.mark.parametrize(
     ("pieces", "message"),
-    [({"a": 0}, "tokenizer fails"), ({"[UNK]": 0, "b": 4_000_000_000}, "gives the id 4000000000")],
+    [({"a": 0}, "tokenizer fails"), ({"[UNK]": 0, "b": 4_000_000_000}, "returned id 4000000000")],
 )
 def test_a_damaged_tokenizer_is_told(pieces: dict[str, int], message: str) -> None:
     tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))  # noqa: S106

@@ -163,7 +163,7 @@ def test_a_word_at_a_chunks_edge_is_no_other_word(tiny_tokenizer: "Tokenizer") -
 
 
 def test_hash_is_either_an_expansion_or_a_mark() -> None:
-    with pytest.raises(InputError, match="would be two things"):
+    with pytest.raises(InputError, match="would have two meanings"):
         replace(SHORT, max_query_tokens=10, max_tokens=60, marking="sim_pair", expansion="hash")
 
 
@@ -200,12 +200,12 @@ def test_inputs_are_padded_and_tell_whose_a_chunk_is() -> None:
     [
         ({"max_query_tokens": 0}, "max_query_tokens is 0"),
         ({"max_tokens": 4}, "max_tokens is 4"),
-        ({"max_tokens": 7}, "a query may take 7"),
+        ({"max_tokens": 7}, "a query with its markers may take 7"),
         ({"chunks": 0}, "chunks is 0"),
         ({"chunking": "sentences"}, "allowed are pieces, words"),
         ({"window": 5, "stride": 6}, "stride is 6"),
         ({"marking": "sim"}, "allowed are none, sim_doc"),
-        ({"marking": "sim_pair"}, "a query may take 15 of them with its marks"),
+        ({"marking": "sim_pair"}, "a query with its markers may take 15"),
         ({"mark_level": "word"}, "allowed are document, chunk"),
         ({"expansion": "stars"}, "allowed are none, mask, hash"),
         ({"expansion": "mask"}, "the expansion alone takes 8"),

@@ -15,7 +15,6 @@ from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.indexing.impacts import (
     index_of_rows,
-    index_of_triples,
     storage_loss,
     store_impacts,
 )
@@ -30,6 +29,20 @@ def columns(triples: Triples) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
         np.array([term for _, term, _ in triples], np.int64),
         np.array([impact for _, _, impact in triples], np.float64),
     )
+
+
+def index_of_triples(
+    documents: NDArray[np.integer],
+    terms: NDArray[np.integer],
+    impacts: NDArray[np.floating],
+    vocabulary: int,
+    size: int,
+    form: str = "float32",
+) -> ImpactIndex:
+    """Build an index of (document, term, impact) in any order."""
+    order = np.argsort(documents, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(documents, minlength=size))])
+    return index_of_rows(offsets.astype(np.int64), terms[order], impacts[order], vocabulary, form)
 
 
 def dense(index: ImpactIndex) -> NDArray[np.float32]:
@@ -98,7 +111,7 @@ def test_no_document_and_no_impact_is_an_index_that_finds_nothing() -> None:
     assert not len(index.retrieve(np.array([0], np.int32), np.ones(1, np.float32), 5)[0])
 
 
-def test_fewer_bits_lose_more_and_the_loss_is_told() -> None:
+def test_fewer_bits_lose_more_and_the_loss_is_returned() -> None:
     impacts = np.random.default_rng(0).gamma(1.0, 1.0, 10_000)
     exact, half, byte = (storage_loss(impacts, form) for form in FORMS)
     assert exact < 1e-7 < half < 5e-4 < byte < 0.02
@@ -116,21 +129,19 @@ def test_impacts_too_small_for_a_form_are_no_postings() -> None:
 
 
 @pytest.mark.parametrize("impact", [-1.0, np.nan, np.inf])
-def test_what_is_no_impact_is_told(impact: float) -> None:
+def test_an_impact_that_is_not_finite_and_positive_is_refused(impact: float) -> None:
     with pytest.raises(InputError):
         store_impacts(np.array([1.0, impact]), "uint8")
 
 
-def test_what_cannot_be_stored_is_told() -> None:
-    with pytest.raises(InputError, match=r"70000.* float16 cannot hold"):
+def test_impacts_that_cannot_be_stored_are_refused() -> None:
+    with pytest.raises(InputError, match=r"70000.* too large for float16"):
         store_impacts(np.array([70_000.0]), "float16")
-    with pytest.raises(InputError, match="form is 'int4'; allowed are float32, float16, uint8"):
+    with pytest.raises(InputError, match="dtype is 'int4'; allowed are float32, float16, uint8"):
         store_impacts(np.ones(1), "int4")
     one = np.array([0]), np.array([0]), np.ones(1)
     with pytest.raises(InputError, match="past the vocabulary"):
         index_of_triples(one[0], np.array([2]), one[2], 2, 1)
-    with pytest.raises(InputError, match="document's number"):
-        index_of_triples(np.array([1]), one[1], one[2], 2, 1)
     twice = np.array([0, 0]), np.array([1, 1]), np.ones(2)
     with pytest.raises(InputError, match="a term twice"):
         index_of_triples(*twice, 2, 1)
@@ -183,5 +194,5 @@ def test_wrong_bounds_are_found_by_verify_in_every_form() -> None:
         made = index_of_triples(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 3]), 1, 2, form)
         low = made.largest * np.float32(0.5)
         damaged = ImpactIndex(made.offsets, made.documents, made.impacts, low, 2, made.scale)
-        with pytest.raises(BundleError, match="not its largest"):
+        with pytest.raises(BundleError, match="not its largest impact"):
             damaged.verify("the ranker")
