@@ -1,12 +1,13 @@
 """Texts to vectors through an exported encoder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, Session, run_each, will_run_on_gpu
 from ranklet.runtime.text.analysis import encodable
 from ranklet.runtime.text.limit import cut
@@ -122,7 +123,8 @@ class Encoder:
         """
         ids, longer = self.token_ids(texts, max_tokens)
         vectors = np.empty((len(texts), self._dimension), np.float32)
-        batches = list(_batches([len(each) for each in ids], self.session.on_gpu))
+        lengths = [len(each) for each in ids]
+        batches = list(length_batches(lengths, rows_in_budget, together=self.session.on_gpu))
         inputs = (feeds([ids[at] for at in places], segment) for places in batches)
         results = run_each(self.session, self._output, inputs)
         for places, found in zip(batches, results, strict=True):
@@ -158,19 +160,9 @@ class Encoder:
         return [cut(each.ids, max_tokens) for each in encoded], longer
 
 
-def _batches(lengths: Sequence[int], together: bool) -> Iterator[list[int]]:
-    """Yield places of texts that run together: one by one, or by length within `TOKEN_BUDGET`."""
-    if not together:
-        yield from ([at] for at in range(len(lengths)))
-        return
-    batch: list[int] = []
-    for at in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > TOKEN_BUDGET:
-            yield batch
-            batch = []
-        batch.append(at)
-    if batch:
-        yield batch
+def rows_in_budget(length: int) -> int:
+    """Return how many rows of so many tokens are in one batch on a GPU."""
+    return TOKEN_BUDGET // length
 
 
 def feeds(ids: Sequence[list[int]], segment: int) -> dict[str, NDArray[np.int64]]:

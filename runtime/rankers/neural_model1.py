@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.rankers import model1
@@ -100,23 +101,21 @@ def network_likelihoods(
     Returns:
         (query tokens, documents) float32; zeros for a document without tokens.
     """
-    out = np.zeros((len(tokens), len(documents.lengths)), np.float32)
+    scores = np.zeros((len(tokens), len(documents.lengths)), np.float32)
+    if not len(tokens):
+        return scores
     ends = np.cumsum(documents.lengths)
-    order = np.argsort(-documents.lengths, kind="stable")
-    order = order[documents.lengths[order] > 0]
-    at = 0
-    while at < len(order) and len(tokens):
-        longest = int(documents.lengths[order[at]])
-        batch = order[at : at + max(1, PAIR_BUDGET // (longest * len(tokens)))]
-        ids = np.full((len(batch), longest), PADDING, np.int64)
-        for row, document in zip(ids, batch.tolist(), strict=True):
-            length = int(documents.lengths[document])
-            row[:length] = documents.tokens[ends[document] - length : ends[document]]
+    filled = np.flatnonzero(documents.lengths)
+    lengths = documents.lengths[filled].tolist()
+    for batch in length_batches(lengths, lambda length: PAIR_BUDGET // (length * len(tokens))):
+        rows = np.full((len(batch), lengths[batch[0]]), PADDING, np.int64)
+        for row, at in zip(rows, batch, strict=True):
+            end = ends[filled[at]]
+            row[: lengths[at]] = documents.tokens[end - lengths[at] : end]
         queries = np.repeat(tokens[None, :].astype(np.int64), len(batch), axis=0)
-        found = session.run(OUTPUT, {INPUTS[0]: queries, INPUTS[1]: ids})
-        out[:, batch] = found.T
-        at += len(batch)
-    return out
+        likelihoods = session.run(OUTPUT, {INPUTS[0]: queries, INPUTS[1]: rows})
+        scores[:, filled[batch]] = likelihoods.T
+    return scores
 
 
 RANKER = NeuralModel1

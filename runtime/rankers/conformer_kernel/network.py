@@ -1,12 +1,13 @@
 """Running a network that scores each query term for a document by itself."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, run_each
 
 # Names of the network's inputs, rows of its embeddings, (batch, terms) int64 padded with `PADDING`,
@@ -46,19 +47,24 @@ def network_scores(
     asked = np.full((1, 1), PADDING, np.int64) if not len(query) else query[None, :]
     begins = np.cumsum(documents.lengths) - documents.lengths
 
-    def feeds(places: NDArray[np.intp]) -> dict[str, NDArray[np.int64]]:
-        width = max(1, int(documents.lengths[places].max(initial=0)))
+    lengths, terms = documents.lengths.tolist(), len(asked[0])
+
+    def fitting(length: int) -> int:
+        return min(PAIR_BUDGET // (length * terms), SQUARE_BUDGET // length**2)
+
+    def feeds(places: list[int]) -> dict[str, NDArray[np.int64]]:
+        width = max(1, *(lengths[at] for at in places))
         rows = np.full((len(places), width), PADDING, np.int64)
-        for row, at in zip(rows, places.tolist(), strict=True):
-            length = documents.lengths[at]
+        for row, at in zip(rows, places, strict=True):
+            length = lengths[at]
             row[:length] = documents.tokens[begins[at] : begins[at] + length]
         return {INPUTS[0]: np.repeat(asked, len(places), axis=0), INPUTS[1]: rows}
 
-    batches = list(_batches(documents.lengths, asked.shape[1], session.on_gpu))
+    batches = list(length_batches(lengths, fitting, together=session.on_gpu))
     results = run_each(session, OUTPUT, map(feeds, batches))
     for places, scores in zip(batches, results, strict=True):
-        _check(scores, len(places), asked.shape[1])
-        for at, each in zip(places.tolist(), scores, strict=True):
+        _check(scores, len(places), terms)
+        for at, each in zip(places, scores, strict=True):
             found[at] = each
     return np.stack(found, axis=1) if found else np.empty((len(query), 0), np.float32)
 
@@ -121,17 +127,3 @@ def _check(scores: NDArray[np.float32], documents: int, terms: int) -> None:
         )
     if not np.isfinite(scores).all():
         raise BundleError("the network gave a score that is not finite: the bundle is damaged")
-
-
-def _batches(lengths: NDArray[np.int64], terms: int, together: bool) -> Iterator[NDArray[np.intp]]:
-    """Yield places of documents that run together: one by one, or by length within a budget."""
-    if not together:
-        yield from np.arange(len(lengths))[:, None]
-        return
-    order = np.argsort(-lengths, kind="stable")
-    at = 0
-    while at < len(order):
-        longest = max(1, int(lengths[order[at]]))
-        each = max(1, min(PAIR_BUDGET // (longest * terms), SQUARE_BUDGET // longest**2))
-        yield order[at : at + each]
-        at += each

@@ -4,7 +4,7 @@ Sources: Boytsov & Kolter 2021 (paper 000), §3; MacAvaney et al. 2019 (CEDR); B
 001), chapter 7.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import OWN_PIECES, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import Scored
-from ranklet.runtime.onnx.encoder import TOKEN_BUDGET, TOKENIZER, open_session
+from ranklet.runtime.onnx.batches import length_batches
+from ranklet.runtime.onnx.encoder import TOKENIZER, open_session, rows_in_budget
 from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
@@ -132,7 +133,9 @@ class CrossEncoder:
         pairs = self._pairs(query, candidates)
         query.tell_cut(self._name, candidates, [at for at, pair in enumerate(pairs) if pair.cut])
         out = np.empty(len(pairs), np.float32)
-        batches = list(_batches(pairs, self.session.on_gpu))
+        longest = [max(len(row.ids) for row in pair.rows) for pair in pairs]
+        rows, together = [len(pair.rows) for pair in pairs], self.session.on_gpu
+        batches = list(length_batches(longest, rows_in_budget, rows, together=together))
         inputs = (pair_inputs([pairs[at].rows for at in places]) for places in batches)
         for places, found in zip(batches, run_each(self.session, OUTPUT, inputs), strict=True):
             if found.shape != (len(places),) or not np.isfinite(found).all():
@@ -233,24 +236,6 @@ class CrossEncoder:
             return asked
 
         return query.once(id(self), make)
-
-
-def _batches(pairs: Sequence[Pair], together: bool) -> Iterator[list[int]]:
-    """Yield places of pairs that run together: one by one, or by length within `TOKEN_BUDGET`."""
-    if not together:
-        yield from ([at] for at in range(len(pairs)))
-        return
-    longest = [max(len(row.ids) for row in pair.rows) for pair in pairs]
-    batch: list[int] = []
-    rows = 0
-    for at in sorted(range(len(pairs)), key=lambda place: -longest[place]):
-        if batch and (rows + len(pairs[at].rows)) * longest[batch[0]] > TOKEN_BUDGET:
-            yield batch
-            batch, rows = [], 0
-        batch.append(at)
-        rows += len(pairs[at].rows)
-    if batch:
-        yield batch
 
 
 RANKER = CrossEncoder

@@ -27,11 +27,9 @@ from ranklet.runtime.rankers.cross_encoder.ranker import (
     HEADS,
     CrossEncoder,
     CrossEncoderSettings,
-    _batches,
 )
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.text.pairing import Pair, Row
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
@@ -244,17 +242,6 @@ def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: Cr
     fp32.__class__ = Together
     together = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates)
     np.testing.assert_allclose(together, alone, atol=1e-4)
-
-
-def test_batches_keep_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ranklet.runtime.rankers.cross_encoder import ranker as module
-
-    monkeypatch.setattr(module, "TOKEN_BUDGET", 20)
-    pairs = [Pair([Row([1] * 9, 1)] * rows, [], [], False) for rows in (1, 1, 3, 2, 1)]
-    places = list(_batches(pairs, together=True))
-    assert sorted(at for batch in places for at in batch) == [0, 1, 2, 3, 4]
-    assert [sum(len(pairs[at].rows) for at in batch) for batch in places] == [2, 3, 2, 1]
-    assert list(_batches(pairs, together=False)) == [[0], [1], [2], [3], [4]]
 
 
 def test_what_is_cut_is_told(loaded: Bundle) -> None:
