@@ -8,7 +8,7 @@ too.)
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -118,6 +118,48 @@ def fit(
         run.go(label)
     model.eval()
     return run.progress
+
+
+def learn(
+    model: nn.Module,
+    batches: Callable[[int], Sequence[B]],
+    loss: Callable[[B], Tensor],
+    plan: Plan,
+    evaluate: Callable[[], float],
+    *,
+    evaluations: int = 0,
+    made_of: Mapping[str, Any],
+    folder: Path | None,
+    resume: bool,
+    label: str = "training",
+) -> dict[str, Any]:
+    """Train a model as `fit` does, move it to the CPU, and return the report of its training.
+
+    Args:
+        model: as for `fit`.
+        batches: as for `fit`.
+        loss: as for `fit`.
+        plan: how long and how fast.
+        evaluate: as for `fit`.
+        evaluations: evaluations in all if the plan does not say how often; 0 for once an epoch.
+        made_of: as for `fit`; it becomes part of the report.
+        folder: as for `fit`.
+        resume: as for `fit`.
+        label: of the progress bar.
+
+    Returns:
+        Plain values by name, for `Checkpoint.training`.
+    """
+    if evaluations and not plan.evaluate_every:
+        steps = math.ceil(len(batches(0)) / plan.accumulation) * plan.epochs
+        plan = replace(plan, evaluate_every=math.ceil(steps / evaluations))
+    progress = fit(
+        model, batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
+        made_of=made_of, label=label,
+    )  # fmt: skip
+    model.cpu()
+    best = progress.best[1] if progress.best else None
+    return {**made_of, "best": best, **progress.report(), "plan": asdict(plan)}
 
 
 class _Run(Generic[B]):

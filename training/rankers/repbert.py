@@ -3,9 +3,8 @@
 Source: Zhan et al. 2020 (paper 004).
 """
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import full_precision
-from ranklet.training.learning.loop import fit
+from ranklet.training.learning.loop import learn
 from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.text_pairs import (
     Batch,
@@ -34,6 +33,7 @@ from ranklet.training.learning.text_pairs import (
     Tokens,
     tokenise,
 )
+from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import Backbone, new_model
 
 if TYPE_CHECKING:
@@ -182,28 +182,17 @@ def train(
             encode(pool.queries, QUERY_SEGMENT), encode(pool.documents, DOCUMENT_SEGMENT)
         )
 
-    if not plan.evaluate_every:
-        steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
-        plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
-    made_of = {"backbone": backbone.source, "data": asdict(data)}
-    progress = fit(
-        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
-        made_of=made_of,
+    report = learn(
+        model, pairs.batches, loss, plan, evaluate, evaluations=EVALUATIONS,
+        made_of={"backbone": backbone.source, "data": asdict(data)}, folder=folder, resume=resume,
     )  # fmt: skip
-    model.cpu()
     return Checkpoint(
         "repbert",
         settings,
         tokenizer=backbone.tokenizer,
-        training={
-            **made_of,
-            "measure": f"MRR@10 in a pool of {len(pool)} documents",
-            "best": progress.best[1] if progress.best else None,
-            **progress.report(),
-            "plan": asdict(plan),
-        },
+        training={"measure": f"MRR@10 in a pool of {len(pool)} documents", **report},
         network=backbone.config_json(),
-        weights={name: each.numpy() for name, each in model.encoder.state_dict().items()},
+        weights=weights_of(model),
         probes=draw_probes(documents, dev, titles=titles),
     )
 
@@ -220,13 +209,9 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> RepBERT:
     """
     if checkpoint.kind != "repbert" or not checkpoint.weights:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no RepBERT")
-    encoder = new_model(checkpoint.network, attention)
-    try:
-        weights = {name: torch.from_numpy(each) for name, each in checkpoint.weights.items()}
-        encoder.load_state_dict(weights)
-    except RuntimeError as error:
-        raise InputError(f"the weights do not fit config.json: {error}") from error
-    return RepBERT(encoder).eval()
+    model = RepBERT(new_model(checkpoint.network, attention))
+    load_weights(model, checkpoint.weights)
+    return model.eval()
 
 
 def _settings(backbone: Backbone, data: BatchOptions) -> RepBERTSettings:

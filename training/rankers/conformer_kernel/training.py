@@ -4,7 +4,6 @@ Source: Mitra et al. 2020 (paper 002).
 """
 
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -24,9 +23,10 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.device import seeded
-from ranklet.training.learning.loop import fit
+from ranklet.training.learning.loop import learn
 from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.samplers import Numbers
+from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.conformer_kernel import parts
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Network, Pairs
@@ -192,16 +192,14 @@ def train(
         scores = torch.cat([model(each) for each in inputs]).float().cpu().numpy()
         return np.asarray(scores[np.argsort(order)])
 
-    if not plan.evaluate_every:
-        steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
-        plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
-    made_of = {"data": asdict(data), "vectors": vectors}
-    others = {"bm25": asdict(chosen), "network": asdict(sizes), "settings": asdict(settings)}
-    progress = fit(
-        model, pairs.batches, loss, plan, evaluate=lambda: lists.mrr(score),
-        folder=folder, resume=resume, made_of={**made_of, **others},
+    made_of = {
+        "data": asdict(data), "vectors": vectors, "bm25": asdict(chosen),
+        "network": asdict(sizes), "settings": asdict(settings),
+    }  # fmt: skip
+    report = learn(
+        model, pairs.batches, loss, plan, lambda: lists.mrr(score), evaluations=EVALUATIONS,
+        made_of=made_of, folder=folder, resume=resume,
     )  # fmt: skip
-    model.cpu()
     served: dict[str, Any] = dict(model.served())
     return Checkpoint(
         "conformer_kernel",
@@ -209,13 +207,10 @@ def train(
         tokens=ground.terms,
         training={
             "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",
-            "best": progress.best[1] if progress.best else None,
-            **progress.report(),
-            "plan": asdict(plan),
-            **made_of,
+            **report,
         },
         network={"architectures": ["ConformerKernel"], **asdict(sizes)},
-        weights={name: each.numpy() for name, each in model.state_dict().items()},
+        weights=weights_of(model),
         probes=draw_probes(analysed.listed(), dev, titles=analysed.titles),
     )
 
@@ -252,10 +247,7 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
             f"the network is a {network.form} and the settings are of a {checkpoint.settings.form}"
         )
     model = ConformerKernel(network)
-    try:
-        model.load_state_dict({n: torch.from_numpy(w) for n, w in checkpoint.weights.items()})
-    except RuntimeError as error:
-        raise InputError(f"the weights do not fit config.json: {error}") from error
+    load_weights(model, checkpoint.weights)
     return model.eval()
 
 

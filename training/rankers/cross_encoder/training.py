@@ -4,9 +4,8 @@ Sources: Boytsov & Kolter 2021 (paper 000), §3 and §4.1; MacAvaney et al. 2019
 (paper 001), chapter 7.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -19,15 +18,16 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
-from ranklet.training.checkpoint import Arrays, Checkpoint
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import seeded
-from ranklet.training.learning.loop import fit
+from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import margin_loss, pointwise_loss
 from ranklet.training.learning.plan import Plan
+from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import Backbone, new_model
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, make_head
@@ -110,7 +110,7 @@ def train(
     with seeded(plan.seed):
         model = _network(backbone.model, settings, read, pairing)
     if start is not None:
-        _load_weights(model.head, start.weights, "head.")
+        load_weights(model.head, start.weights, "head.")
 
     def batch_loss(batch: CrossBatch) -> Tensor:
         found = _scores(model, pairs.pairs(batch), padding).reshape(len(batch.queries), -1)
@@ -119,31 +119,25 @@ def train(
             return margin_loss(positive, negative, MARGIN)
         return pointwise_loss(positive, negative)
 
-    if not plan.evaluate_every:
-        steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
-        plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
-    made_of = {"backbone": backbone.source, "data": asdict(data), "loss": loss}
-    progress = fit(
-        model, pairs.batches, batch_loss, plan, folder=folder, resume=resume,
-        made_of={**made_of, "settings": asdict(settings)},
-        evaluate=lambda: pool.mrr(lambda given: score_pairs(model, given, padding)),
+    made_of = {
+        "backbone": backbone.source, "data": asdict(data), "loss": loss,
+        "settings": asdict(settings),
+    }  # fmt: skip
+    report = learn(
+        model, pairs.batches, batch_loss, plan,
+        lambda: pool.mrr(lambda given: score_pairs(model, given, padding)),
+        evaluations=EVALUATIONS, made_of=made_of, folder=folder, resume=resume,
     )  # fmt: skip
-    model.cpu()
     return Checkpoint(
         "cross_encoder",
         settings,
         tokenizer=tokenizer,
         training={
-            **made_of,
             "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",
-            "best": progress.best[1] if progress.best else None,
-            **progress.report(),
-            "plan": asdict(plan),
+            **report,
         },
         network={**backbone.config_json(), HEAD_LAYERS: read},
-        weights={
-            name.removeprefix("encoder."): each.numpy() for name, each in model.state_dict().items()
-        },
+        weights=weights_of(model),
         probes=draw_probes(analysed.listed(), dev, titles=analysed.titles),
     )
 
@@ -167,9 +161,7 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork:
     encoder = new_model(config, attention)
     pairing = Pairing(checkpoint.settings, checkpoint.tokenizer)
     model = _network(encoder, checkpoint.settings, read, pairing)
-    _load_weights(model.head, checkpoint.weights, "head.")
-    body = {name: w for name, w in checkpoint.weights.items() if not name.startswith("head.")}
-    _load_weights(model.encoder, body, "")
+    load_weights(model, checkpoint.weights)
     return model.eval()
 
 
@@ -198,19 +190,6 @@ def _scores(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> Tensor:
     inputs = pair_inputs([pair.rows for pair in pairs], padding).values()
     found: Tensor = model(*(torch.from_numpy(each).to(device) for each in inputs))
     return found
-
-
-def _load_weights(module: nn.Module, weights: Arrays, prefix: str) -> None:
-    """Put weights whose names begin with a prefix into a module."""
-    held = {
-        name.removeprefix(prefix): torch.from_numpy(each)
-        for name, each in weights.items()
-        if name.startswith(prefix)
-    }
-    try:
-        module.load_state_dict(held)
-    except RuntimeError as error:
-        raise InputError(f"the weights do not fit this network: {error}") from error
 
 
 def _network(

@@ -3,30 +3,30 @@
 Source: MacAvaney et al. 2020 (paper 003).
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.epic.ranker import DOCUMENT_SEGMENT, QUERY_SEGMENT, EPICSettings
-from ranklet.training.checkpoint import Arrays, Checkpoint
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import padding_token, special_tokens
 from ranklet.training.learning.device import full_precision, seeded
-from ranklet.training.learning.loop import fit
+from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.text_pairs import Batch, BatchOptions, Padded, Pool, TextPairs
+from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import Backbone, new_model
 from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
@@ -38,7 +38,6 @@ PLAN = Plan(learning_rate=5e-5, head_rate=10.0, epochs=1, schedule="linear", war
 BATCHES = BatchOptions(batch=16, negatives="bm25")
 EVALUATIONS = 5  # of a training, unless the plan says how often
 ENCODED = 32  # texts at a time, outside of training
-_HEAD = "head."  # begins the names of the weights that EPIC adds to its encoder
 
 Objective = Literal["pairwise", "in-batch"]
 
@@ -133,32 +132,22 @@ def train(
         asked = of_queries(pool.queries.padded(everybody, padding), terms)
         return pool.mrr(asked.cpu().numpy(), torch.cat(held).numpy())
 
-    if not plan.evaluate_every:
-        steps = math.ceil(len(pairs.batches(0)) / plan.accumulation) * plan.epochs
-        plan = replace(plan, evaluate_every=math.ceil(steps / EVALUATIONS))
-    made_of = {"backbone": backbone.source, "data": asdict(data), "objective": objective}
-    progress = fit(
-        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
-        made_of=made_of,
-        label=f"training (expansion began with {started_from})",
+    report = learn(
+        model, pairs.batches, loss, plan, evaluate, evaluations=EVALUATIONS,
+        made_of={"backbone": backbone.source, "data": asdict(data), "objective": objective},
+        folder=folder, resume=resume, label=f"training (expansion began with {started_from})",
     )  # fmt: skip
-    model.cpu()
     return Checkpoint(
         "epic",
         settings,
         tokenizer=tokenizer,
         training={
-            **made_of,
             "measure": f"MRR@10 in a pool of {len(pool)} documents",
-            "best": progress.best[1] if progress.best else None,
-            **progress.report(),
-            "plan": asdict(plan),
+            **report,
             "expansion": started_from,
         },
         network=backbone.config_json(),
-        weights={
-            name.removeprefix("encoder."): each.numpy() for name, each in model.state_dict().items()
-        },
+        weights=weights_of(model),
         probes=draw_probes(documents, dev, titles=titles),
     )
 
@@ -177,10 +166,7 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no EPIC")
     encoder: Any = new_model(checkpoint.network, attention)
     model = EPIC(encoder, _head(encoder.config, special_tokens(checkpoint.tokenizer)))
-    head = _weights_of_head(checkpoint)
-    body = {name: w for name, w in checkpoint.weights.items() if not name.startswith(_HEAD)}
-    _load(model.head, head)
-    _load(model.encoder, body)
+    load_weights(model, checkpoint.weights)
     return model.eval()
 
 
@@ -189,24 +175,12 @@ def _begin(head: EPICHead, backbone: Backbone, start: Checkpoint | None) -> str:
     if start is not None:
         if start.kind != "epic":
             raise InputError(f"a second phase starts from an EPIC, not from a {start.kind}")
-        _load(head, _weights_of_head(start))
+        load_weights(head, start.weights, "head.")
         return "that of the checkpoint gone on with"
     expansion, told = expansion_start(backbone)
     with torch.no_grad():
         head.expansion.weight.copy_(torch.from_numpy(expansion))
     return told
-
-
-def _weights_of_head(checkpoint: Checkpoint) -> Arrays:
-    held = checkpoint.weights.items()
-    return {name.removeprefix(_HEAD): each for name, each in held if name.startswith(_HEAD)}
-
-
-def _load(module: nn.Module, weights: Arrays) -> None:
-    try:
-        module.load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
-    except RuntimeError as error:
-        raise InputError(f"the weights do not fit config.json: {error}") from error
 
 
 def _head(config: Any, special: Sequence[int]) -> EPICHead:

@@ -22,9 +22,10 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.wordpieces import padding_token, special_tokens
 from ranklet.training.learning.device import full_precision, seeded
-from ranklet.training.learning.loop import fit
+from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.learning.plan import Plan
+from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.model1.constants import Likelihoods, fused_value, tune_constants
 from ranklet.training.rankers.model1.training import background
@@ -220,12 +221,11 @@ def train(
     def evaluate() -> float:
         return fused_value(analysed, some, retriever, at_hand, measure)
 
-    made_of = {"data": asdict(data), "objective": objective, "margin": margin}
-    progress = fit(
-        model, pairs.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
-        made_of=made_of,
+    report = learn(
+        model, pairs.batches, loss, plan, evaluate,
+        made_of={"data": asdict(data), "objective": objective, "margin": margin},
+        folder=folder, resume=resume,
     )  # fmt: skip
-    model.cpu()
     likelihoods = Likelihoods(tables(model), prior, FIELD)
     tuned = tune_constants(analysed, tune, retriever, likelihoods, measure)
     return Checkpoint(
@@ -234,13 +234,8 @@ def train(
         {"seen": pairs.seen()},
         tokenizer=tokenizer,
         network={"architectures": ["NeuralModel1"], **asdict(network)},
-        weights={name: each.numpy() for name, each in model.state_dict().items()},
-        training={
-            **progress.report(),
-            "plan": asdict(plan),
-            **made_of,
-            **tuned.report,
-        },
+        weights=weights_of(model),
+        training={**report, **tuned.report},
         probes=draw_probes(analysed.listed(), tune, titles=analysed.titles),
     )
 
@@ -265,8 +260,5 @@ def load(checkpoint: Checkpoint) -> NeuralModel1:
     tuned = {"p_self": checkpoint.settings.p_self, "lambda_": checkpoint.settings.lambda_}
     network = replace(Network.from_json(checkpoint.network), **tuned)
     model = NeuralModel1(network, np.ones(network.vocabulary, np.float32))
-    try:
-        model.load_state_dict({n: torch.from_numpy(w) for n, w in checkpoint.weights.items()})
-    except RuntimeError as error:
-        raise InputError(f"the weights do not fit config.json: {error}") from error
+    load_weights(model, checkpoint.weights)
     return model.eval()
