@@ -1,4 +1,4 @@
-"""Running the server with uvicorn: timers for slow callers, an orderly end, several processes."""
+"""Run the service with uvicorn: listen, drain on SIGTERM, keep several processes running."""
 
 import asyncio
 import logging
@@ -13,10 +13,10 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ranklet.handlers import logs
 from ranklet.handlers.http import Service
+from ranklet.handlers.server.connection import BoundedProtocol
 from ranklet.handlers.server.settings import Settings
 from ranklet.runtime.errors import InputError
 
@@ -48,13 +48,13 @@ def run(settings: Settings, listening: socket.socket) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     service = Service(settings)
 
-    class Timed(_TimedProtocol):
+    class Connection(BoundedProtocol):
         header_seconds = settings.header_seconds
         answer_seconds = settings.limits.seconds
 
     config = uvicorn.Config(
         service.app,
-        http=Timed,
+        http=Connection,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -87,64 +87,6 @@ class _Server(uvicorn.Server):
 
     def _stop(self) -> None:
         self.should_exit = True
-
-
-class _TimedProtocol(H11Protocol):
-    """HTTP/1.1 where callers have a time to send a request's head in, and to read an answer in.
-
-    uvicorn bounds how long a connection idles between requests, but neither how long the first one
-    takes to begin, nor how slowly a head drips in, nor how slowly an answer is read: with one byte
-    a minute a caller would hold a connection for ever.
-    """
-
-    header_seconds: float = 10
-    answer_seconds: float = 30
-    _timer: asyncio.TimerHandle | None = None
-    _reading: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._timer = self.loop.call_later(self.header_seconds, self._hang_up)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        waiting = self.cycle is None or self.cycle.response_complete
-        if not waiting:
-            self._stop_timer()
-        elif self._timer is None:  # the next request's first bytes
-            self._timer = self.loop.call_later(self.header_seconds, self._hang_up)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        self._stop_reading()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:  # the caller has stopped reading
-        super().pause_writing()
-        self._reading = self.loop.call_later(self.answer_seconds, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        self._stop_reading()
-        super().resume_writing()
-
-    def timeout_keep_alive_handler(self) -> None:
-        super().timeout_keep_alive_handler()
-        self.transport.abort()  # closing would wait for the caller to read what it never will
-
-    def _hang_up(self) -> None:
-        self._timer = None
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.abort()
-
-    def _stop_reading(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            self._reading = None
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 def _listen(settings: Settings) -> socket.socket:
