@@ -24,7 +24,7 @@ from ranklet.training.evaluation.measures import Judged, parse_measure, per_quer
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.learning.samplers import relevant_numbers
+from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.cross_encoder.pairs import (

@@ -91,7 +91,7 @@ def test_a_kind_of_ranker_is_loaded_only_with_a_bundle_that_has_it() -> None:
         "ranklet.training.pretrained.backbone",
         "ranklet.training.checkpoint",
         "ranklet.training.learning.plan",
-        "ranklet.training.learning.samplers",
+        "ranklet.training.learning.batches",
         "ranklet.training.learning.text_pairs",
         "ranklet.training.rankers.bm25",
         "ranklet.training.rankers.model1.training",

@@ -9,7 +9,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.learning.samplers import Numbers, relevant_numbers
+from ranklet.training.learning.negatives import Numbers, relevant_numbers
 
 # Scores of some documents for a query, (documents,) float32.
 Score = Callable[[JudgedQuery, Numbers], NDArray[np.float32]]

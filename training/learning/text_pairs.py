@@ -14,17 +14,16 @@ from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import analyse
-from ranklet.training.learning.ragged import packed, padded
-from ranklet.training.learning.samplers import (
+from ranklet.training.learning.batches import batches, draw
+from ranklet.training.learning.negatives import (
     Numbers,
-    batches,
     bm25_negatives,
-    draw,
     known_positives,
     random_negatives,
     random_pools,
     relevant_numbers,
 )
+from ranklet.training.learning.ragged import packed, padded
 from ranklet.training.progress import progress
 from ranklet.training.rankers.bm25 import open_bm25
 

@@ -19,11 +19,12 @@ from torch.nn.functional import cross_entropy, gelu
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.chunks import piece_chunks
 from ranklet.training.indexing.wordpieces import padding_token, special_tokens
+from ranklet.training.learning.batches import batches
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import Progress, fit
+from ranklet.training.learning.negatives import Numbers
 from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.ragged import packed, padded
-from ranklet.training.learning.samplers import Numbers, batches
 from ranklet.training.pretrained.backbone import Backbone
 
 if TYPE_CHECKING:

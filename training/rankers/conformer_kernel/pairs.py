@@ -20,17 +20,15 @@ from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSetti
 from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.learning.batches import batches, draw, draw_several
 from ranklet.training.learning.losses import ranknet_loss
-from ranklet.training.learning.ragged import first_tokens, packed, padded
-from ranklet.training.learning.samplers import (
+from ranklet.training.learning.negatives import (
     Numbers,
-    batches,
     bm25_negatives,
-    draw,
-    draw_several,
     random_pools,
     relevant_numbers,
 )
+from ranklet.training.learning.ragged import first_tokens, packed, padded
 from ranklet.training.rankers.conformer_kernel.network import Pairs
 
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must not match

@@ -12,13 +12,12 @@ from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.runtime.text.pairing import Pair, Pairing
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.learning.batches import batches, draw_documents
 from ranklet.training.learning.dev_candidates import CandidateLists, reciprocal_rank
-from ranklet.training.learning.samplers import (
+from ranklet.training.learning.negatives import (
     DEPTH,
     NEGATIVES,
     Numbers,
-    batches,
-    draw_documents,
     negative_pools,
     relevant_numbers,
 )

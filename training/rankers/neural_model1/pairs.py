@@ -12,14 +12,9 @@ from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.learning.batches import batches, draw_documents
+from ranklet.training.learning.negatives import Numbers, negative_pools, relevant_numbers
 from ranklet.training.learning.ragged import packed, padded, rounded, unique_tokens
-from ranklet.training.learning.samplers import (
-    Numbers,
-    batches,
-    draw_documents,
-    negative_pools,
-    relevant_numbers,
-)
 
 # Batches are padded to these, so that they come in few shapes; see `rounded`.
 QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64

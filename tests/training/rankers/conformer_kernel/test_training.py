@@ -25,7 +25,7 @@ from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.losses import ranknet_loss
-from ranklet.training.learning.samplers import relevant_numbers
+from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.conformer_kernel import parts
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel

@@ -17,8 +17,8 @@ from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import listwise_loss, margin_loss
+from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.learning.ragged import unique_tokens
-from ranklet.training.learning.samplers import relevant_numbers
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation
