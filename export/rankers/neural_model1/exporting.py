@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 Likelihoods = Callable[[NDArray[np.int32], Gathered], NDArray[np.float32]]
 
 PROBES = 12, 60  # queries, documents: a network over all pairs of tokens takes its time
-THRESHOLD = 1e-4  # T below is dropped (paper 000, §4.1)
 
 known_words = model1.known_words
 
@@ -76,7 +75,6 @@ def export(
     # the others, and gives them translations by the million.
     translations = sparsify(
         module,
-        threshold=THRESHOLD,
         tokens=checkpoint.arrays.get("seen"),
         leave_out=[each for each in special if each is not None],
     )

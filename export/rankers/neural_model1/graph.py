@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from ranklet.training.rankers.neural_model1.training import NeuralModel1, even_shares
+from ranklet.training.rankers.neural_model1.model import NeuralModel1, even_shares
 
 
 class LikelihoodGraph(nn.Module):

@@ -5,7 +5,7 @@ Source: Boytsov & Kolter 2021 (paper 000), §3, "Sparsification".
 
 import math
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,17 +18,15 @@ from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.constants import Tables
 from ranklet.training.rankers.model1.em import Translations
 from ranklet.training.rankers.model1.training import as_table
+from ranklet.training.rankers.neural_model1.model import NeuralModel1
 from ranklet.training.rankers.neural_model1.network import THRESHOLD, NetworkTranslation
-
-if TYPE_CHECKING:
-    from ranklet.training.rankers.neural_model1.training import NeuralModel1
 
 MOST_PAIRS = 100_000_000  # of a table: 800 MB in a bundle
 BLOCK = 4096  # query tokens at a time: what is worked on stays in the cache
 
 
 def sparsify(
-    model: "NeuralModel1",
+    model: NeuralModel1,
     *,
     threshold: float = THRESHOLD,
     tokens: NDArray[np.integer] | None = None,
@@ -78,7 +76,7 @@ def sparsify(
     )
 
 
-def tables(model: "NeuralModel1", threshold: float = THRESHOLD) -> Tables:
+def tables(model: NeuralModel1, threshold: float = THRESHOLD) -> Tables:
     """Return what gives a query's translations by the network, as `sparsify` would keep them.
 
     Args:
@@ -184,7 +182,7 @@ def sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _tokens(
-    model: "NeuralModel1", tokens: NDArray[np.integer] | None, leave_out: Collection[int]
+    model: NeuralModel1, tokens: NDArray[np.integer] | None, leave_out: Collection[int]
 ) -> NDArray[np.int32]:
     size = model.network.vocabulary
     wanted = np.unique(np.arange(size) if tokens is None else tokens)

@@ -6,9 +6,9 @@ from ranklet.runtime.errors import InputError
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.model1.training import as_table
 from ranklet.training.rankers.neural_model1 import sparsify as sparsifying
+from ranklet.training.rankers.neural_model1.model import NeuralModel1
 from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation
 from ranklet.training.rankers.neural_model1.sparsify import logit, sparsify, tables
-from ranklet.training.rankers.neural_model1.training import NeuralModel1
 
 SIZE = 120
 SPECIAL = (0, 1, 2)

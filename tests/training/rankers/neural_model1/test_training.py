@@ -21,10 +21,11 @@ from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.learning.ragged import unique_tokens
 from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.neural_model1 import training as neural_model1
+from ranklet.training.rankers.neural_model1.model import NeuralModel1, smoothed
 from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation
 from ranklet.training.rankers.neural_model1.pairs import PairOptions, Pairs
 from ranklet.training.rankers.neural_model1.sparsify import tables
-from ranklet.training.rankers.neural_model1.training import NeuralModel1, smoothed, start_from
+from ranklet.training.rankers.neural_model1.training import start_from
 
 SIZE, PADDING = 40, 0
 THINGS, OTHER_WORDS = ("engine", "castle", "winter"), ("motor", "fortress", "cold")
