@@ -66,7 +66,6 @@ CROSSING = {
     "handlers/server/test_clients.py": "other makers' clients against the whole server",
     "handlers/server/test_http_faults.py": "faults of the whole server",
     "handlers/server/test_playground.py": "HTML and JavaScript, in a browser",
-    "handlers/server/test_serve.py": "the command with the server",
 }
 
 

@@ -16,7 +16,7 @@ from ranklet.handlers.aws.bundle_download import open_bundle
 from ranklet.handlers.aws.events import Shape, check_size, http_reply, http_request, shape_of
 from ranklet.handlers.aws.request_log import Outcome, log_request
 from ranklet.handlers.aws.sqs import RESULTS_VARIABLE, Results, failures_of
-from ranklet.handlers.server.trial import try_out
+from ranklet.handlers.server.live_bundle import try_out
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
 

@@ -1,88 +1,111 @@
-"""The bundle that a server answers from: loaded, tried, and loaded anew where it was replaced."""
+"""The bundle that a server answers from: tried before it serves, and replaced while it does."""
 
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.server.trial import try_out
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import RankletError
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.bundle_files import Check
 
 Log = Callable[[str, str], None]  # severity, message
-AGAIN_SECONDS = 30.0  # between two trials of a bundle that did not answer
+RETRY_SECONDS = 30.0  # between two trials of a bundle that failed the last one
+TRIAL_QUERY = "a first query"  # if the bundle has no text to take one from
+TRIAL_CHARACTERS = 1000  # of a document's text that serve as the query
+TRIAL_DEPTH = 2  # documents per stage: two open the same files as a hundred
 
 
-class Served:
+class LiveBundle:
     """A bundle, or the reason why there is none.
 
-    `refresh` is called by one thread, again and again; the others only read.
+    One thread calls `refresh` again and again; the others only read.
 
     Args:
-        path: of the bundle.
-        full_check: compare the sha256 of every file before a bundle is served.
-        device: where models run; ``cuda`` is a must, ``auto`` a wish.
-        log: is told once of every change.
+        path: The path of the bundle.
+        full_check: Compare the sha256 of every file before a bundle serves.
+        device: Where models run: ``auto``, ``cpu``, or ``cuda``, which fails without CUDA.
+        log: Receives one line per change.
+
+    Attributes:
+        reason: Why there is no bundle, None if there is one.
     """
 
     def __init__(self, path: str, full_check: bool, device: str, log: Log) -> None:
         self._path, self._full_check, self._device, self._log = path, full_check, device, log
         self._bundle: Bundle | None = None
-        self._refused: Bundle | None = None
-        self._again_at = 0.0
-        self._told: str | None = None
+        self._failed: Bundle | None = None
+        self._retry_at = 0.0
+        self._logged_error: str | None = None
         self.reason: str | None = "the bundle is being loaded"
 
     @property
     def bundle(self) -> Bundle:
-        """The bundle; RequestError (503) where there is none that can be read."""
+        """The bundle that serves now.
+
+        Raises:
+            RequestError: 503: there is none that can be read.
+        """
         if self._bundle is None:
             raise RequestError(503, f"not ready: {self.reason}")
         return self._bundle
 
     def refresh(self) -> None:
-        """Look whether the bundle is there, is new, and answers.
+        """Serve the bundle at the path if it is new and answers a query.
 
-        A new one that cannot be read does not take the place of an old one that can.
+        A new bundle that cannot be read does not replace an old one that can.
         """
         try:
-            found = self._load("fast")
-            if found is self._bundle:
-                self._told = None
+            bundle = self._load("fast")
+            if bundle is self._bundle:
+                self._logged_error = None
                 return
-            if found is self._refused and monotonic() < self._again_at:
+            if bundle is self._failed and monotonic() < self._retry_at:
                 return
-            # Until it has answered; the same one is tried again, but not every second: it may be
-            # large, and what it lacked may come later.
-            self._refused, self._again_at = found, monotonic() + AGAIN_SECONDS
+            # A trial may be slow, so a bundle that fails is not tried again every second. It is
+            # tried again, because what it lacked may come later.
+            self._failed, self._retry_at = bundle, monotonic() + RETRY_SECONDS
             if self._full_check:
-                found = self._load("full")
-            try_out(found)
-        except (RankletError, OSError) as error:
-            self._fail(error)
-        except Exception as error:  # damage that no rule foresaw must not end the watch
+                bundle = self._load("full")
+            try_out(bundle)
+        except Exception as error:  # damage that no check foresaw must not end the watch, either
             self._fail(error)
         else:
-            held = self._bundle
-            self._bundle, self._refused = found, None
-            self.reason = self._told = None
-            verb = "serves" if held is None else "was replaced and serves"
-            self._log("NOTICE", f"the bundle {self._path!r} {verb} {len(found):,} documents")
+            verb = "serves" if self._bundle is None else "was replaced and serves"
+            self._bundle, self._failed = bundle, None
+            self.reason = self._logged_error = None
+            self._log("NOTICE", f"the bundle {self._path!r} {verb} {len(bundle):,} documents")
 
     def _load(self, check: Check) -> Bundle:
         strict = self._device == "cuda"
         return load(self._path, check=check, device=self._device, strict=strict)
 
     def _fail(self, error: Exception) -> None:
-        told = f"{type(error).__name__}: {error}"
-        if self._bundle is None:  # callers are told what, and only the log where and why
+        if self._bundle is None:  # callers learn what is wrong; only the log says where and why
             state = "cannot be read" if Path(self._path).exists() else "is missing"
             self.reason = f"the bundle {state}; the server's log says more"
             outcome = "not ready"
         else:
             outcome = "the former bundle is still served"
-        if told != self._told:
-            self._told = told
-            self._log("ERROR", f"{outcome}; the bundle {self._path!r} cannot be served: {told}")
+        description = f"{type(error).__name__}: {error}"
+        if description != self._logged_error:
+            self._logged_error = description
+            self._log(
+                "ERROR", f"{outcome}; the bundle {self._path!r} cannot be served: {description}"
+            )
+
+
+def try_out(bundle: Bundle) -> None:
+    """Rank once, few documents deep, so that every file is open before the first caller waits.
+
+    Raises:
+        RankletError: The bundle cannot answer.
+    """
+    manifest = bundle.manifest
+    if len(bundle):
+        text = bundle.sample_texts(1)[0].strip() or TRIAL_QUERY
+        pipeline = manifest.pipelines.get(manifest.default_pipeline)
+        shallow = pipeline.shallow(TRIAL_DEPTH) if pipeline else None
+        bundle.rank(text[:TRIAL_CHARACTERS], k=1, pipeline=shallow)
+    elif manifest.default_pipeline or len(manifest.rankers) == 1:
+        bundle.rank(TRIAL_QUERY, [TRIAL_QUERY], k=1)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ranklet.handlers import logs
 from ranklet.handlers.server.metrics import Metrics
-from ranklet.handlers.server.settings import Settings
+from ranklet.handlers.server.settings import ServerSettings
 
 CLIENT_GONE = 499  # never sent: how the log names a caller who hung up
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -39,7 +39,7 @@ class Record:
     error: BaseException | None = None
 
 
-class Observed:
+class Middleware:
     """An ASGI application around another.
 
     Args:
@@ -55,7 +55,7 @@ class Observed:
         app: ASGIApp,
         routes: frozenset[str],
         metrics: Metrics,
-        settings: Settings,
+        settings: ServerSettings,
         draining: Callable[[], bool],
     ) -> None:
         self._app, self._routes, self._metrics = app, routes, metrics

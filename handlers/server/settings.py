@@ -11,7 +11,7 @@ from ranklet.runtime.ranking import BUNDLE_VARIABLE
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """What a server needs to know.
 
     Attributes:
@@ -50,7 +50,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
     @classmethod
-    def from_environment(cls, variables: Mapping[str, str] | None = None) -> "Settings":
+    def from_environment(cls, variables: Mapping[str, str] | None = None) -> "ServerSettings":
         """Read the settings.
 
         Raises:

@@ -15,9 +15,9 @@ from typing import Any
 import uvicorn
 
 from ranklet.handlers import logs
-from ranklet.handlers.http import Service
 from ranklet.handlers.server.connection import BoundedProtocol
-from ranklet.handlers.server.settings import Settings
+from ranklet.handlers.server.service import Service
+from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.errors import InputError
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
@@ -25,7 +25,7 @@ SWITCH_SECONDS = 0.0005  # between threads that want the interpreter
 RESTART_SECONDS = 1.0  # between a process's end and the next one's start
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: ServerSettings) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
@@ -39,7 +39,7 @@ def serve(settings: Settings) -> None:
             _supervise(settings, listening)
 
 
-def run(settings: Settings, listening: socket.socket) -> None:
+def run(settings: ServerSettings, listening: socket.socket) -> None:
     """Run one process's server."""
     logger = logging.getLogger("uvicorn")
     logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
@@ -89,7 +89,7 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _listen(settings: Settings) -> socket.socket:
+def _listen(settings: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # By its full name: asyncio turns Nagle's algorithm off only where it sees that this is TCP, and
     # with it a response's head and body, written one after the other, wait 40 ms for each other.
@@ -113,7 +113,7 @@ def _address(listening: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _supervise(settings: Settings, listening: socket.socket) -> None:
+def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
     """Keep several processes running that accept from one socket; the bundle is mapped, so shared.
 
     A fresh process each (spawn): threads and onnxruntime do not survive a fork.

@@ -20,7 +20,7 @@ class ClientGone(Exception):  # noqa: N818  # no error: nobody is left to tell
     """The caller hung up before the answer was there."""
 
 
-class Pool:
+class WorkerPool:
     """Some threads, and a bounded queue before them.
 
     Args:

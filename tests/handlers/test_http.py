@@ -208,11 +208,11 @@ def test_the_page_is_ours_alone(server: "Server") -> None:
 
 
 def test_the_settings_are_checked_before_anything_listens() -> None:
-    from ranklet.handlers.server.settings import Settings
+    from ranklet.handlers.server.settings import ServerSettings
     from ranklet.runtime.errors import InputError
 
     good: dict[str, Any] = {"RANKLET_BUNDLE": "b", "PORT": "9", "RANKLET_API_KEY": " a,,b "}
-    found = Settings.from_environment(good)
+    found = ServerSettings.from_environment(good)
     assert (found.port, found.api_keys) == (9, ("a", "b"))
     assert "api_keys" not in repr(found)
     for wrong in (
@@ -225,4 +225,4 @@ def test_the_settings_are_checked_before_anything_listens() -> None:
         {"RANKLET_BUNDLE": ""},
     ):
         with pytest.raises(InputError, match=next(iter(wrong))):
-            Settings.from_environment({**good, **wrong})
+            ServerSettings.from_environment({**good, **wrong})

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve until SIGTERM or Ctrl-C; docs/serving.md lists the variables that set the rest."""
-    from ranklet.handlers.server.settings import Settings
+    from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import serve
     from ranklet.runtime.bundle import Bundle
     from ranklet.runtime.errors import InputError
@@ -27,6 +27,6 @@ def run(options: argparse.Namespace) -> None:
     if options.workers < 1 or not 0 <= (options.port or 0) <= 65_535:
         raise InputError("--workers must be 1 or more, and --port from 0 to 65535")
     Bundle(options.bundle)  # at a terminal a wrong path is told at once
-    settings = Settings.from_environment({**os.environ, "RANKLET_BUNDLE": options.bundle})
+    settings = ServerSettings.from_environment({**os.environ, "RANKLET_BUNDLE": options.bundle})
     port = settings.port if options.port is None else options.port
     serve(replace(settings, host=options.host, port=port, workers=options.workers))

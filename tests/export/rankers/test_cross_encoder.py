@@ -17,7 +17,7 @@ from ranklet.export.fusion import fuse_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
-from ranklet.handlers.server.trial import try_out
+from ranklet.handlers.server.live_bundle import try_out
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError, RankletError

@@ -7,7 +7,7 @@ import pytest
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
-from ranklet.handlers.http import FILES
+from ranklet.handlers.server.service import FILES
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Server, Start

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.conftest import Built
 from tests.handlers.page.test_page import amount, check_tables, check_tree, shown
 
 from ranklet.handlers.page.score_tree import groups
@@ -14,6 +15,7 @@ from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.rankers.epic.ranker import DOCUMENT_OUTPUT, EPIC, QUERY_OUTPUT, EPICSettings
 from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.storage.bundle_files import BundleFiles
 
 if TYPE_CHECKING:
     from tests.handlers.page.test_page import Element
@@ -47,8 +49,8 @@ class Encodes:
 
 
 @pytest.fixture(scope="module")
-def hit(bundle: Bundle) -> Hit:
-    tokenizer = bundle._bundle.analyzer.tokenizer
+def hit(bundle: Bundle, built: Built) -> Hit:
+    tokenizer = BundleFiles(built.fused).analyzer.tokenizer
     size = tokenizer.get_vocab_size()
     pieces = tokenizer.get_vocab()
     model = Encodes({pieces[word]: value for word, value in EXPANSION.items()}, size)

@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.handlers.server.trial import DEPTH, try_out
+from ranklet.handlers.server.live_bundle import TRIAL_DEPTH, try_out
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError, RankletError
 from ranklet.runtime.rankers.model1 import Model1
@@ -24,7 +24,7 @@ def test_every_ranker_is_tried_on_few_documents(
     monkeypatch.setattr(Model1, "score", counted)
     try_out(load(built.fused))
     assert scored
-    assert 0 < max(scored) <= DEPTH
+    assert 0 < max(scored) <= TRIAL_DEPTH
 
 
 def test_rankers_that_want_a_collection_say_so(built: "Built") -> None:

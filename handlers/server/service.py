@@ -1,0 +1,220 @@
+"""The ASGI application: routes around :mod:`ranklet.handlers.api.answers`, by Starlette.
+
+POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /info, /healthz, /readyz, /metrics,
+/openapi.json, and / for the playground.
+"""
+
+import asyncio
+import contextlib
+import hmac
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ranklet import __version__
+from ranklet.handlers import logs
+from ranklet.handlers.api.answers import ANSWERS, info
+from ranklet.handlers.api.errors import RequestError, described, failure
+from ranklet.handlers.api.fields import parse
+from ranklet.handlers.api.openapi import describe
+from ranklet.handlers.server.live_bundle import LiveBundle
+from ranklet.handlers.server.metrics import Metrics
+from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
+from ranklet.handlers.server.request_body import read
+from ranklet.handlers.server.settings import ServerSettings
+from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
+
+WORKING_SHARE = 0.9  # of a request's time limit, after which no stage begins: part of an answer
+# comes before the 504, and no thread works for a caller who has gone
+WATCH_SECONDS = 1.0  # between two looks whether the bundle was replaced
+PLAYGROUND = Path(__file__).parent.parent / "playground"
+# Our own files and nothing else: what a document says cannot become a script.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
+    "/playground/icon.svg": ("icon.svg", "image/svg+xml"),
+    "/playground/playground.js": ("playground.js", "text/javascript; charset=utf-8"),
+    "/playground/results.js": ("results.js", "text/javascript; charset=utf-8"),
+    "/playground/highlight.js": ("highlight.js", "text/javascript; charset=utf-8"),
+}
+
+
+class Service:
+    """One process's server: what its routes share.
+
+    Attributes:
+        app: the ASGI application.
+        draining: true from SIGTERM on: readiness is false, and connections end with their answer.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.settings, self.draining = settings, False
+        self._keys = [key.encode() for key in settings.api_keys]
+        self._metrics = Metrics()
+        self._pool = WorkerPool(settings.threads, settings.queue)
+        self._live = LiveBundle(settings.bundle, settings.full_check, settings.device, logs.write)
+        routes = [Route(path, self._answer, methods=["POST"]) for path in ANSWERS]
+        routes += [Route(path, _file(*file)) for path, file in FILES.items()]
+        routes += [
+            Route("/info", self._info),
+            Route("/healthz", self._healthz),
+            Route("/readyz", self._readyz),
+            Route("/metrics", self._scrape),
+            Route("/openapi.json", self._openapi),
+        ]
+        starlette = Starlette(
+            routes=routes,
+            exception_handlers={HTTPException: _told, RequestError: _refused},  # type: ignore[dict-item]
+            lifespan=self._lifespan,
+        )
+        paths = frozenset(route.path for route in routes)
+        self.app = Middleware(starlette, paths, self._metrics, settings, lambda: self.draining)
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        # The first look comes before the first request: of several processes that share a port, one
+        # that is not ready would take requests from one that is. Callers wait in the listen queue.
+        await asyncio.to_thread(self._live.refresh)
+        watch = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watch.cancel()
+            self._pool.close()
+
+    async def _watch(self) -> None:
+        """Look whether the bundle came or was replaced: no request waits for that."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.to_thread(self._live.refresh)
+
+    async def _answer(self, request: Request) -> Response:
+        record: Record = request.scope["ranklet.record"]
+        limits, path = self.settings.limits, request.url.path
+        try:
+            self._check_key(request)
+            bundle = self._live.bundle
+            begin = perf_counter()
+            data = await read(request, limits)
+            record.stages.append(("read body", (perf_counter() - begin) * 1e3))
+
+            def work() -> bytes:
+                waited_ms = (perf_counter() - received) * 1e3
+                record.stages.append(("wait", waited_ms))
+                budget_ms = max(0.0, WORKING_SHARE * limits.seconds * 1e3 - waited_ms)
+                answer = ANSWERS[path](bundle, parse(data), limits, budget_ms)
+                record.stages.extend(answer.timings)
+                return encoded(answer.body)
+
+            received = perf_counter()
+            body = await self._pool.run(work, limits.seconds, _gone(request))
+        except (ClientDisconnect, ClientGone):
+            return Response(status_code=CLIENT_GONE)  # for the log: nobody reads it
+        except Exception as error:
+            status, told = failure(error)
+            if status == 500:
+                record.error = error
+            return _json(told, status, _extra(status))
+        return Response(body, headers={"content-type": "application/json"})
+
+    async def _info(self, request: Request) -> Response:
+        self._check_key(request)
+        bundle = self._live.bundle
+        found = await asyncio.to_thread(info, bundle, self.settings.limits)
+        return _json({"version": __version__, **found})
+
+    async def _healthz(self, _: Request) -> Response:
+        return _json({"alive": True})
+
+    async def _readyz(self, _: Request) -> Response:
+        reason = "the server is going down" if self.draining else self._live.reason
+        if reason:
+            return _json({"ready": False, "reason": reason}, 503, _extra(503))
+        return _json({"ready": True})
+
+    async def _scrape(self, request: Request) -> Response:
+        self._check_key(request)
+        ready = not self.draining and self._live.reason is None
+        gauges = {
+            "ranklet_ready": ("1 where requests are answered.", float(ready)),
+            "ranklet_held": ("Requests that rank or wait for a thread.", self._pool.held),
+            "process_resident_memory_bytes": ("Resident memory in bytes.", resident_bytes()),
+        }
+        media = "text/plain; version=0.0.4; charset=utf-8"
+        return Response(self._metrics.text(gauges), headers={"content-type": media})
+
+    async def _openapi(self, _: Request) -> Response:
+        return _json(describe(self.settings.limits, keyed=bool(self._keys)))
+
+    def _check_key(self, request: Request) -> None:
+        """Raise RequestError (401) unless a key is given that is one of ours, or none is needed."""
+        if not self._keys:
+            return
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not given:
+            given = request.headers.get("x-api-key", "")
+        # Every key is compared, in a time that does not tell where the first difference is.
+        fits = [hmac.compare_digest(given.strip().encode("latin-1"), key) for key in self._keys]
+        if not any(fits):
+            raise RequestError(401, "give the API key as 'Authorization: Bearer KEY' or x-api-key")
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def encoded(body: Any) -> bytes:
+    """Return JSON; half a character, which UTF-8 cannot hold, is written as JSON's own escape."""
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    all_headers = {"content-type": "application/json", **(headers or {})}
+    return Response(encoded(body), status, all_headers)
+
+
+def _extra(status: int) -> dict[str, str]:
+    """Return the headers that a status calls for."""
+    if status == 401:
+        return {"www-authenticate": "Bearer"}
+    if status in (408, 413):  # what is still to come of the body is not waited for
+        return {"connection": "close"}
+    return {"retry-after": "1"} if status == 503 else {}
+
+
+async def _refused(_: Request, error: RequestError) -> Response:
+    status, told = failure(error)
+    return _json(told, status, _extra(status))
+
+
+async def _told(request: Request, error: HTTPException) -> Response:
+    """Tell what Starlette found wrong, an unknown path or method, as every other error is told."""
+    wanted = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+    told = f"{request.method} is not allowed here; {wanted} is" if wanted else "no such path"
+    return _json(described(error.status_code, told), error.status_code, dict(error.headers or {}))
+
+
+def _file(name: str, media: str) -> Callable[[Request], Response]:
+    """Return a route to one of the page's files; each is read once, when the server starts."""
+    content = (PLAYGROUND / name).read_bytes()
+    headers = {
+        "content-type": media,
+        "content-security-policy": POLICY,
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-cache",
+    }
+    return lambda _: Response(content, headers=headers)
