@@ -16,7 +16,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers import KINDS, ranker_module, retrieves
 from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry, check_name
-from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Collection
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.progress import progress
@@ -60,11 +60,12 @@ def export_bundle(
     """
     if not checkpoints:
         raise ExportError("there is no checkpoint to export; give at least one")
-    for name in checkpoints:
+    for name, checkpoint in checkpoints.items():
         try:
             check_name(name)
         except BundleError as error:
             raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
+        check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     checkpoints = _with_own_tokenizers(checkpoints)
     tokenizer = _one_tokenizer(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:

@@ -1,5 +1,6 @@
-"""Encoding a collection with an exported model, so that an interrupted run goes on where it was."""
+"""Encode a collection with an exported model; an interrupted run continues where it stopped."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,23 +13,25 @@ from ranklet.export.resumable import Arrays, KeptBlocks
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 
-BLOCK = 1024  # documents; what an interruption can cost
+BLOCK = 1024  # documents; an interruption costs at most as many
+
+_log = logging.getLogger(__name__)
 
 
 class Encodes(Protocol):
-    """An exported ranker that makes a row of numbers of each document."""
+    """An exported ranker that encodes each document as a row of numbers."""
 
     @property
     def digest(self) -> str:
-        """What tells these rows from any other ranker's: the model's digest, and the limits."""
+        """A text that changes whenever the rows would: the model's digest and the limits."""
         ...
 
 
 class Rows(NamedTuple):
-    """What documents became."""
+    """Encoded documents."""
 
     rows: NDArray[Any]  # (documents, …)
-    truncated: int  # documents that were longer than the model reads and were cut
+    truncated: int  # documents that are longer than the model reads, so that they were cut
 
 
 def encode_documents(
@@ -39,10 +42,10 @@ def encode_documents(
     analysed: AnalysedCollection,
     folder: Path,
 ) -> Rows:
-    """Return the rows of all documents, and how many of these were longer than the model reads.
+    """Return the rows of all documents, and the number of documents that were cut.
 
-    Each block is kept in `folder` under a digest of its texts and of the model's variant, so that a
-    block is never taken for another's.
+    A finished block is stored in `folder` under a digest of its texts and of the model's variant,
+    so that it is never mistaken for another block.
 
     Args:
         ranker: an exported encoder.
@@ -50,7 +53,7 @@ def encode_documents(
         shape: of a row.
         dtype: of the rows.
         analysed: the collection.
-        folder: where finished blocks are kept until the bundle is written.
+        folder: keeps finished blocks until the bundle is written.
     """
     texts, kept = analysed.ranked_texts(), KeptBlocks(folder, ranker.digest, str(shape))
     types = {"rows": np.dtype(dtype), "cut": np.dtype(np.int64)}
@@ -67,3 +70,14 @@ def encode_documents(
         blocks.append(found["rows"])
         truncated += int(found["cut"])
     return Rows(np.concatenate(blocks), truncated)
+
+
+def warn_of_long_documents(
+    name: str, truncated: int, documents: int, limit: int, unit: str = "tokens"
+) -> None:
+    """Log a warning if some of a ranker's documents are longer than it reads."""
+    if truncated:
+        _log.warning(
+            "%s: %s of %s documents are longer than the %s %s that it reads, so they were cut",
+            name, f"{truncated:,}", f"{documents:,}", f"{limit:,}", unit,
+        )  # fmt: skip

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 Feeds = Mapping[str, NDArray[Any]]
 
 
+RUNS = 200  # that are enough to calibrate on
+
+
+def thinned(feeds: Sequence[Feeds]) -> Sequence[Feeds]:
+    """Return every n-th of the feeds, some `RUNS` of them."""
+    return feeds[:: max(1, len(feeds) // RUNS)]
+
+
 class Recording:
     """Runs a model and keeps what it was fed, so that calibration sees just what the runtime feeds.
 

@@ -31,6 +31,12 @@ class Transformer:
     hidden: int  # size of the hidden states
     layers: int
 
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> "Transformer":
+        """Return the sizes that a config.json of transformers gives."""
+        names = ("num_attention_heads", "hidden_size", "num_hidden_layers")
+        return cls(*(config[name] for name in names))
+
 
 def export_graph(
     module: "torch.nn.Module",
@@ -49,8 +55,8 @@ def export_graph(
             "embedding": exporters have been seen to write broken graphs then.
         target: the file.
         transformer: fuse attention, layer norms and GELU of this network; None leaves the graph.
-        axes: dynamic axes by input and output, where they are others than batch and tokens; outputs
-            beside the first are named by it.
+        axes: dynamic axes by input and output; None for batch and tokens. Further outputs get their
+            names from it.
 
     Raises:
         ExportError: the transformer's attention was not fused in every layer.

@@ -1,10 +1,11 @@
-"""Writing the variants of an encoder that hold to their tolerance, and none that does not."""
+"""Exporting a network: every variant is proven against PyTorch before it is written."""
 
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,68 +14,149 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
-from ranklet.export.onnx.calibration import Feeds
-from ranklet.export.onnx.graph import fused_operators
+from ranklet.export.onnx.calibration import Feeds, Recording
+from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
 from ranklet.export.onnx.variants import convert
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import REPORT, Report, compare_scores, refusal
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
+    import torch
+    from onnx import ModelProto
     from tokenizers import Tokenizer
 
-# Makes scores of an ONNX file's content: (queries, documents) float32, and the same of a few
-# documents when each is scored alone.
-Score = Callable[[bytes, Probes], NDArray[np.float32]]
-# The same of the contents of several files, which make one ranker together.
-JointScore = Callable[[Sequence[bytes], Probes], NDArray[np.float32]]
+# Scores every document for every query as serving does, (queries, documents) float32. It gets one
+# session per graph, in the order of the graphs: PyTorch's, or onnxruntime's of one variant.
+Score = Callable[[Sequence[Runs], Probes], NDArray[np.float32]]
 
-# Documents scored alone, to compare with the same among others, and by how many of the queries: a
-# query's vector is the same each time, and each pair of a cross-encoder another difference.
-ALONE, ASKED_ALONE = 8, 25
+# Documents that are also scored alone, and the queries that they are scored for. More queries would
+# tell nothing new of an encoder, but every pair of a cross-encoder differs.
+DOCUMENTS_ALONE, QUERIES_ALONE = 8, 25
 
 
-def proof_of(
-    checkpoint: Checkpoint, name: str, options: ExportOptions
-) -> tuple[Probes, "Tokenizer"]:
-    """Return the texts that a checkpoint's variants are proven on, and what cuts them.
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """A PyTorch module that becomes one ONNX graph of a ranker.
+
+    Attributes:
+        module: takes the inputs by position.
+        inputs: example inputs to trace with, by name.
+        output: name of the output, or of the first one.
+        axes: dynamic axes, as in `export_graph`.
+        transformer: the network whose attention is fused, if it is a transformer.
+        folder: where the variants are written, below rankers/NAME/; ends with a slash unless empty.
+        edit: changes the fp32 graph in place before variants are made of it.
+        calibration: selects the feeds that int8 is calibrated on, out of all feeds that PyTorch got
+            while it scored the probes.
+    """
+
+    module: "torch.nn.Module"
+    inputs: "Mapping[str, torch.Tensor]"
+    output: str
+    axes: Mapping[str, Mapping[int, str]] | None = None
+    transformer: Transformer | None = None
+    folder: str = ""
+    edit: "Callable[[ModelProto], None] | None" = None
+    calibration: Callable[[Sequence[Feeds]], Sequence[Feeds]] = tuple
+
+
+class Proof(NamedTuple):
+    """PyTorch's scores of the probes, and how each variant compares with them."""
+
+    reference: NDArray[np.float32]  # (queries, documents)
+    reports: list[Report]
+
+
+def probes_of(checkpoint: Checkpoint, name: str, options: ExportOptions) -> Probes:
+    """Return the texts that a checkpoint's variants are proven on.
 
     Raises:
-        ExportError: there are none.
+        ExportError: neither the options nor the checkpoint have any.
     """
     probes = options.probes or checkpoint.probes
-    if probes is None or checkpoint.tokenizer is None:
+    if probes is None:
         raise ExportError(
             f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
         )
-    return probes, checkpoint.tokenizer
+    return probes
 
 
-def check_tokenizer(tokenizer: "Tokenizer", rows: int, name: str) -> None:
-    """Raise ExportError where a tokenizer gives ids that the embeddings, `rows`, do not have."""
-    size = tokenizer.get_vocab_size()
-    if size > rows:
+def tokenizer_of(checkpoint: Checkpoint, name: str) -> "Tokenizer":
+    """Return the tokenizer of a checkpoint, whose ids all have a row of the embeddings.
+
+    Raises:
+        ExportError: there is no tokenizer, or it has more tokens than the embeddings have rows.
+    """
+    if checkpoint.tokenizer is None:
+        raise ExportError(f"the checkpoint of {name!r} has no tokenizer; train it again")
+    size, rows = checkpoint.tokenizer.get_vocab_size(), checkpoint.network.get("vocab_size")
+    if rows is not None and size > rows:
         raise ExportError(
-            f"the tokenizer of {name!r} has {size:,} tokens and the network's embeddings {rows:,} "
-            "rows: it is not the model's own"
+            f"the tokenizer of {name!r} has {size:,} tokens, but the network's embeddings have "
+            f"{rows:,} rows: it is not the model's own tokenizer"
         )
+    return checkpoint.tokenizer
 
 
-class Graph(NamedTuple):
-    """A graph that variants are made of."""
+def export_proven(
+    graphs: Sequence[Graph],
+    score: Score,
+    probes: Probes,
+    name: str,
+    writer: BundleWriter,
+    options: ExportOptions,
+    *,
+    variants: Sequence[str] = tuple(VARIANTS),
+    pairwise: bool = False,
+) -> Proof:
+    """Convert graphs that serve together, prove each variant of them and write those that pass.
 
-    source: Path  # fp32
-    folder: str  # in the bundle, where the variants go; ends with a slash
-    calibration: Sequence[Feeds] = ()  # feeds of real texts, for int8
+    Args:
+        graphs: one or more.
+        score: scores texts with the graphs.
+        probes: real texts.
+        name: of the ranker in the bundle.
+        writer: of the bundle.
+        options: the variants to make, and their tolerances.
+        variants: those that the network can be made into; the options' others are left out.
+        pairwise: whether each pair is a run of its own, so that `Report.ms` is the time of a pair.
+
+    Raises:
+        ExportError: no variant is within its tolerance; nothing is written then.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        sources = [Path(scratch) / f"{at}.onnx" for at in range(len(graphs))]
+        for graph, source in zip(graphs, sources, strict=True):
+            _export_fp32(graph, source)
+        recordings = [Recording(TorchSession(graph.module)) for graph in graphs]
+        reference = score(recordings, probes)
+        feeds = [g.calibration(r.feeds) for g, r in zip(graphs, recordings, strict=True)]
+        target, reports = Path(scratch) / "variant.onnx", []
+        for variant in [each for each in options.variants if each in variants]:
+            contents = []
+            for source, calibration in zip(sources, feeds, strict=True):
+                convert(variant, source, target, calibration)
+                contents.append(target.read_bytes())
+            sessions = [Session(content, name, device="cpu") for content in contents]
+            proven = partial(score, sessions)
+            report = _prove(variant, contents, reference, proven, probes, options, pairwise)
+            reports.append(report)
+            if not report.refused:
+                for graph, content in zip(graphs, contents, strict=True):
+                    writer.data(f"rankers/{name}/{graph.folder}{VARIANTS[variant]}", content)
+    _check_any(reports)
+    return Proof(reference, reports)
 
 
 def write_variants(
     source: Path,
     reference: NDArray[np.float32],
-    score: Score,
+    score: Callable[[bytes, Probes], NDArray[np.float32]],
     probes: Probes,
     options: ExportOptions,
     folder: str,
@@ -83,74 +165,36 @@ def write_variants(
     *,
     pairwise: bool = False,
 ) -> list[Report]:
-    """Convert, prove and write each variant asked for.
-
-    Args:
-        source: the fp32 graph.
-        reference: PyTorch's scores of the probes, (queries, documents) float32.
-        score: the runtime's scores of the probes, by a variant's content.
-        probes: real texts.
-        options: variants and tolerances.
-        folder: in the bundle, ``rankers/NAME/``.
-        writer: of the bundle.
-        calibration: feeds of real texts, for int8.
-        pairwise: whether each pair is a run of its own, not each text: the time is a pair's then.
-
-    Raises:
-        ExportError: no variant holds to its tolerance; nothing is written then.
-    """
-    graph = Graph(source, folder, calibration)
-    return write_joint_variants(
-        [graph], reference, lambda contents, texts: score(contents[0], texts), probes,
-        options, writer, pairwise=pairwise,
-    )  # fmt: skip
-
-
-def write_joint_variants(
-    graphs: Sequence[Graph],
-    reference: NDArray[np.float32],
-    score: JointScore,
-    probes: Probes,
-    options: ExportOptions,
-    writer: BundleWriter,
-    *,
-    pairwise: bool = False,
-) -> list[Report]:
-    """Convert, prove and write each variant of several graphs, which serve together.
-
-    Args:
-        graphs: to convert.
-        reference: PyTorch's scores of the probes, (queries, documents) float32.
-        score: the runtime's scores of the probes, by the variant's contents, in the graphs' order.
-        probes: real texts.
-        options: variants and tolerances.
-        writer: of the bundle.
-        pairwise: as in `write_variants`.
-
-    Raises:
-        ExportError: no variant holds to its tolerance; nothing is written then.
-    """
+    """Do the same for one graph that is written already; the Conformer-Kernel still uses this."""
     reports = []
     with tempfile.TemporaryDirectory() as scratch:
+        target = Path(scratch) / "variant.onnx"
         for variant in options.variants:
-            target = Path(scratch) / VARIANTS[variant]
-            contents = []
-            for graph in graphs:
-                convert(variant, graph.source, target, graph.calibration)
-                contents.append(target.read_bytes())
-            report = _prove(variant, contents, reference, score, probes)
-            if pairwise:
-                texts = len(probes.queries) + len(probes.documents)
-                report = replace(report, ms=report.ms * texts / report.pairs)
-            report = replace(report, refused=_refused(report, options))
+            convert(variant, source, target, calibration)
+            content = target.read_bytes()
+            proven = partial(score, content)
+            report = _prove(variant, [content], reference, proven, probes, options, pairwise)
             reports.append(report)
             if not report.refused:
-                for graph, content in zip(graphs, contents, strict=True):
-                    writer.data(graph.folder + VARIANTS[variant], content)
-    if all(report.refused for report in reports):
-        told = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
-        raise ExportError(f"no variant holds to its tolerance, so nothing is written ({told})")
+                writer.data(folder + VARIANTS[variant], content)
+    _check_any(reports)
     return reports
+
+
+def _check_any(reports: Sequence[Report]) -> None:
+    if reports and all(report.refused for report in reports):
+        reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
+        raise ExportError(f"no variant is within its tolerance, so nothing is written ({reasons})")
+
+
+def _export_fp32(graph: Graph, target: Path) -> None:
+    import onnx
+
+    export_graph(graph.module, graph.inputs, graph.output, target, graph.transformer, graph.axes)
+    if graph.edit is not None:
+        model = onnx.load(str(target))
+        graph.edit(model)
+        onnx.save(model, str(target))
 
 
 def write_reports(reports: Sequence[Report], folder: str, writer: BundleWriter) -> None:
@@ -163,28 +207,31 @@ def _prove(
     variant: str,
     contents: Sequence[bytes],
     reference: NDArray[np.float32],
-    score: JointScore,
+    score: Callable[[Probes], NDArray[np.float32]],
     probes: Probes,
+    options: ExportOptions,
+    pairwise: bool,
 ) -> Report:
+    """Compare a variant with PyTorch; `Report.refused` says whether it is within its tolerance."""
     begin = perf_counter()
-    scores = score(contents, probes)
+    scores = score(probes)
     seconds = perf_counter() - begin
-    spread = max(float(reference.std()), 1e-9)
-    few = probes.first(ASKED_ALONE, ALONE)
-    apart = [
-        np.abs(score(contents, replace(few, documents=(text,)))[:, 0] - scores[:ASKED_ALONE, at])
+    few = probes.first(QUERIES_ALONE, DOCUMENTS_ALONE)
+    differences = [
+        np.abs(score(replace(few, documents=(text,)))[:, 0] - scores[:QUERIES_ALONE, at])
         for at, text in enumerate(few.documents)
     ]
-    texts = len(probes.queries) + len(probes.documents)
-    return Report(
+    runs = scores.size if pairwise else len(probes.queries) + len(probes.documents)
+    report = Report(
         variant=variant,
         pairs=scores.size,
-        batch_error=float(np.max(apart)) / spread,
+        batch_error=float(np.max(differences)) / max(float(reference.std()), 1e-9),
         bytes=sum(map(len, contents)),
-        ms=seconds * 1e3 / texts,
+        ms=seconds * 1e3 / runs,
         fused=_fused(contents),
         **asdict(compare_scores(reference, scores, probes.relevant)),
     )
+    return replace(report, refused=_refused(report, options))
 
 
 def _fused(contents: Sequence[bytes]) -> dict[str, int]:

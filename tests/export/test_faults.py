@@ -115,7 +115,7 @@ def test_where_there_is_no_room_nothing_is_left_and_the_error_says_so(
 def test_a_tokenizer_of_another_model_is_refused(dense: Checkpoint, tmp_path: Path) -> None:
     words = {word: at for at, word in enumerate(["[PAD]", "[UNK]", *map(str, range(5000))])}
     other = Tokenizer(WordLevel(words))
-    with pytest.raises(ExportError, match=r"5,002 tokens .* not the model's own"):
+    with pytest.raises(ExportError, match=r"5,002 tokens, .* not the model's own"):
         export_bundle({"dense": replace(dense, tokenizer=other)}, tmp_path / "b", ONE)
     assert list(tmp_path.iterdir()) == []
 

@@ -368,7 +368,7 @@ def test_indexing_tells_of_windows_that_leave_words_out(
     loose = replace(checkpoint, settings=replace(checkpoint.settings, window=60, stride=60,
                                                  max_tokens=13))  # fmt: skip
     maker.bundle(tmp_path / "loose", loose)
-    assert re.search(r"of 48 documents looked at, \d+ have words that none", caplog.text)
+    assert re.search(r"in \d+ of 48 sampled documents some words are in none", caplog.text)
 
 
 @pytest.mark.parametrize("head", ["model1", "cedr_pacrr"])
@@ -501,7 +501,7 @@ def test_indexing_tells_of_documents_that_are_too_long(
 ) -> None:
     checkpoint = maker.checkpoint(max_tokens=20)
     maker.bundle(tmp_path, checkpoint)
-    assert "it reads the first 9 of a document" in caplog.text
+    assert "it reads the first 9 word pieces of a document" in caplog.text
 
 
 def test_alone_in_a_bundle_it_ranks_the_callers_texts(maker: Maker, tmp_path: Path) -> None:
