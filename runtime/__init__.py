@@ -1,4 +1,4 @@
-"""Rank with an exported bundle. Needs numpy and tokenizers; never PyTorch.
+"""Rank with an exported bundle. This needs numpy and tokenizers, but never PyTorch.
 
 >>> from ranklet import runtime
 >>> runtime.rank("remove indentation", bundle="python-docs.ranklet")  # doctest: +SKIP

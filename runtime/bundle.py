@@ -16,7 +16,7 @@ from ranklet.runtime.arguments import (
     own_documents,
 )
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.explanation import OWN_PIECES, Explanation
+from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.pipeline.candidates import (
@@ -250,13 +250,13 @@ class Bundle:
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
         text, at = ranked_part(hit.title, hit.text, self.manifest.titles)
-        return [each.moved(at) for each in spans(hit.explanation, text, self.analysis)]
+        return [each.shifted(at) for each in spans(hit.explanation, text, self.analysis)]
 
     def analysis(self, field: str) -> Analysis:
         """Return the analysis of texts in a field that an explanation names."""
         if field in FIELDS:
             return self._bundle.analyzer.begin()
-        ranker = self._bundle.ranker(field.removeprefix(OWN_PIECES))
+        ranker = self._bundle.ranker(field.removeprefix(RANKER_FIELD))
         analyzer: Analyzer = getattr(ranker, "analyzer", self._bundle.analyzer)
         return analyzer.begin()
 

@@ -1,20 +1,21 @@
-"""Why a document got its score: a tree of amounts in which the parts add up to the whole."""
+"""Explain a document's score as a tree of amounts in which the parts add up to the whole."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-OWN_PIECES = "rankers/"  # before a ranker's name: the word pieces of its own tokenizer, as a field
+# The prefix of a field that holds the word pieces of a ranker's own tokenizer: rankers/NAME.
+RANKER_FIELD = "rankers/"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSpans:
-    """What a network read of a document, for what is shown of its text.
+    """The parts of a document that a network read, for showing them in its text.
 
     Attributes:
-        field: that the pieces are of, as in `Explanation.source`.
-        spans: of the document's pieces, first and one after the last, one a chunk that was read.
-        stems: of the words that were marked as exact matches; none where nothing is marked.
+        field: the field of the pieces, as in `Explanation.source`.
+        spans: one span per chunk that was read, the first piece and the piece after the last.
+        stems: the stems of the words that were marked as exact matches.
     """
 
     field: str
@@ -24,32 +25,32 @@ class ReadSpans:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """An amount and what it is made of: the values of `parts`, where there are any, sum to `value`.
+    """An amount and its parts, whose values sum to `value` if there are any.
 
     Attributes:
-        label: what contributes: a ranker, a query token, a document token.
-        value: how much, in the unit of the score.
-        parts: what the amount is made of, largest first.
-        source: the document's token that the amount comes from, as (field, spelling), where there
-            is one. A field is lemmas, words, wordpieces, or rankers/NAME: the word pieces of that
-            ranker's own tokenizer.
-        asked: the query's token that the amount is for, likewise.
-        reading: what was read of the document to get the amount, where that is not all of it.
-        at: where it stands, for a network that tells one occurrence of a token from another: pieces
-            of the document, numbered as in `reading`, and their amounts, which sum to `value`.
+        label: what contributes the amount, such as a ranker, a query token or a document token.
+        value: the amount, in the unit of the score.
+        parts: the amounts that add up to this one, largest first.
+        source: the document token that the amount comes from, as (field, spelling). A field is
+            lemmas, words, wordpieces, or rankers/NAME for the word pieces of that ranker's own
+            tokenizer.
+        query_token: the query token that the amount is for, also as (field, spelling).
+        read: the part of the document that the network read, if not all of it.
+        pieces: from networks that distinguish the occurrences of a token, the document's pieces,
+            numbered as in `read`, and their amounts, which sum to `value`.
     """
 
     label: str
     value: float
     parts: tuple["Explanation", ...] = ()
     source: tuple[str, str] | None = None
-    asked: tuple[str, str] | None = None
-    reading: ReadSpans | None = None
-    at: tuple[tuple[int, float], ...] = ()
+    query_token: tuple[str, str] | None = None
+    read: ReadSpans | None = None
+    pieces: tuple[tuple[int, float], ...] = ()
 
     @classmethod
     def total(cls, label: str, parts: Iterable["Explanation"]) -> "Explanation":
-        """Return the sum of some parts.
+        """Return an explanation whose value is the sum of some parts.
 
         >>> Explanation.total("sum", [Explanation("a", 1.0), Explanation("b", 2.0)]).value
         3.0
@@ -58,13 +59,13 @@ class Explanation:
         return cls(label, float(sum(part.value for part in ordered)), ordered)
 
     def scaled(self, factor: float, label: str) -> "Explanation":
-        """Return this explanation with every amount multiplied, under another label."""
+        """Return this explanation with every amount multiplied by a factor, and a new label."""
         parts = tuple(part.scaled(factor, part.label) for part in self.parts)
-        at = tuple((piece, value * factor) for piece, value in self.at)
-        return replace(self, label=label, value=self.value * factor, parts=parts, at=at)
+        pieces = tuple((piece, value * factor) for piece, value in self.pieces)
+        return replace(self, label=label, value=self.value * factor, parts=parts, pieces=pieces)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain dictionaries and lists."""
+        """Return labels, values and parts as plain dictionaries and lists."""
         return {
             "label": self.label,
             "value": self.value,
@@ -72,7 +73,7 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        """Draw the tree, an amount a line."""
+        """Draw the tree, one amount per line."""
         return "\n".join(self._lines(""))
 
     def _lines(self, indent: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where in a text its score comes from: an explanation's amounts, laid on the characters."""
+"""Map an explanation's amounts to the characters of the text that they come from."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -7,135 +7,136 @@ from typing import NamedTuple
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.text.analysis import FIELDS, Analysis
 
-Analyses = Callable[[str], Analysis]  # from a field, as in `Explanation.source`, to its analysis
+Analyses = Callable[[str], Analysis]  # returns the analysis of a field of `Explanation.source`
 
 
 class Span(NamedTuple):
-    """Characters of a text, from `begin` to before `end`, and what they add to the score."""
+    """The characters of a text from `begin` to before `end`, and what they add to the score."""
 
     begin: int
     end: int
     value: float
 
-    def moved(self, by: int) -> "Span":
-        """Return the same, so many characters further on."""
+    def shifted(self, by: int) -> "Span":
+        """Return this span moved forward by a number of characters."""
         return Span(self.begin + by, self.end + by, self.value)
 
 
 class Node(NamedTuple):
-    """A branch of an explanation and where it hangs.
+    """A branch of an explanation and its place in the tree.
 
     Attributes:
-        own: the branch.
-        above: the branch that it is a part of; the root's is the root.
-        asked: the number of the query's token that it is for, tokens counted from 0 in the order in
-            which the tree names them; None where it is for none.
-        reading: what was read of the document.
+        branch: the branch.
+        parent: the branch that it is a part of; the root is its own parent.
+        query_token: the number of the query token that it is for, or None. Query tokens are
+            numbered from 0 in the order in which the tree names them.
+        read: the part of the document that was read.
     """
 
-    own: Explanation
-    above: Explanation
-    asked: int | None
-    reading: ReadSpans | None
+    branch: Explanation
+    parent: Explanation
+    query_token: int | None
+    read: ReadSpans | None
 
 
 def nodes(explanation: Explanation) -> Iterator[Node]:
-    """Yield every branch of an explanation, a branch before its parts."""
+    """Yield every branch of an explanation, each before its parts."""
     count = 0
     waiting = [Node(explanation, explanation, None, None)]
     while waiting:
-        own, above, asked, reading = waiting.pop()
-        if own.asked is not None:
-            asked, count = count, count + 1
-        reading = own.reading or reading
-        yield Node(own, above, asked, reading)
-        waiting.extend(Node(part, own, asked, reading) for part in reversed(own.parts))
+        branch, parent, query_token, read = waiting.pop()
+        if branch.query_token is not None:
+            query_token, count = count, count + 1
+        read = branch.read or read
+        yield Node(branch, parent, query_token, read)
+        waiting.extend(Node(part, branch, query_token, read) for part in reversed(branch.parts))
 
 
-def carried(
+def spans_by_query_token(
     explanation: Explanation, text: str, analyses: Analyses
 ) -> list[tuple[Span, int | None]]:
-    """Return what the characters of a text add for each of the query's tokens.
+    """Return what the characters of a text add to the score for each query token.
 
-    A network that tells one occurrence from another says how much stands where. Otherwise a token
-    that occurs several times has its amount shared equally by its places, of those that were read:
-    a ranker counts its occurrences and does not tell them apart.
+    A network that distinguishes the occurrences of a token explains their amounts itself. Other
+    rankers only count the occurrences, so their amount is shared equally by the places of the token
+    that were read.
 
     Returns:
-        Spans in the order of the text, and the number of the query's token, as in `Node`.
+        Spans in text order, each with the number of its query token as in `Node`.
     """
     amounts: dict[tuple[str, ReadSpans | None], dict[tuple[str, int | None], float]] = defaultdict(
         lambda: defaultdict(float)
     )
     values: dict[tuple[int, int, int | None], float] = defaultdict(float)
     for node in nodes(explanation):
-        if node.own.at and node.reading is not None:
-            placed = _placed(text, node.reading.field, analyses)
-            for piece, amount in node.own.at:
-                if piece < len(placed):  # the text may be another than was explained
-                    values[*placed[piece][:2], node.asked] += amount
-        elif node.own.source is not None:
-            field, spelling = node.own.source
-            amounts[field, node.reading][spelling, node.asked] += node.own.value
-    for (field, reading), by_token in amounts.items():
-        places = _places(text, field, reading, analyses)
-        for (spelling, asked), amount in by_token.items():
-            found = places.get(spelling, ())
-            for begin, end in found:
-                values[begin, end, asked] += amount / len(found)
-    ordered = sorted(values.items(), key=lambda each: each[0][:2])
-    return [(Span(begin, end, value), asked) for (begin, end, asked), value in ordered]
+        if node.branch.pieces and node.read is not None:
+            placed = _placed(text, node.read.field, analyses)
+            for piece, amount in node.branch.pieces:
+                if piece < len(placed):  # the text may differ from the one that was explained
+                    values[*placed[piece][:2], node.query_token] += amount
+        elif node.branch.source is not None:
+            field, spelling = node.branch.source
+            amounts[field, node.read][spelling, node.query_token] += node.branch.value
+    for (field, read), by_token in amounts.items():
+        places = _places(text, field, read, analyses)
+        for (spelling, query_token), amount in by_token.items():
+            occurrences = places.get(spelling, ())
+            for begin, end in occurrences:
+                values[begin, end, query_token] += amount / len(occurrences)
+    ordered = sorted(values.items(), key=lambda item: item[0][:2])
+    return [(Span(begin, end, value), token) for (begin, end, token), value in ordered]
 
 
 def spans(explanation: Explanation, text: str, analyses: Analyses) -> list[Span]:
-    """Return the characters that an explanation's tokens stand at, in the order of the text.
+    """Return the characters of an explanation's document tokens, in text order.
 
-    Places of different fields may overlap, a word piece with its word; the values of all spans add
-    up to the part of the score that has a source. How a token's amount is shared: see `carried`.
+    Spans of different fields may overlap, for example a word piece and its word. The values of all
+    spans add up to the part of the score that has a source. See `spans_by_query_token` for how the
+    amount of a token is shared by its occurrences.
     """
     values: dict[tuple[int, int], float] = defaultdict(float)
-    for (begin, end, value), _ in carried(explanation, text, analyses):
+    for (begin, end, value), _ in spans_by_query_token(explanation, text, analyses):
         values[begin, end] += value
     return [Span(begin, end, value) for (begin, end), value in values.items()]
 
 
 def marked(explanation: Explanation, text: str, analyses: Analyses) -> list[tuple[int, int]]:
-    """Return the characters of the words that were marked for a network as exact matches."""
-    found = set()
-    for reading in _readings(explanation):
-        if not reading.stems:
+    """Return the characters of the words that were marked as exact matches for a network."""
+    places = set()
+    for read in _read_spans(explanation):
+        if not read.stems:
             continue
-        placed = _placed(text, reading.field, analyses)
-        analysis = analyses(reading.field)
+        placed = _placed(text, read.field, analyses)
+        analysis = analyses(read.field)
         pieces = analysis.tokens(text, "wordpieces").tolist()
         for word in analysis.lexicon.words(pieces):
-            if word.stem in reading.stems and _is_read(word.begin, reading):
-                found.add((placed[word.begin][0], placed[word.end - 1][1]))
-    return sorted(found)
+            if word.stem in read.stems and _is_read(word.begin, read):
+                places.add((placed[word.begin][0], placed[word.end - 1][1]))
+    return sorted(places)
 
 
 def unread(explanation: Explanation, text: str, analyses: Analyses) -> list[tuple[int, int]]:
     """Return the characters of the pieces that a network of the explanation did not read."""
-    found = set()
-    for reading in _readings(explanation):
-        for at, (begin, end, _) in enumerate(_placed(text, reading.field, analyses)):
-            if not _is_read(at, reading):
-                found.add((begin, end))
-    return sorted(found)
+    places = set()
+    for read in _read_spans(explanation):
+        for piece, (begin, end, _) in enumerate(_placed(text, read.field, analyses)):
+            if not _is_read(piece, read):
+                places.add((begin, end))
+    return sorted(places)
 
 
-def _readings(explanation: Explanation) -> list[ReadSpans]:
-    """Return what each network read; a chunk's own reading is a part of that."""
-    found = []
+def _read_spans(explanation: Explanation) -> list[ReadSpans]:
+    """Return what each network read, without the parts of it that single chunks read."""
+    network_reads = []
     for node in nodes(explanation):
-        above = node.above.reading
-        if node.own.reading is not None and (above is None or node.above is node.own):
-            found.append(node.own.reading)
-    return found
+        of_parent = node.parent.read
+        if node.branch.read is not None and (of_parent is None or node.parent is node.branch):
+            network_reads.append(node.branch.read)
+    return network_reads
 
 
-def _is_read(piece: int, reading: ReadSpans) -> bool:
-    return any(begin <= piece < end for begin, end in reading.spans)
+def _is_read(piece: int, read: ReadSpans) -> bool:
+    return any(begin <= piece < end for begin, end in read.spans)
 
 
 def _placed(text: str, field: str, analyses: Analyses) -> list[tuple[int, int, str]]:
@@ -144,11 +145,11 @@ def _placed(text: str, field: str, analyses: Analyses) -> list[tuple[int, int, s
 
 
 def _places(
-    text: str, field: str, reading: ReadSpans | None, analyses: Analyses
+    text: str, field: str, read: ReadSpans | None, analyses: Analyses
 ) -> dict[str, list[tuple[int, int]]]:
-    """Return where a text's tokens stand, by spelling; only those read, where that is known."""
-    found = defaultdict(list)
-    for at, (begin, end, spelling) in enumerate(_placed(text, field, analyses)):
-        if reading is None or _is_read(at, reading):
-            found[spelling].append((begin, end))
-    return found
+    """Return the places of a text's tokens by spelling, only of those that were read."""
+    places = defaultdict(list)
+    for piece, (begin, end, spelling) in enumerate(_placed(text, field, analyses)):
+        if read is None or _is_read(piece, read):
+            places[spelling].append((begin, end))
+    return places

@@ -1,4 +1,4 @@
-"""What ranking answers with."""
+"""The results of ranking."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from ranklet.runtime.explanation import Explanation
 
 
 class Timing(NamedTuple):
-    """How long a stage took."""
+    """The time that a stage took, in milliseconds."""
 
     stage: str
     ms: float
@@ -19,12 +19,12 @@ class Hit:
     """One ranked document.
 
     Attributes:
-        id: the collection's document id; of the caller's own texts, their id or place as a string.
+        id: the document's id in the collection, or a caller's own text's id or index as a string.
         score: higher is better; comparable within one query only.
         title: may be empty.
         text: the document's text, without the title.
-        index: number in the collection, or place among the caller's own texts.
-        explanation: where it was asked for; its parts add up to the score.
+        index: number in the collection, or index among the caller's own texts.
+        explanation: the score's explanation if it was requested; its parts add up to the score.
     """
 
     id: str
@@ -37,18 +37,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Sequence[Hit]):
-    """The hits of one query, best first, and how long they took.
+    """The hits of one query, best first, and how they were computed.
 
     Attributes:
         hits: best first.
-        query: the text that was asked.
-        timings: milliseconds by stage, in order. A ranker that a stage is the first to use is
-            opened by it.
-        providers: what each model of the pipeline ran on, by ranker; none for lexical ones.
-        truncated: by ranker, how many texts (the query, or documents of the caller) were longer
-            than its model reads and were cut at the end; empty where none was.
-        budget_spent: the call's `budget_ms` was over before the answer was ready.
-        left_out: the stages that there was no time for, or that did not score all candidates.
+        query: the query's text.
+        timings: milliseconds per stage, in order. The first stage that uses a ranker also opens it.
+        providers: where each model of the pipeline ran, by ranker; lexical rankers have none.
+        truncated: by ranker, how many texts (the query or the caller's documents) were truncated
+            because they were longer than its model reads; empty if there were none.
+        budget_spent: whether the call's `budget_ms` ended before the answer was ready.
+        left_out: the stages that were skipped or did not score all candidates for lack of time.
     """
 
     hits: tuple[Hit, ...]

@@ -1,4 +1,4 @@
-"""The functions that most programs need: load a bundle once, rank, score."""
+"""The functions that most programs need, which load a bundle once, rank and score."""
 
 import os
 from collections.abc import Sequence
@@ -31,23 +31,23 @@ def load(
 ) -> Bundle:
     """Load a bundle; a second call with the same path returns the same object.
 
-    A bundle that was replaced on disk since is loaded anew.
+    A bundle that was replaced on disk since the first call is loaded again.
 
     Args:
-        bundle: a folder or an uncompressed .zip; None takes it from the environment variable
+        bundle: a folder or an uncompressed .zip; None takes the path from the environment variable
             RANKLET_BUNDLE.
         check: ``fast`` checks sizes, types and shapes; ``full`` also the sha256 of every file.
-        device: where models run: ``cpu``, ``cuda``, or ``auto``: CUDA where it is there.
-        strict: raise InputError where CUDA is asked for and cannot be had, instead of warning.
+        device: where models run, ``cpu``, ``cuda``, or ``auto`` for CUDA if it is available.
+        strict: raise InputError instead of warning if CUDA is requested but not available.
 
     Raises:
         InputError: no path is given and RANKLET_BUNDLE is not set.
-        BundleError: missing, damaged, hostile or of another version.
+        BundleError: the bundle is missing, damaged, hostile or of another version.
     """
     if bundle is None:
         bundle = os.environ.get(BUNDLE_VARIABLE) or None
     if bundle is None:
-        raise InputError(f"no bundle: give its path, or set {BUNDLE_VARIABLE} to it")
+        raise InputError(f"no bundle is given; give its path or set {BUNDLE_VARIABLE} to it")
     if not isinstance(bundle, str | os.PathLike):
         raise InputError(f"bundle must be a path, not {type(bundle).__name__}")
     if check not in ("fast", "full"):
@@ -58,11 +58,11 @@ def load(
     key = (path, device, strict)
     with _lock:
         stamp = _stamp(path)
-        held = _loaded.get(key)
-        if held is None or held[0] != stamp or check == "full":
-            made = Bundle(path, check, device=device, strict=strict)
-            held = _loaded[key] = (stamp, made)
-        return held[1]
+        entry = _loaded.get(key)
+        if entry is None or entry[0] != stamp or check == "full":
+            loaded = Bundle(path, check, device=device, strict=strict)
+            entry = _loaded[key] = (stamp, loaded)
+        return entry[1]
 
 
 def rank(
@@ -75,7 +75,7 @@ def rank(
     explain: bool = False,
     budget_ms: float | None = None,
 ) -> Ranking:
-    """Rank a bundle's collection, or the caller's own documents; see `Bundle.rank`."""
+    """Rank a bundle's collection or the caller's own documents; see `Bundle.rank`."""
     return load(bundle).rank(
         query, documents, k=k, pipeline=pipeline, explain=explain, budget_ms=budget_ms
     )
@@ -104,16 +104,16 @@ def score(
     bundle: str | Path | None = None,
     pipeline: Recipe = None,
 ) -> NDArray[np.float32]:
-    """Score documents for a query, in the order given; see `Bundle.score`."""
+    """Score documents for a query, in their order; see `Bundle.score`."""
     return load(bundle).score(query, documents, ids=ids, pipeline=pipeline)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """Return what changes when a bundle is replaced; () where it cannot be seen."""
-    for each in (path / MANIFEST, path):
+    """Return file attributes that change when a bundle is replaced; () if they cannot be read."""
+    for candidate in (path / MANIFEST, path):
         try:
-            found = each.stat()
+            stat = candidate.stat()
         except (OSError, ValueError):  # ValueError: a NUL in the path
             continue
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+        return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
     return ()

@@ -1,4 +1,4 @@
-"""`ranklet verify`: every byte and every number of a bundle, checked against the format."""
+"""Check every byte and every number of a bundle against the format, for `ranklet verify`."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,14 +15,14 @@ from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings
 
 ENCODERS = ("repbert", "epic", "cross_encoder")  # kinds that need no collection to rank texts
-UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham, cuneiform: surely in no vocabulary
+UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham and cuneiform, which no vocabulary contains
 
 
 def verify(path: str | Path) -> Iterator[str]:
-    """Check a bundle wholly; yields what was found right, in order.
+    """Check a whole bundle and yield the name of each part that is correct, in order.
 
     Raises:
-        BundleError: at the first thing that is wrong.
+        BundleError: the first error.
     """
     bundle = BundleFiles(path, check="full")
     count = len(bundle.manifest.files)
@@ -51,13 +51,15 @@ def _steps(*steps: tuple[str, Callable[[], object]]) -> Iterator[str]:
 def _vocabulary(bundle: BundleFiles) -> None:
     vocabulary = bundle.analyzer.vocabulary
     previous = b""
-    for at, form in enumerate(_all_bytes(vocabulary.forms, "a word form")):
-        if at and form <= previous:
-            raise BundleError(f"vocabulary: form {at} is not in order; look-ups would miss it")
+    for number, form in enumerate(_all_bytes(vocabulary.forms, "a word form")):
+        if number and form <= previous:
+            raise BundleError(
+                f"vocabulary: form {number} is not in order, so look-ups would miss it"
+            )
         previous = form
     lemma_of = vocabulary.lemma_of
     if len(lemma_of) and not STOPPED <= lemma_of.min() <= lemma_of.max() < len(vocabulary):
-        raise BundleError("vocabulary: a lemma's number is past the vocabulary")
+        raise BundleError("vocabulary: a lemma's id is past the vocabulary")
 
 
 def _documents(bundle: BundleFiles) -> None:
@@ -65,9 +67,9 @@ def _documents(bundle: BundleFiles) -> None:
     if documents is None:
         return
     if not np.array_equal(np.sort(documents.by_id), np.arange(len(documents))):
-        raise BundleError("documents: by_id must hold every document once")
+        raise BundleError("documents: by_id does not hold every document exactly once")
     ids = list(_all_bytes(documents.ids, "a document id"))
-    ordered = [ids[at] for at in documents.by_id.tolist()]
+    ordered = [ids[number] for number in documents.by_id.tolist()]
     if any(first >= second for first, second in pairwise(ordered)):
         raise BundleError("documents: by_id is not in the order of the ids, or an id occurs twice")
     for strings, what in ((documents.titles, "a title"), (documents.texts, "a text")):
@@ -91,7 +93,7 @@ def _ranker(bundle: BundleFiles, name: str) -> None:
 
 
 def _encoder(bundle: BundleFiles, name: str) -> None:
-    """Run the networks of a ranker once, on a text of the caller's."""
+    """Run the networks of a ranker once, on a text that is not in a collection."""
     analysis = bundle.analyzer.begin()
     bundle.ranker(name).score(
         QueryContext(UNHEARD_OF, analysis), TextCandidates([UNHEARD_OF], analysis)
@@ -102,19 +104,19 @@ def _tokenizer(bundle: BundleFiles) -> None:
     tokenizer = bundle.tokenizer()
     numbers = sorted(tokenizer.get_vocab().values())
     if numbers != list(range(len(numbers))):
-        raise BundleError(f"{TOKENIZER}: the numbers of the pieces must be 0, 1, 2, …")
+        raise BundleError(f"{TOKENIZER}: the ids of the pieces are not 0, 1, 2, …")
     try:
         tokenizer.encode(UNHEARD_OF)
     except Exception as error:  # tokenizers raises bare Exception
-        raise BundleError(f"{TOKENIZER} fails at unknown characters: {error}") from error
+        raise BundleError(f"{TOKENIZER} fails on unknown characters: {error}") from error
 
 
 def _all_bytes(strings: Strings, what: str) -> Iterator[bytes]:
-    """Yield every string as UTF-8, checked."""
-    for at in range(len(strings)):
-        raw = strings.raw(at)
+    """Yield every string as bytes that were checked to be UTF-8."""
+    for number in range(len(strings)):
+        raw = strings.raw(number)
         try:
             raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise BundleError(f"{what} (number {at}) is not UTF-8") from error
+            raise BundleError(f"{what} (number {number}) is not UTF-8") from error
         yield raw

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ranklet.handlers.page.html import Markup, element, join
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.highlight import carried, marked, unread
+from ranklet.runtime.highlight import marked, spans_by_query_token, unread
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.text.ranked import ranked_part
 
@@ -41,7 +41,10 @@ def pieces(bundle: Bundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
         return [], []
     ranked, at = ranked_part(hit.title, hit.text, bundle.manifest.titles)
     whole = f"{hit.title}\n{hit.text}"
-    spans = [(span.moved(at), asked) for span, asked in carried(found, ranked, bundle.analysis)]
+    spans = [
+        (span.shifted(at), asked)
+        for span, asked in spans_by_query_token(found, ranked, bundle.analysis)
+    ]
     exact, rest = (
         [(begin + at, end + at) for begin, end in places(found, ranked, bundle.analysis)]
         for places in (marked, unread)

@@ -32,16 +32,18 @@ def groups(bundle: Bundle, query: str, hit: Hit) -> list[Group]:
         return []
     found: dict[int, Group] = {}
     for node in nodes(hit.explanation):
-        if node.own.asked is not None and node.asked is not None:
-            group = found.setdefault(id(node.above), Group(node.above.label, []))
-            group.asked.append((node.asked, node.own))
+        if node.branch.query_token is not None and node.query_token is not None:
+            group = found.setdefault(id(node.parent), Group(node.parent.label, []))
+            group.asked.append((node.query_token, node.branch))
     for group in found.values():
-        field = group.asked[0][1].asked[0]  # type: ignore[index]
+        field = group.asked[0][1].query_token[0]  # type: ignore[index]
         placed = bundle.analysis(field).placed(query, field if field in FIELDS else "wordpieces")
         places: dict[str, int] = {}
         for begin, _, spelling in placed:
             places.setdefault(spelling, begin)
-        group.asked.sort(key=lambda each: places.get((each[1].asked or ("", ""))[1], len(query)))
+        group.asked.sort(
+            key=lambda each: places.get((each[1].query_token or ("", ""))[1], len(query))
+        )
     return list(found.values())
 
 
@@ -132,7 +134,7 @@ def meter(value: float, whole: float) -> Markup:
 
 
 def _asked(own: Explanation) -> str:
-    return own.label if own.asked is None else own.asked[1]
+    return own.label if own.query_token is None else own.query_token[1]
 
 
 def _cell(value: float | None, largest: float) -> Markup:

@@ -101,7 +101,7 @@ class BM25:
                 name = query.analysis.name(term, field)
                 token = (field, name)  # of the query, and the same of the document
                 value = float(count * impact)
-                parts.append(Explanation(name, value, source=token, asked=token))
+                parts.append(Explanation(name, value, source=token, query_token=token))
         return Explanation.total(f"BM25 over {field}", parts)
 
     def verify(self) -> None:

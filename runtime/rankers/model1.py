@@ -134,7 +134,7 @@ class Model1:
                 if rest:
                     label = f"{len(shares) - SHOWN} more → {asked}"
                     shown.append(Explanation(label, rest * value))
-                part = Explanation(asked, value, tuple(shown), asked=(field, asked))
+                part = Explanation(asked, value, tuple(shown), query_token=(field, asked))
                 parts.append(part)
         return Explanation.total(f"Model 1 over {field}", parts)
 

@@ -245,9 +245,9 @@ class ConformerKernel:
             if near:
                 inner.append(Explanation(f"{name}, and what is near", float(count * near)))
             if inner:
-                parts.append(replace(Explanation.total(name, inner), asked=token))
+                parts.append(replace(Explanation.total(name, inner), query_token=token))
         reading = ReadSpans(self.settings.field, ((0, self.settings.max_document_terms),))
-        return replace(Explanation.total(label, parts), reading=reading)
+        return replace(Explanation.total(label, parts), read=reading)
 
     def verify(self) -> None:
         """Check every number, and run the network once; BundleError names the first fault."""

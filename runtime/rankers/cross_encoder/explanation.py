@@ -62,16 +62,17 @@ def explain_translations(
         order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)].tolist()
         for token in order[:SHOWN]:
             spelling = spell(token) or f"#{token}"
-            at = _standing(places, gains, ids == token)
+            pieces = _standing(places, gains, ids == token)
             amount = float(shares[token])
             inner.append(
-                Explanation(f"{spelling} → {name}", amount, source=(field, spelling), at=at)
+                Explanation(f"{spelling} → {name}", amount, source=(field, spelling), pieces=pieces)
             )
         if rest := order[SHOWN:]:
-            told, at = f"{len(rest)} more → {name}", _standing(places, gains, np.isin(ids, rest))
-            inner.append(Explanation(told, float(shares[rest].sum()), at=at))
+            pieces = _standing(places, gains, np.isin(ids, rest))
+            others = f"{len(rest)} more → {name}"
+            inner.append(Explanation(others, float(shares[rest].sum()), pieces=pieces))
         part = Explanation.total(f"{name}, P = {likelihood:.3g}", inner)
-        parts.append(replace(part, asked=(field, name)))
+        parts.append(replace(part, query_token=(field, name)))
     return Explanation.total(label, parts)
 
 

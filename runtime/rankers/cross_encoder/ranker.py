@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import OWN_PIECES, Explanation, ReadSpans
+from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import TOKENIZER, open_session, rows_in_budget
@@ -163,22 +163,22 @@ class CrossEncoder:
             label += f", marked: {', '.join(pair.stems)}"
         combine = self.settings.combine
         if combine == "head":
-            return replace(self._explain([pair.rows], [label])[0], reading=reading)
+            return replace(self._explain([pair.rows], [label])[0], read=reading)
         # All chunks run at once, as when they are scored: a quantised model's scales are the same.
         labels = [f"chunk {at}" for at in range(1, len(pair.rows) + 1)]
         parts = [
-            replace(part, reading=replace(reading, spans=(span,)))
+            replace(part, read=replace(reading, spans=(span,)))
             for part, span in zip(
                 self._explain([[row] for row in pair.rows], labels), pair.read, strict=True
             )
         ]
         if combine == "mean":
             parts = [part.scaled(1 / len(parts), part.label) for part in parts]
-            return replace(Explanation.total(label, parts), reading=reading)
+            return replace(Explanation.total(label, parts), read=reading)
         best = max(parts, key=lambda part: part.value)
         chosen = best if combine == "max" else parts[0]
         found = Explanation.total(f"{label}, the {combine} chunk", [chosen])
-        return replace(found, reading=reading)
+        return replace(found, read=reading)
 
     def verify(self) -> None:
         """Score a pair without a word; BundleError names the fault."""
@@ -188,7 +188,7 @@ class CrossEncoder:
     @property
     def _field(self) -> str:
         """What its word pieces are called in an explanation."""
-        return self.settings.field or OWN_PIECES + self._name
+        return self.settings.field or RANKER_FIELD + self._name
 
     def _explain(self, pairs: list[list[Row]], labels: list[str]) -> list[Explanation]:
         """Explain the scores of some pairs, run at once."""

@@ -43,7 +43,7 @@ def explain_terms(
             value, source = float(weight * impact), (field, name) if term in held else None
             place = "in the text" if source else "by expansion"
             inner.append(Explanation(f"{name}, {place}", value, source=source))
-        parts.append(replace(Explanation.total(label, inner), asked=(field, name)))
+        parts.append(replace(Explanation.total(label, inner), query_token=(field, name)))
     terms, values = vector
     best = np.argsort(-values, kind="stable").tolist()
     strongest = [

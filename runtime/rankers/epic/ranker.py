@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import OWN_PIECES, Explanation, ReadSpans
+from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex, Scored
 from ranklet.runtime.lexical.sparse_store import (
     MOST_TERMS,
@@ -243,11 +243,11 @@ class EPIC:
         impacts = store.impacts(asked.terms, np.array([number]))[:, 0]
         limit = self.settings.max_document_tokens
         (read,), _ = self._queries.token_ids(candidate.texts, limit)
-        field = self.settings.field or OWN_PIECES + self._name
+        field = self.settings.field or RANKER_FIELD + self._name
         vector = store.vector(number)
         found = explain_terms(asked, impacts, vector, set(read), self._spelling, field)
         pieces = max(0, len(read) - self._tokenizer.num_special_tokens_to_add(False))
-        return replace(found, reading=ReadSpans(field, ((0, pieces),)))
+        return replace(found, read=ReadSpans(field, ((0, pieces),)))
 
     def verify(self) -> None:
         """Check every number, and that both forms hold the same; BundleError names the fault."""

@@ -378,7 +378,7 @@ def test_an_expansion_is_no_word_of_the_query(maker: Maker, tmp_path: Path, head
     (hit,) = loaded.rank("red fruit", ["red apple"], pipeline=RERANK, explain=True)
     assert hit.explanation is not None
     if head == "model1":
-        assert {part.asked for part in hit.explanation.parts} == {
+        assert {part.query_token for part in hit.explanation.parts} == {
             ("wordpieces", "red"), ("wordpieces", "fruit")
         }  # fmt: skip
 

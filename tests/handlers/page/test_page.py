@@ -204,10 +204,12 @@ def test_what_was_marked_and_what_was_not_read_is_shown(bundle: Bundle) -> None:
     placed = list(analysis.placed(f"Bread\n{text}", "wordpieces"))
     # What is read ends before "and": both other doughs are there.
     last = next(at for at, (begin, _, _) in enumerate(placed) if begin == 6 + text.index("and"))
-    part = Explanation("dough", 2.0, source=("wordpieces", placed[-1][2]), asked=("words", "dough"))
+    part = Explanation(
+        "dough", 2.0, source=("wordpieces", placed[-1][2]), query_token=("words", "dough")
+    )
     stems = ("knead", "dough")
     found = Explanation(
-        "cross-encoder", 2.0, (part,), reading=ReadSpans("wordpieces", ((0, last),), stems)
+        "cross-encoder", 2.0, (part,), read=ReadSpans("wordpieces", ((0, last),), stems)
     )
     card = shown(bundle, "dough", [Hit("x", 2.0, "Bread", text, 0, found)]).one("li", "hit")
     exact = "|".join(each.text for each in card.all("span", "exact")).replace("|", "").lower()
@@ -233,7 +235,7 @@ def test_a_score_without_parts_is_shown_as_such(bundle: Bundle) -> None:
 
 
 def test_an_amount_that_takes_away_is_shown_as_such(bundle: Bundle) -> None:
-    part = Explanation("dough", -1.0, source=("words", "dough"), asked=("words", "dough"))
+    part = Explanation("dough", -1.0, source=("words", "dough"), query_token=("words", "dough"))
     hit = Hit("x", -1.0, "", "the dough", 0, Explanation.total("minus", [part]))
     (mark,) = shown(bundle, "dough", [hit]).all("mark")
     assert (mark.text, mark.attributes["title"]) == ("dough", "adds -1.0000")

@@ -427,7 +427,10 @@ def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: Bundle) -> None:
     hit = indexed.rank("red apple", pipeline=recipe, explain=True)[0]
     assert hit.explanation is not None
     assert {part.label for part in hit.explanation.parts} <= {"red", "apple"}
-    assert {part.asked for part in hit.explanation.parts} <= {("words", "red"), ("words", "apple")}
+    assert {part.query_token for part in hit.explanation.parts} <= {
+        ("words", "red"),
+        ("words", "apple"),
+    }
     (group,) = groups(indexed, "red apple", hit)  # of a page: one, with a chip a term
     assert group.label == "ndrm3 over words"
     assert len(group.asked) == len(hit.explanation.parts)

@@ -194,20 +194,20 @@ def test_explanations_add_up_and_tell_terms_from_expansion(indexed: Bundle) -> N
             assert hit.explanation is not None
             assert hit.explanation.value == pytest.approx(hit.score, rel=1e-4, abs=1e-6)
             words = f"{hit.title} {hit.text}".split()
-            asked = [each for each in hit.explanation.parts if each.asked]
+            asked = [each for each in hit.explanation.parts if each.query_token]
             # Every term of the query is there, with or without an impact.
-            assert {each.asked for each in asked} == {
+            assert {each.query_token for each in asked} == {
                 ("wordpieces", "old"), ("wordpieces", "stream")
             }  # fmt: skip
             for part in asked:
                 token = part.label.split(":")[0]
-                assert part.asked == ("wordpieces", token)
+                assert part.query_token == ("wordpieces", token)
                 assert float(part.label.split()[2]) > 0  # its importance
                 assert part.value == pytest.approx(sum(each.value for each in part.parts))
                 for leaf in part.parts:
                     place = leaf.label.removeprefix(f"{token}, ")
                     assert (token in words) == (place == "in the text")
-                    assert leaf.source == (part.asked if token in words else None)
+                    assert leaf.source == (part.query_token if token in words else None)
                     places.add(place)
     assert places == {"in the text", "by expansion"}
 
@@ -221,7 +221,7 @@ def test_a_query_term_without_impact_is_explained_too(indexed: Bundle) -> None:
     name = indexed._bundle.need_documents().ids[number]
     hit = indexed.explained(f"old {words[at]}", name, pipeline=ALONE)
     assert hit.explanation is not None
-    (part,) = (p for p in hit.explanation.parts if p.asked == ("wordpieces", words[at]))
+    (part,) = (p for p in hit.explanation.parts if p.query_token == ("wordpieces", words[at]))
     assert (part.value, part.parts, part.label[-12:]) == (0, (), "impact 0.000")
 
 
@@ -240,7 +240,7 @@ def test_an_explanation_names_the_strongest_expansion(indexed: Bundle) -> None:
     np.testing.assert_allclose(values, vector[wanted], atol=2e-3)
     assert {name for name, _ in named[:3]} == {tokenizer.id_to_token(at) for at in wanted[:3]}
     assert part.value == 0
-    assert not any(each.value or each.source or each.asked for each in part.parts)
+    assert not any(each.value or each.source or each.query_token for each in part.parts)
     # Of a caller's text it is the same.
     own_text = indexed.rank("old stream", [hit.text], pipeline=ALONE, explain=True)[0]
     assert own_text.explanation is not None
@@ -318,8 +318,8 @@ def test_what_was_not_read_is_not_marked(indexed: Bundle) -> None:
     read = "the small castle"
     (hit,) = indexed.rank("castle", [read], pipeline=ALONE, explain=True)
     assert hit.explanation is not None
-    assert hit.explanation.reading is not None
-    assert hit.explanation.reading.spans == ((0, 3),)
+    assert hit.explanation.read is not None
+    assert hit.explanation.read.spans == ((0, 3),)
 
 
 def test_eight_bits_find_documents_and_their_vectors_score_them(

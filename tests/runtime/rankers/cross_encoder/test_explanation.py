@@ -29,13 +29,13 @@ def test_by_hand() -> None:
     assert by_label["of any document"] == pytest.approx(log(FLOOR))
     assert by_label["t8 → t7"] == pytest.approx(gained * 0.8 / 1.1)
     assert by_label["t9 → t7"] == pytest.approx(gained * 0.3 / 1.1)
-    assert piece.asked == ("wordpieces", "t7")
+    assert piece.query_token == ("wordpieces", "t7")
     assert {part.source for part in piece.parts} == {
         None, ("wordpieces", "t8"), ("wordpieces", "t9")
     }  # fmt: skip
     assert exp(found.value) == pytest.approx(likelihood)
     # Each place has what the network found there; together they are the token's amount.
-    standing = {part.label: dict(part.at) for part in piece.parts}
+    standing = {part.label: dict(part.pieces) for part in piece.parts}
     assert standing["t8 → t7"] == pytest.approx({0: gained * 0.5 / 1.1, 2: gained * 0.3 / 1.1})
     assert standing["t9 → t7"] == pytest.approx({1: gained * 0.1 / 1.1, 3: gained * 0.2 / 1.1})
     assert standing["of any document"] == {}
@@ -47,8 +47,8 @@ def test_many_pieces_are_added_up() -> None:
         np.full((1, 1, 20), 0.01, np.float32), [1], ids, ids, lambda token: None, "all"
     )
     more = next(part for part in found.parts[0].parts if "more" in part.label)
-    assert [piece for piece, _ in more.at] == [*range(SHOWN, 20)]
-    assert sum(amount for _, amount in more.at) == pytest.approx(more.value)
+    assert [piece for piece, _ in more.pieces] == [*range(SHOWN, 20)]
+    assert sum(amount for _, amount in more.pieces) == pytest.approx(more.value)
     labels = [part.label for part in found.parts[0].parts]
     assert len(labels) == SHOWN + 2
     assert f"{20 - SHOWN} more → #1" in labels
