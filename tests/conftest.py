@@ -3,18 +3,20 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from tests.kinds import TinyData, TinyRankers
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
 from ranklet.training.data.splits import read_split
@@ -196,8 +198,12 @@ def tiny_tokenizer(tiny_documents: list[Document]) -> "Tokenizer":
 
 @pytest.fixture(scope="session")
 def tiny_analysed(tiny_collection: Collection, tiny_tokenizer: "Tokenizer") -> AnalysedCollection:
-    """The collection as neural Model 1 wants it."""
-    return analyse(tiny_collection.documents(), ["lemmas", "wordpieces"], tokenizer=tiny_tokenizer)
+    """The collection in all fields, with the words of its queries, which no document has."""
+    queries = [query for split in ("train", "dev") for query in tiny_collection.queries(split)]
+    of_queries = {word for query in queries for word in words(query.text)}
+    return analyse(
+        tiny_collection.documents(), FIELDS, tokenizer=tiny_tokenizer, known_words=of_queries
+    )
 
 
 def saved(model: "PreTrainedModel", tokenizer: "Tokenizer", folder: Path) -> Path:
@@ -254,3 +260,24 @@ def tiny_backbone(tiny_bert: Path) -> "Backbone":
     from ranklet.training.pretrained.backbone import load_backbone
 
     return load_backbone(tiny_bert)
+
+
+@pytest.fixture(scope="session")
+def tiny(
+    tiny_collection: Collection,
+    tiny_analysed: AnalysedCollection,
+    tiny_bert: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> TinyRankers:
+    """A tiny ranker of every kind, and its bundles."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of the whole run
+    (folder / "kinds").mkdir(exist_ok=True)
+    return TinyRankers(TinyData(tiny_collection, tiny_analysed, tiny_bert), folder / "kinds")
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(tiny: TinyRankers) -> Callable[[str], Bundle]:
+    """Return a loaded bundle of a kind, which has a BM25, too, and the tiny collection."""
+    return tiny.bundle

@@ -60,8 +60,6 @@ def product_folders() -> dict[Path, list[Path]]:
 
 # Tests that no single module answers for, and why they stand where they do.
 CROSSING = {
-    "export/test_faults.py": "an export that is killed, has no room, or meets a hostile graph",
-    "export/rankers/test_neural.py": "one bundle of two neural kinds",
     "handlers/page/test_sparse_explanation.py": "the page, on a bundle of EPIC",
     "handlers/server/test_clients.py": "other makers' clients against the whole server",
     "handlers/server/test_http_faults.py": "faults of the whole server",

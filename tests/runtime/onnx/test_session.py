@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.damage import graph
 
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.onnx import session
@@ -95,3 +96,22 @@ def test_many_runs_keep_their_order_and_tell_of_the_first_fault() -> None:
 def test_telemetry_is_off_before_onnxruntime_is_imported() -> None:
     will_run_on_gpu("cpu", strict=False)
     assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
+
+
+@pytest.mark.parametrize("where", ["beside", "../secret", "absolute"])
+def test_a_graph_that_reads_files_outside_of_itself_is_refused(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    for path in (tmp_path / "secret", tmp_path / "here" / "beside"):
+        path.write_bytes(np.arange(4, dtype=np.float32).tobytes())
+    monkeypatch.chdir(tmp_path / "here")
+    location = str(tmp_path / "secret") if where == "absolute" else where
+    with pytest.raises(BundleError, match="cannot be loaded"):
+        Session(graph(location), "model.onnx", device="cpu")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x08", b"not a model" * 99, graph()[:-20]])
+def test_a_file_that_is_no_graph_is_refused(content: bytes) -> None:
+    with pytest.raises(BundleError, match=r"model\.onnx cannot be loaded"):
+        Session(content, "model.onnx", device="cpu")

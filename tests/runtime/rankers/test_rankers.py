@@ -1,0 +1,132 @@
+"""What holds for a ranker of every kind, on the tiny bundle that tests/kinds.py makes of it."""
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from tests.kinds import ROWS, TinyRankers
+
+from ranklet.export.writer import write_zip
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.pipeline.stages import Retrieve
+from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.verification import verify
+
+QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
+OWN = ["the red apple is red", "an old river " * 9, "", "gnorp", "winter is here here"]
+
+
+class Subject(NamedTuple):
+    """A ranker in its bundle, and the pipeline that ranks by it alone."""
+
+    name: str
+    path: Path
+    bundle: Bundle
+    pipeline: list[dict[str, Any]]
+
+
+@pytest.fixture(params=[(kind, name) for kind, row in ROWS.items() for name in row.rankers])
+def subject(request: pytest.FixtureRequest, tiny: TinyRankers) -> Subject:
+    kind, name = request.param
+    bundle = tiny.bundle(kind)
+    stages = [stage for each in bundle.manifest.pipelines.values() for stage in each.stages]
+    retrieves = any(isinstance(stage, Retrieve) and stage.ranker == name for stage in stages)
+    pipeline: list[dict[str, Any]] = [
+        {"stage": "retrieve", "ranker": name if retrieves else "bm25", "k": 48}
+    ]
+    if not retrieves:
+        pipeline.append({"stage": "rescore", "ranker": name})
+    return Subject(name, tiny.indexed(kind), bundle, pipeline)
+
+
+def test_every_kind_has_a_row() -> None:
+    assert set(ROWS) == set(KINDS)
+
+
+def test_a_ranking_has_the_scores_that_its_documents_get(subject: Subject) -> None:
+    for query in QUERIES:
+        hits = subject.bundle.rank(query, k=20, pipeline=subject.pipeline)
+        ids = [hit.id for hit in hits]
+        again = subject.bundle.score(query, ids=ids, pipeline=subject.pipeline)
+        np.testing.assert_allclose([hit.score for hit in hits], again, rtol=1e-5, atol=1e-6)
+        assert again.dtype == np.float32
+
+
+def test_a_text_scores_the_same_alone_and_among_others(subject: Subject) -> None:
+    for query in QUERIES:
+        together = subject.bundle.score(query, OWN, pipeline=subject.pipeline)
+        alone = [subject.bundle.score(query, [t], pipeline=subject.pipeline)[0] for t in OWN]
+        assert together.tolist() == alone
+
+
+@pytest.mark.parametrize("own", [None, OWN], ids=["stored", "own"])
+def test_an_explanation_adds_up_to_the_score(subject: Subject, own: list[str] | None) -> None:
+    for query in QUERIES:
+        options: dict[str, Any] = {"k": 20, "pipeline": subject.pipeline, "explain": True}
+        for hit in subject.bundle.rank(query, own, **options):
+            assert hit.explanation is not None
+            assert hit.explanation.value == pytest.approx(hit.score, rel=1e-4, abs=1e-4)
+            check_sums(hit.explanation)
+
+
+def check_sums(explanation: Explanation) -> None:
+    """Check that every amount is the sum of its parts."""
+    if explanation.parts:
+        total = sum(part.value for part in explanation.parts)
+        assert total == pytest.approx(explanation.value, abs=1e-5)
+    for part in explanation.parts:
+        check_sums(part)
+
+
+def test_a_query_of_nothing_known_gets_finite_scores(subject: Subject) -> None:
+    for query in ("gnorp zork", "?!", "\u200b", "é" * 999):
+        assert np.isfinite(subject.bundle.score(query, OWN, pipeline=subject.pipeline)).all()
+        subject.bundle.rank(query, pipeline=subject.pipeline)
+
+
+def test_verify_finds_the_bundle_whole(subject: Subject) -> None:
+    assert f"ranker {subject.name}" in list(verify(subject.path))
+
+
+def test_a_zip_answers_as_its_folder_does(subject: Subject, tmp_path: Path) -> None:
+    write_zip(subject.path, tmp_path / "b.zip")
+    packed = Bundle(tmp_path / "b.zip", device="cpu")
+    for query in QUERIES:
+        for own in (None, OWN):
+            expected = subject.bundle.rank(query, own, pipeline=subject.pipeline)
+            assert list(packed.rank(query, own, pipeline=subject.pipeline)) == list(expected)
+
+
+def test_a_changed_byte_of_any_of_its_files_is_found(subject: Subject, tmp_path: Path) -> None:
+    victim = Path(shutil.copytree(subject.path, tmp_path / "victim"))
+    files = [path for path in (victim / "rankers" / subject.name).rglob("*") if path.is_file()]
+    assert files
+    for path in files:
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        with pytest.raises(BundleError, match=path.name):
+            Bundle(victim, check="full", device="cpu")
+        path.write_bytes(content[:-1])  # cut short: seen without reading it
+        with pytest.raises(BundleError, match=path.name):
+            Bundle(victim, device="cpu")
+        path.write_bytes(content)
+    Bundle(victim, check="full", device="cpu")
+
+
+def test_settings_read_back_equal_and_nothing_else_is_read(subject: Subject) -> None:
+    entry = subject.bundle.manifest.rankers[subject.name]
+    read = ranker_module(entry.kind).SETTINGS.from_json
+    settings = read(entry.settings, "here")
+    raw = json.loads(json.dumps(asdict(settings)))
+    assert read(raw, "here") == settings
+    with pytest.raises(BundleError, match=r"here.*surprise"):
+        read({**raw, "surprise": 1}, "here")
+    for name in raw:
+        with pytest.raises(BundleError, match=rf"here.*{name}"):
+            read({**raw, name: object}, "here")

@@ -1,0 +1,94 @@
+"""A RepBERT in a bundle: the same vector for the same text, whatever stands around it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.damage import graph, replace_file
+from tests.kinds import TinyRankers
+
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.options import ExportOptions
+from ranklet.runtime import load
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.rankers.repbert import RepBERT
+from ranklet.runtime.storage.bundle_files import BundleFiles
+
+FP32 = ExportOptions(variants=("fp32",))
+DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
+
+
+def test_documents_encoded_side_by_side_have_the_same_vectors(
+    tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = BundleFiles(tiny.exported("repbert"), device="cpu")
+    texts = ["the old river", "", "a quiet stream " * 9, "here"] * 4
+    expected = RepBERT.open(bundle, "dense").encode_documents(texts).vectors
+    monkeypatch.setenv("RANKLET_THREADS", "3")
+    ranker = RepBERT.open(bundle, "dense", many=True)
+    assert ranker.encoder.session.workers == 3
+    np.testing.assert_array_equal(ranker.encode_documents(texts).vectors, expected)
+
+
+def test_a_callers_copy_of_a_document_scores_as_the_stored_one(tiny: TinyRankers) -> None:
+    bundle = tiny.bundle("repbert")
+    hits = bundle.rank("bright world", k=20, pipeline=DENSE)
+    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
+    scores = bundle.score("bright world", own, pipeline=DENSE)
+    np.testing.assert_allclose(scores, [hit.score for hit in hits], rtol=1e-5)
+
+
+def test_texts_over_the_limit_are_cut_and_reported(
+    tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    short = tiny.checkpoint("repbert", max_query_tokens=6, max_document_tokens=8)
+    rankers = export_bundle({"dense": short}, tmp_path / "rankers", FP32)
+    target = index_bundle(rankers, tiny.data.collection, tmp_path / "indexed")
+    documents = tiny.data.collection.documents()
+    long = [each for each in documents if len(f"{each.title} {each.text}".split()) > 6]
+    bundle = load(target, device="cpu")
+    assert bundle.manifest.rankers["dense"].settings["truncated"] == len(long) > 0
+    assert f"{len(long)} of 48 documents are longer than the 8 tokens" in caplog.text
+    word = long[0].text.split()[0]
+    assert bundle.rank(word, pipeline=DENSE).truncated == {}
+    assert bundle.rank(" ".join([word] * 9), pipeline=DENSE).truncated == {"dense": 1}
+    own = [" ".join([word] * 9), word]
+    assert bundle.rank(word, own, pipeline=DENSE).truncated == {"dense": 1}
+    # What is cut off does not count.
+    scores = bundle.score(word, [" ".join([word] * 6), " ".join([word] * 60)], pipeline=DENSE)
+    assert scores[0] == scores[1]
+
+
+@pytest.fixture
+def only_dense(tiny: TinyRankers, tmp_path: Path) -> Path:
+    """Return a bundle of a RepBERT in 32 bits, without a collection; a test may change it."""
+    return export_bundle({"dense": tiny.checkpoint("repbert")}, tmp_path / "b", FP32)
+
+
+def test_a_tokenizer_of_other_numbers_is_refused(tiny: TinyRankers, only_dense: Path) -> None:
+    path = only_dense / "rankers/dense/tokenizer.json"
+    number = json.loads(path.read_text())["model"]["vocab"]
+    word = next(iter(tiny.data.collection.documents())).text.split()[0].lower()
+    other = path.read_text().replace(f'"{word}":{number[word]}', f'"{word}":99999')
+    path.write_text(other)
+    with pytest.raises(BundleError, match=r"tokenizer\.json"):
+        load(only_dense, check="full", device="cpu")
+    replace_file(only_dense, "rankers/dense/tokenizer.json", other.encode())
+    with pytest.raises(BundleError, match="cannot run"):
+        load(only_dense, device="cpu").score(word, [word], pipeline=DENSE)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (graph(), "has no output 'sentence_embedding'"),
+        (graph(output="sentence_embedding"), "cannot run"),  # it wants x
+    ],
+)
+def test_a_graph_of_something_else_is_refused(
+    only_dense: Path, content: bytes, message: str
+) -> None:
+    replace_file(only_dense, "rankers/dense/model.onnx", content)
+    with pytest.raises(BundleError, match=message):
+        load(only_dense, device="cpu").score("old", ["river"], pipeline=DENSE)
