@@ -61,9 +61,8 @@ def product_folders() -> dict[Path, list[Path]]:
 # Tests that no single module answers for, and why they stand where they do.
 CROSSING = {
     "handlers/page/test_sparse_explanation.py": "the page, on a bundle of EPIC",
+    "handlers/playground/test_playground.py": "HTML and JavaScript, in a browser",
     "handlers/server/test_clients.py": "other makers' clients against the whole server",
-    "handlers/server/test_http_faults.py": "faults of the whole server",
-    "handlers/server/test_playground.py": "HTML and JavaScript, in a browser",
 }
 
 

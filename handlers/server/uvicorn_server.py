@@ -31,7 +31,7 @@ def serve(settings: ServerSettings) -> None:
     Raises:
         InputError: the address cannot be listened on.
     """
-    with _listen(settings) as listening:
+    with listen(settings) as listening:
         logs.write("NOTICE", f"listening on http://{_address(listening)}", workers=settings.workers)
         if settings.workers == 1:
             run(settings, listening)
@@ -89,23 +89,28 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _listen(settings: ServerSettings) -> socket.socket:
+def listen(settings: ServerSettings) -> socket.socket:
+    """Return a socket that listens on the address of the settings.
+
+    Raises:
+        InputError: The address cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # By its full name: asyncio turns Nagle's algorithm off only where it sees that this is TCP, and
-    # with it a response's head and body, written one after the other, wait 40 ms for each other.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # IPPROTO_TCP by name, because asyncio turns off Nagle's algorithm only on sockets that name it.
+    # With Nagle's algorithm a response's head and body would wait 40 ms for each other.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((settings.host, settings.port))
+        listening.bind((settings.host, settings.port))
     except OSError as error:
-        made.close()
+        listening.close()
         raise InputError(
             f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; choose "
             "another host or port"
         ) from error
-    made.listen(2048)
-    made.set_inheritable(True)
-    return made
+    listening.listen(2048)
+    listening.set_inheritable(True)
+    return listening
 
 
 def _address(listening: socket.socket) -> str:

@@ -1,4 +1,4 @@
-"""A real server: uvicorn in a process of its own, on a free port, spoken to over real sockets."""
+"""A real server: uvicorn in a process of its own, on a free port, reached over real sockets."""
 
 import http.client
 import json
@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +16,21 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.handlers.held import Gate
 
 if TYPE_CHECKING:
     from tests.conftest import Built
 
 JSON = {"Content-Type": "application/json"}
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+MODULE = "ranklet.handlers.http"
+# Seconds before a test gives up: so long that only a server that hangs reaches it, on any machine.
+PATIENCE = 120
 
 
 @dataclass
 class Reply:
-    """What came back."""
+    """A response that was read to its end."""
 
     status: int
     headers: dict[str, str]  # names in lower case
@@ -59,11 +63,11 @@ class Server:
         headers: dict[str, str] | None = None,
     ) -> Reply:
         """Send a request on a connection of its own; a body that is not bytes goes as JSON."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             raw = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-            given = ({} if body is None else JSON) if headers is None else headers
-            connection.request(method, path, raw, given)
+            sent = ({} if body is None else JSON) if headers is None else headers
+            connection.request(method, path, raw, sent)
             reply = connection.getresponse()
             names = {name.lower(): value for name, value in reply.getheaders()}
             return Reply(reply.status, names, reply.read())
@@ -76,15 +80,20 @@ class Server:
 
     def open(self) -> socket.socket:
         """Open a bare connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=15)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def log(self) -> list[dict[str, Any]]:
         """Return the lines of its log: every one of them must be JSON."""
-        return [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
+        text = self._log.read_text("utf-8")
+        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
-    def wait(self, condition: Callable[[], bool], seconds: float = 20) -> None:
+    def metrics(self) -> str:
+        """Return the text for Prometheus."""
+        return self.ask("GET", "/metrics").body.decode()
+
+    def wait(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds."""
-        until = monotonic() + seconds
+        until = monotonic() + PATIENCE
         while not condition():
             assert monotonic() < until, f"waited in vain; the log: {self.log()}"
             sleep(0.02)
@@ -93,31 +102,29 @@ class Server:
         """Send SIGTERM and return the exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE)
 
 
 Start = Callable[..., Any]
 
 
 @contextmanager
-def running(folder: Path, bundle: Path, ready: bool = True, **variables: str) -> Iterator[Server]:
+def running(
+    folder: Path, command: Sequence[str], bundle: Path, ready: bool, **variables: str
+) -> Iterator[Server]:
     """Run a server of a bundle until the block ends."""
     quiet = {"OMP_NUM_THREADS": "1", "RANKLET_DRAIN_SECONDS": "0", "RANKLET_POOL": "2"}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RANKLET_")}
-    environment = {**kept, **quiet, "RANKLET_BUNDLE": str(bundle), "HOST": "127.0.0.1", "PORT": "0"}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("RANKLET_")}
+    place = {"RANKLET_BUNDLE": str(bundle), "HOST": "127.0.0.1", "PORT": "0"}
     log, errors = folder / "log", folder / "errors"
     with log.open("wb") as out, errors.open("wb") as err:
         process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "ranklet.handlers.http"],
-            stdout=out,
-            stderr=err,
-            env={**environment, **variables},
+            command, stdout=out, stderr=err, env={**own, **quiet, **place, **variables}
         )
     server = Server(process, 0, log)
     try:
-        server.wait(lambda: process.poll() is not None or log.stat().st_size > 0)
+        server.wait(lambda: process.poll() is not None or bool(server.log()))
         assert process.poll() is None, errors.read_text()
-        server.wait(lambda: log.read_bytes().count(b"\n") > 0)
         server.port = int(server.log()[0]["message"].rpartition(":")[2])
         if ready:
             server.wait(lambda: _status(server) == 200)
@@ -136,20 +143,31 @@ def _status(server: Server) -> int:
 
 
 @pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """Return what can hold the rankings of a server: ``with start(gate=gate) as server``."""
+    return Gate(tmp_path)
+
+
+@pytest.fixture
 def start(tmp_path: Path, built: "Built") -> Start:
     """Return what starts a server: ``with start(…) as server``."""
 
-    def begin(bundle: Path | None = None, ready: bool = True, **variables: str) -> Any:
-        return running(tmp_path, built.fused if bundle is None else bundle, ready, **variables)
+    def begin(
+        bundle: Path | None = None, ready: bool = True, gate: Gate | None = None, **variables: str
+    ) -> Any:
+        plain = [sys.executable, "-W", "error", "-m", MODULE]
+        command = gate.command(MODULE) if gate else plain
+        return running(tmp_path, command, bundle or built.fused, ready, **variables)
 
     return begin
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, built: "Built") -> Iterator[Server]:
-    """Return one server that all tests share which do it no harm."""
-    with running(tmp_path_factory.mktemp("server"), built.fused) as found:
-        yield found
+    """Return one server, shared by all tests that do it no harm."""
+    folder, command = tmp_path_factory.mktemp("server"), [sys.executable, "-W", "error", "-m"]
+    with running(folder, [*command, MODULE], built.fused, ready=True) as shared:
+        yield shared
 
 
 @pytest.fixture(scope="session")
@@ -159,6 +177,6 @@ def browser() -> Iterator[Any]:
     if BROWSER is None:
         pytest.skip("there is no Chromium")
     with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
+        chromium = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

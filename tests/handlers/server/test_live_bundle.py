@@ -1,18 +1,134 @@
+"""The bundle that serves: it comes late, is damaged, is replaced, and is tried before it serves."""
+
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import Built
 
-from ranklet.handlers.server.live_bundle import TRIAL_DEPTH, try_out
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.server import live_bundle
+from ranklet.handlers.server.live_bundle import TRIAL_DEPTH, LiveBundle, try_out
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError, RankletError
 from ranklet.runtime.rankers.model1 import Model1
 
 if TYPE_CHECKING:
-    from tests.conftest import Built
+    from tests.handlers.conftest import Start
+
+
+class Watched:
+    """A live bundle of a path, and what it logs."""
+
+    def __init__(self, path: Path, full_check: bool = False, device: str = "auto") -> None:
+        self.lines: list[str] = []
+        self.live = LiveBundle(str(path), full_check, device, self._log)
+
+    def _log(self, severity: str, message: str) -> None:
+        self.lines.append(f"{severity} {message}")
+
+    @property
+    def reason(self) -> str | None:
+        return self.live.reason
+
+    def refresh(self) -> str:
+        """Look once, and return what is logged of it, "" for nothing."""
+        before = len(self.lines)
+        self.live.refresh()
+        assert len(self.lines) <= before + 1
+        return "".join(self.lines[before:])
+
+
+def put(bundle: Path | None, path: Path) -> None:
+    """Put a copy of a bundle at a path, or an empty folder, as a deployment does: by renaming."""
+    if path.exists():
+        path.rename(path.with_name(f"old{len(list(path.parent.iterdir()))}"))
+    coming = path.with_name("coming")
+    if bundle is None:
+        coming.mkdir()
+    else:
+        shutil.copytree(bundle, coming)
+    coming.rename(path)
+
+
+def test_a_bundle_may_come_late_and_its_absence_is_logged_once(
+    built: Built, tmp_path: Path
+) -> None:
+    path = tmp_path / "late.ranklet"
+    watched = Watched(path)
+    assert watched.reason == "the bundle is being loaded"
+    assert str(path) in watched.refresh()
+    assert watched.refresh() == watched.refresh() == ""
+    assert watched.reason == "the bundle is missing; the server's log says more"
+    with pytest.raises(RequestError, match="not ready: the bundle is missing") as caught:
+        _ = watched.live.bundle
+    assert caught.value.status == 503
+    put(built.fused, path)
+    assert watched.refresh() == f"NOTICE the bundle {str(path)!r} serves 42 documents"
+    assert watched.reason is None
+    assert watched.live.bundle.rank("dough")[0].id == "bread"
+
+
+def test_a_new_bundle_takes_the_place_of_an_old_one_unless_it_cannot_be_read(
+    built: Built, tmp_path: Path
+) -> None:
+    path = tmp_path / "served.ranklet"
+    put(built.indexed, path)
+    watched = Watched(path)
+    watched.refresh()
+    first = watched.live.bundle
+    assert watched.refresh() == ""
+    assert watched.live.bundle is first
+    put(built.fused, path)
+    assert "was replaced and serves 42 documents" in watched.refresh()
+    second = watched.live.bundle
+    assert second.manifest.default_pipeline != first.manifest.default_pipeline
+    put(None, path)
+    assert "ERROR the former bundle is still served" in watched.refresh()
+    assert watched.refresh() == ""
+    assert (watched.live.bundle, watched.reason) == (second, None)
+
+
+@pytest.mark.parametrize("how", ["cut", "changed", "no manifest"])
+def test_a_damaged_bundle_never_serves(built: Built, tmp_path: Path, how: str) -> None:
+    path = tmp_path / "damaged.ranklet"
+    shutil.copytree(built.fused, path)
+    impacts = path / "rankers" / "bm25" / "impacts.npy"
+    if how == "no manifest":
+        (path / "manifest.json").unlink()
+    else:
+        data = impacts.read_bytes()
+        impacts.write_bytes(data[:-1] if how == "cut" else data[:-1] + b"\x01")
+    watched = Watched(path, full_check=True)
+    assert watched.refresh().startswith("ERROR not ready; ")
+    assert watched.reason == "the bundle cannot be read; the server's log says more"
+
+
+def test_a_bundle_that_fails_its_trial_is_tried_again_later(
+    built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = []
+
+    def broken(*_: Any) -> Any:
+        trials.append(1)
+        raise RankletError("a model is missing")
+
+    watched = Watched(built.fused)
+    with monkeypatch.context() as patched:
+        patched.setattr(Model1, "score", broken)
+        assert "RankletError: a model is missing" in watched.refresh()
+        watched.refresh()
+        assert len(trials) == 1
+        patched.setattr(live_bundle, "monotonic", lambda: float("inf"))
+        assert watched.refresh() == ""  # the same is not logged again
+        assert len(trials) == 2
+    watched = Watched(built.fused)
+    assert "serves" in watched.refresh()
 
 
 def test_every_ranker_is_tried_on_few_documents(
-    built: "Built", monkeypatch: pytest.MonkeyPatch
+    built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scored: list[int] = []
     real = Model1.score
@@ -27,15 +143,38 @@ def test_every_ranker_is_tried_on_few_documents(
     assert 0 < max(scored) <= TRIAL_DEPTH
 
 
-def test_rankers_that_want_a_collection_say_so(built: "Built") -> None:
+def test_rankers_that_need_a_collection_say_so(built: Built) -> None:
     with pytest.raises(BundleError, match="has no collection"):
         try_out(load(built.exported))
 
 
-def test_what_cannot_answer_is_told(built: "Built", monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any) -> Any:
-        raise RankletError("damaged")
+@pytest.mark.slow
+def test_the_server_waits_for_a_bundle_and_follows_it(
+    start: "Start", built: Built, tmp_path: Path
+) -> None:
+    path = tmp_path / "late.ranklet"
+    with start(path, ready=False) as server:
 
-    monkeypatch.setattr(Model1, "score", broken)
-    with pytest.raises(RankletError, match="damaged"):
-        try_out(load(built.fused))
+        def default() -> Any:
+            return server.ask("GET", "/info").json().get("default_pipeline")
+
+        server.wait(lambda: any(line["severity"] == "ERROR" for line in server.log()))
+        reply = server.ask("GET", "/readyz")
+        assert reply.status == 503
+        assert reply.headers["retry-after"] == "1"
+        reason = "the bundle is missing; the server's log says more"
+        assert reply.json() == {"ready": False, "reason": reason}
+        assert server.ask("GET", "/healthz").status == 200
+        refused = server.post("/rank", {"query": "dough"})
+        assert refused.status == 503
+        assert str(tmp_path) not in refused.body.decode()
+        put(built.indexed, path)
+        server.wait(lambda: server.ask("GET", "/readyz").status == 200)
+        first = default()
+        put(built.fused, path)
+        server.wait(lambda: default() != first)
+        put(None, path)
+        server.wait(lambda: any("still served" in line["message"] for line in server.log()))
+        assert server.ask("GET", "/readyz").status == 200
+        assert server.post("/rank", {"query": "dough"}).status == 200
+        assert server.stop() == 0

@@ -1,0 +1,202 @@
+"""What the server answers: every route, every error, over real HTTP."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.handlers.held import Gate
+
+from ranklet.runtime.bundle import Bundle
+
+if TYPE_CHECKING:
+    from tests.handlers.conftest import Server, Start
+
+TEXTS = ["Knead the dough well.", "Wash the windows.", "Let the dough rise, then knead the dough."]
+
+
+def test_rank_answers_as_the_bundle_does(server: "Server", bundle: Bundle) -> None:
+    reply = server.post("/rank", {"query": "rising dough", "k": 3, "explain": True})
+    wanted = bundle.rank("rising dough", k=3)
+    assert reply.status == 200
+    assert [(hit["id"], hit["score"]) for hit in reply.json()["hits"]] == [
+        (hit.id, hit.score) for hit in wanted
+    ]
+    assert all(hit["explanation"]["parts"] for hit in reply.json()["hits"])
+    assert reply.headers["content-type"] == "application/json"
+
+
+def test_highlights_stand_where_the_words_are(server: "Server") -> None:
+    reply = server.post("/rank", {"query": "knead dough", "documents": TEXTS, "highlight": True})
+    hit = reply.json()["hits"][0]
+    marked = {hit["text"][each["begin"] : each["end"]] for each in hit["highlights"]["text"]}
+    assert {"dough", "knead"} <= marked
+    total = sum(each["value"] for each in hit["highlights"]["text"])
+    assert total == pytest.approx(hit["score"], rel=0.02)
+
+
+def test_explain_explains(server: "Server", bundle: Bundle) -> None:
+    first = bundle.rank("dough")[0]
+    reply = server.post("/explain", {"query": "dough", "id": first.id})
+    assert reply.status == 200
+    assert reply.json()["explanation"]["value"] == pytest.approx(first.score, rel=1e-5)
+
+
+@pytest.mark.parametrize("path", ["/rerank", "/v1/rerank", "/v2/rerank"])
+def test_rerank_has_both_shapes_on_every_path(server: "Server", path: str) -> None:
+    for key in ("texts", "documents"):
+        found = server.post(path, {"query": "dough", key: TEXTS, "top_n": 2}).json()
+        results = found if key == "texts" else found["results"]
+        assert [each["index"] for each in results] == [2, 0]
+
+
+def test_the_questions_about_the_server(server: "Server") -> None:
+    assert server.ask("GET", "/healthz").json() == {"alive": True}
+    assert server.ask("GET", "/readyz").json() == {"ready": True}
+    info = server.ask("GET", "/info").json()
+    assert info["documents"] == 42
+    assert info["default_pipeline"] in info["pipelines"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status", "told"),
+    [
+        ("GET", "/nothing", None, {}, 404, "no such path"),
+        ("GET", "/rank", None, {}, 405, "GET is not allowed here; POST is"),
+        ("POST", "/healthz", b"", {}, 405, "GET or HEAD is"),
+        ("POST", "/rank", b"query=a", {"Content-Type": "text/plain"}, 415, "must be JSON"),
+        ("POST", "/rank", b"{}", {}, 415, "Content-Type: application/json"),
+        (
+            "POST",
+            "/rank",
+            b"{}",
+            {"Content-Type": "application/json; charset=utf-16"},
+            415,
+            "in UTF-8",
+        ),
+        (
+            "POST",
+            "/rank",
+            b"\x1f\x8b",
+            {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+            415,
+            "compressed",
+        ),
+        ("POST", "/rank", b"{", None, 400, "not JSON"),
+        ("POST", "/rank", b'{"query": "\xff"}', None, 400, "not UTF-8"),
+        ("POST", "/rank", b"[" * 100_000, None, 400, "not JSON"),
+        ("POST", "/rank", b'"query"', None, 400, "must be a JSON object, not a string"),
+        ("POST", "/rank", b'{"query": ""}', None, 422, "'query' is empty"),
+        ("POST", "/rank", b'{"query": "a", "k": 1001}', None, 422, "from 0 to 1,000"),
+        ("POST", "/rank", b'{"query": "a", "pipeline": "/etc/passwd"}', None, 404, "unknown pipe"),
+        ("POST", "/explain", b'{"query": "a", "id": "zzz"}', None, 404, "unknown document id"),
+    ],
+)
+def test_what_is_wrong_is_told_as_json(
+    server: "Server",
+    method: str,
+    path: str,
+    body: bytes | None,
+    headers: dict[str, str] | None,
+    status: int,
+    told: str,
+) -> None:
+    reply = server.ask(method, path, body, headers)
+    assert reply.status == status
+    assert told in reply.json()["error"]
+    assert reply.json()["error_type"]
+    assert "Traceback" not in reply.body.decode()
+
+
+def test_half_a_character_comes_back_as_it_went(server: "Server") -> None:
+    reply = server.post("/rank", b'{"query": "dough \\ud83d"}')
+    assert reply.status == 200
+    assert reply.json()["query"] == "dough \ud83d"
+    wrong = server.post("/rank", b'{"query": "dough", "pipeline": "\\ud83d"}')
+    assert wrong.status == 404
+
+
+@pytest.mark.parametrize("name", ["Authorization", "x-api-key"])
+def test_a_key_opens_the_door(start: "Start", name: str) -> None:
+    with start(RANKLET_API_KEY="first-key, clé") as server:
+        value = "Bearer {}" if name == "Authorization" else "{}"
+        for path in ("/rank", "/explain", "/rerank", "/v1/rerank", "/v2/rerank"):
+            reply = server.post(path, {"query": "dough"})
+            assert reply.status == 401
+            assert reply.headers["www-authenticate"] == "Bearer"
+        for wrong in ("", "first", "first-keyy", "first-key,"):
+            reply = server.post("/rank", {"query": "dough"}, {name: value.format(wrong)})
+            assert reply.status == 401, wrong
+        for right in ("first-key", "clé".encode().decode("latin-1")):
+            reply = server.post("/rank", {"query": "dough"}, {name: value.format(right)})
+            assert reply.status == 200, right
+        for guarded in ("/info", "/metrics"):
+            assert server.ask("GET", guarded).status == 401
+        for free in ("/", "/healthz", "/readyz", "/openapi.json"):
+            assert server.ask("GET", free).status == 200
+        assert "first-key" not in json.dumps(server.log())
+
+
+def test_the_page_is_ours_alone(server: "Server") -> None:
+    page = server.ask("GET", "/")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    text = page.body.decode()
+    assert "style=" not in text
+    assert "onclick" not in text
+    for path in ("style.css", "playground.js", "results.js", "highlight.js", "icon.svg"):
+        assert server.ask("GET", f"/playground/{path}").status == 200
+    assert server.ask("GET", "/playground/../http.py").status == 404
+    assert server.ask("HEAD", "/").body == b""
+
+
+def test_an_answer_that_takes_too_long_is_given_up(start: "Start", gate: Gate) -> None:
+    with start(gate=gate, RANKLET_MAX_SECONDS="1") as server:
+        gate.shut()
+        reply = server.post("/rank", {"query": "dough"})
+        assert reply.status == 504
+        assert reply.json()["error"] == "no answer within 1 seconds; ask for less"
+        assert server.ask("GET", "/healthz").status == 200
+        gate.open()
+
+
+def test_past_the_queue_callers_are_told_to_come_back(start: "Start", gate: Gate) -> None:
+    body = {"query": "dough"}
+    with (
+        start(gate=gate, RANKLET_POOL="1", RANKLET_QUEUE="1") as server,
+        ThreadPoolExecutor(2) as callers,
+    ):
+        gate.shut()
+        waiting = [callers.submit(server.post, "/rank", body) for _ in range(2)]
+        server.wait(lambda: "ranklet_held 2" in server.metrics())
+        refused = server.post("/rank", body)
+        assert refused.status == 503
+        assert refused.headers["retry-after"] == "1"
+        assert refused.json()["error_type"] == "unavailable"
+        gate.open()
+        assert [each.result().status for each in waiting] == [200, 200]
+        assert server.post("/rank", body).status == 200
+
+
+def test_callers_who_hang_up_leave_nothing_behind(start: "Start", gate: Gate) -> None:
+    body = b'{"query": "dough"}'
+    head = b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n".encode()
+    gone = 'ranklet_requests_total{route="/rank",status="499"}'
+    with start(gate=gate, RANKLET_POOL="1") as server:
+        for sent in (head, head + body[:10]):  # before their request is whole
+            with server.open() as connection:
+                connection.sendall(sent)
+        server.wait(lambda: f"{gone} 2" in server.metrics())
+        gate.shut()
+        with server.open() as first, server.open() as second:  # while one is at work, one waits
+            for connection in (first, second):
+                connection.sendall(head + body)
+            server.wait(lambda: "ranklet_held 2" in server.metrics())
+        server.wait(lambda: f"{gone} 4" in server.metrics())
+        server.wait(lambda: "ranklet_held 1" in server.metrics())  # what works cannot be stopped
+        gate.open()
+        server.wait(lambda: "ranklet_held 0" in server.metrics())
+        assert server.post("/rank", {"query": "dough"}).status == 200
+        assert not [line for line in server.log() if line["severity"] == "ERROR"]

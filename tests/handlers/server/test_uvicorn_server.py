@@ -1,0 +1,206 @@
+"""What callers, the network and schedulers do to a server: it bounds them, and loses no request."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.handlers.conftest import JSON, PATIENCE
+from tests.handlers.held import Gate
+
+from ranklet.handlers.server.settings import ServerSettings
+from ranklet.handlers.server.uvicorn_server import listen
+from ranklet.runtime.errors import InputError
+
+if TYPE_CHECKING:
+    from tests.handlers.conftest import Server, Start
+
+HEAD = b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+LONG = b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100_000 + b"\r\n\r\n"
+
+
+def until_closed(connection: socket.socket) -> bytes:
+    """Return what arrives until the server hangs up."""
+    parts = []
+    with suppress(ConnectionResetError):
+        while part := connection.recv(65_536):
+            parts.append(part)
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [b"nonsense\r\n\r\n"],
+        [b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"],
+        [HEAD + b"Content-Length: 3\r\nTransfer-Encoding: chu\r\n\r\nabc"],
+        [HEAD + b"Transfer-Encoding: chunked\r\n\r\nnot a length\r\n"],
+        [LONG],
+        [LONG[at : at + 5000] for at in range(0, len(LONG), 5000)],
+    ],
+)
+def test_what_is_not_http_is_refused(server: "Server", sent: list[bytes]) -> None:
+    with server.open() as connection:
+        with suppress(ConnectionError):  # refused before the last part was sent
+            for part in sent:
+                connection.sendall(part)
+            connection.shutdown(socket.SHUT_WR)
+        answer = until_closed(connection)
+    assert answer == b"" or answer.split(b" ", 2)[1] in (b"400", b"431", b"501"), answer[:100]
+    assert server.ask("GET", "/healthz").status == 200
+
+
+@pytest.mark.slow
+def test_slow_callers_are_bounded_and_others_are_answered(start: "Start") -> None:
+    with start(RANKLET_HEADER_SECONDS="2", RANKLET_MAX_SECONDS="2") as server:
+        begin = monotonic()
+        silent = [server.open() for _ in range(20)]
+        dripping = [server.open() for _ in range(20)]
+        bodies = [server.open() for _ in range(20)]
+        for connection in bodies:
+            connection.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+        for byte in HEAD[:8]:
+            for connection in dripping:
+                with suppress(ConnectionError):  # a machine that is slow: its time is up already
+                    connection.sendall(bytes([byte]))
+            assert server.ask("GET", "/healthz").status == 200
+        assert all(until_closed(connection) == b"" for connection in (*silent, *dripping))
+        for connection in bodies:
+            assert until_closed(connection).startswith(b"HTTP/1.1 408")
+        assert monotonic() - begin >= 2
+        for connection in (*silent, *dripping, *bodies):
+            connection.close()
+
+
+def ask_and_never_read(connection: socket.socket) -> None:
+    """Send request upon request, until the server hangs up."""
+    until = monotonic() + PATIENCE
+    while monotonic() < until:
+        with suppress(TimeoutError):
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+
+
+@pytest.mark.slow
+def test_a_caller_who_does_not_read_is_bounded(start: "Start") -> None:
+    with start(RANKLET_MAX_SECONDS="1") as server, socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(0.5)
+        connection.connect(("127.0.0.1", server.port))
+        with pytest.raises(ConnectionError):
+            ask_and_never_read(connection)
+        assert server.ask("GET", "/healthz").status == 200
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with listen(ServerSettings("a bundle", host="127.0.0.1", port=0)) as found:
+        yield found
+
+
+def test_no_answer_waits_for_an_acknowledgement(listening: socket.socket) -> None:
+    # Nagle's algorithm and delayed acknowledgements together would cost 40 ms per answer.
+    accepted: list[int] = []
+
+    class Accepting(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            connection = transport.get_extra_info("socket")
+            accepted.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            transport.close()
+
+    async def accept() -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(Accepting, sock=listening)
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        assert await reader.read() == b""
+        writer.close()
+        server.close()
+
+    asyncio.run(accept())
+    assert accepted == [1]
+
+
+def test_an_address_that_is_taken_is_an_error(listening: socket.socket) -> None:
+    port = listening.getsockname()[1]
+    with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1 port {port}: Address"):
+        listen(ServerSettings("a bundle", host="127.0.0.1", port=port))
+
+
+def test_sigterm_lets_a_running_request_end(start: "Start", gate: Gate) -> None:
+    with start(gate=gate) as server, ThreadPoolExecutor(1) as caller:
+        gate.shut()
+        reply = caller.submit(server.post, "/rank", {"query": "dough"})
+        server.wait(lambda: gate.reached)
+        server.process.send_signal(signal.SIGTERM)
+        server.wait(lambda: any("SIGTERM" in line["message"] for line in server.log()))
+        assert not reply.done()
+        gate.open()
+        assert reply.result().status == 200
+        assert server.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_sigterm_loses_no_request(start: "Start", workers: str) -> None:
+    body = b'{"query": "knead", "documents": ["knead the dough"]}'
+    draining = Event()
+    counts = [0] * 6  # answers by caller
+    failures: list[Any] = []
+    with start(RANKLET_DRAIN_SECONDS="3600", RANKLET_WORKERS=workers) as server:
+
+        def call(at: int) -> None:
+            """Ask again and again on one connection, as a proxy does, until it is to be closed."""
+            connection = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            try:
+                while not draining.is_set():
+                    connection.request("POST", "/rerank", body, JSON)
+                    reply = connection.getresponse()
+                    reply.read()
+                    counts[at] += 1
+                    if reply.status != 200:
+                        failures.append(reply.status)
+                    if reply.headers.get("Connection") == "close":
+                        connection.close()  # and a new one for the next
+            except (OSError, HTTPException) as error:
+                failures.append(error)
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(len(counts)) as callers:
+            work = [callers.submit(call, at) for at in range(len(counts))]
+            # Under load: every caller is in the middle of its work, however slow the machine is.
+            server.wait(lambda: min(counts) > 2 or bool(failures))
+            os.kill(server.process.pid, signal.SIGTERM)
+            # A load balancer looks away once readiness is false.
+            server.wait(lambda: server.ask("GET", "/readyz").status == 503)
+            draining.set()
+            for each in work:
+                each.result()
+        assert failures == []
+        assert server.process.poll() is None
+        os.kill(server.process.pid, signal.SIGTERM)  # a second one does not wait for the time
+        assert server.process.wait(PATIENCE) == 0
+        assert any("SIGTERM" in line["message"] for line in server.log())
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_replaced(start: "Start") -> None:
+    with start(RANKLET_WORKERS="2") as server:
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+        before = {int(pid) for pid in children.read_text().split()}
+        commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in before}
+        victim = next(pid for pid, command in commands.items() if b"spawn_main" in command)
+        os.kill(victim, signal.SIGKILL)
+        server.wait(lambda: any("a worker ended" in line["message"] for line in server.log()))
+        server.wait(lambda: len(set(children.read_text().split()) - {str(victim)}) >= len(before))
+        for _ in range(10):
+            server.wait(lambda: server.ask("GET", "/readyz").status == 200)
+        assert server.stop() == 0
