@@ -28,7 +28,6 @@ class Watched:
     def _log(self, severity: str, message: str) -> None:
         self.lines.append(f"{severity} {message}")
 
-    @property
     def reason(self) -> str | None:
         return self.live.reason
 
@@ -57,16 +56,16 @@ def test_a_bundle_may_come_late_and_its_absence_is_logged_once(
 ) -> None:
     path = tmp_path / "late.ranklet"
     watched = Watched(path)
-    assert watched.reason == "the bundle is being loaded"
+    assert watched.reason() == "the bundle is being loaded"
     assert str(path) in watched.refresh()
     assert watched.refresh() == watched.refresh() == ""
-    assert watched.reason == "the bundle is missing; the server's log says more"
+    assert watched.reason() == "the bundle is missing; the server's log says more"
     with pytest.raises(RequestError, match="not ready: the bundle is missing") as caught:
         _ = watched.live.bundle
     assert caught.value.status == 503
     put(built.fused, path)
     assert watched.refresh() == f"NOTICE the bundle {str(path)!r} serves 42 documents"
-    assert watched.reason is None
+    assert watched.reason() is None
     assert watched.live.bundle.rank("dough")[0].id == "bread"
 
 
@@ -87,7 +86,7 @@ def test_a_new_bundle_takes_the_place_of_an_old_one_unless_it_cannot_be_read(
     put(None, path)
     assert "ERROR the former bundle is still served" in watched.refresh()
     assert watched.refresh() == ""
-    assert (watched.live.bundle, watched.reason) == (second, None)
+    assert (watched.live.bundle, watched.reason()) == (second, None)
 
 
 @pytest.mark.parametrize("how", ["cut", "changed", "no manifest"])
@@ -102,7 +101,7 @@ def test_a_damaged_bundle_never_serves(built: Built, tmp_path: Path, how: str) -
         impacts.write_bytes(data[:-1] if how == "cut" else data[:-1] + b"\x01")
     watched = Watched(path, full_check=True)
     assert watched.refresh().startswith("ERROR not ready; ")
-    assert watched.reason == "the bundle cannot be read; the server's log says more"
+    assert watched.reason() == "the bundle cannot be read; the server's log says more"
 
 
 def test_a_bundle_that_fails_its_trial_is_tried_again_later(
