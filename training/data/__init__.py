@@ -1,1 +1,1 @@
-"""Collections: reading, splitting, and the texts that are set aside for proofs."""
+"""Collections, their splits, and the texts that are set aside for proofs."""

@@ -1,12 +1,12 @@
-r"""A collection: a folder of documents, queries and judgements in BEIR form.
+r"""Read and write collections, which are folders of documents, queries and judgements in BEIR form.
 
-    corpus.jsonl           {"_id": "d1", "title": "...", "text": "..."}      one document a line
-    queries.SPLIT.jsonl    {"_id": "q1", "text": "..."}                      one query a line
+    corpus.jsonl           {"_id": "d1", "title": "...", "text": "..."}      one document per line
+    queries.SPLIT.jsonl    {"_id": "q1", "text": "..."}                      one query per line
     qrels.SPLIT.txt        TREC or BEIR lines, see ranklet.training.data.trec
 
-Also read: ``id`` for ``_id``; ``queries.jsonl``, which holds the queries of all splits;
-``qrels.SPLIT.tsv``, ``qrels/SPLIT.tsv`` and ``qrels/SPLIT.txt``; each of them with ``.gz`` behind.
-Where several are there, the first in the order of these lists is read.
+``id`` may replace ``_id``. ``queries.jsonl`` may hold the queries of all splits. Judgements may
+also be in ``qrels.SPLIT.tsv``, ``qrels/SPLIT.tsv`` or ``qrels/SPLIT.txt``. Every name may end in
+``.gz``. If several of these files exist, the first one in the order of the constants below is read.
 """
 
 import json
@@ -43,7 +43,7 @@ Splits = Mapping[str, tuple[Sequence["Query"], Mapping[str, Mapping[str, int]]]]
 
 
 class Document(NamedTuple):
-    """A text to be found. The title may be empty, and so may the text."""
+    """A document of the collection. Its title and its text may be empty."""
 
     id: str
     title: str
@@ -51,36 +51,36 @@ class Document(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A question to the collection; its text is never empty."""
+    """A query of the collection. Its text is never empty."""
 
     id: str
     text: str
 
 
 class Collection:
-    """A folder in BEIR form, read anew by every call: nothing is kept in memory.
+    """A folder in BEIR form. Every call reads the files again, so nothing is kept in memory.
 
     Args:
-        path: The folder.
+        path: the folder.
 
     Raises:
-        CollectionError: The folder or its corpus is not there.
+        CollectionError: the folder or its corpus does not exist.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
-            raise CollectionError(f"no folder {self.path}; a collection is a folder in BEIR form")
+            raise CollectionError(f"no folder {self.path}; give a folder in BEIR form")
         self._corpus = self._find(CORPUS, "corpus")
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"
 
     def documents(self) -> Iterator[Document]:
-        """Every document in the order of the file, read as they are asked for.
+        """Yield every document in the order of the file, reading one at a time.
 
         Raises:
-            CollectionError: A line is malformed or an id occurs twice; file and line are named.
+            CollectionError: a line is malformed or an id occurs twice; names file and line.
         """
         for where, name, record in _records(self._corpus, "document"):
             title = record.get("title")
@@ -90,13 +90,13 @@ class Collection:
             yield Document(name, title or "", text)
 
     def queries(self, split: str) -> list[Query]:
-        """The queries of a split in the order of their file.
+        """Return the queries of a split in the order of their file.
 
-        From ``queries.jsonl``, which holds all splits, those that the split's qrels name.
+        From ``queries.jsonl``, which holds all splits, return the queries in the split's qrels.
 
         Raises:
-            CollectionError: No such split, no file of queries, a malformed line, or an id that
-                occurs twice; file and line are named.
+            CollectionError: the split or its query file does not exist, a line is malformed, or an
+                id occurs twice; names file and line.
         """
         self._check(split)
         path = self._find((*SPLIT_QUERIES, *ALL_QUERIES), f"queries of {split!r}", split)
@@ -111,16 +111,16 @@ class Collection:
         return queries
 
     def qrels(self, split: str) -> dict[str, dict[str, int]]:
-        """Relevance grades of a split by query id and document id.
+        """Return the relevance grades of a split by query id and document id.
 
         Raises:
-            CollectionError: No such split, no file of judgements, or a malformed line.
+            CollectionError: the split or its qrels file does not exist, or a line is malformed.
         """
         self._check(split)
         return read_qrels(self._find(QRELS, f"qrels of {split!r}", split))
 
     def splits(self) -> tuple[str, ...]:
-        """The names of the splits, sorted: each has queries of its own, judgements, or both."""
+        """Return the sorted names of all splits that have a query file, a qrels file or both."""
         names: set[str] = set()
         for pattern in (*SPLIT_QUERIES, *QRELS):
             before, after = pattern.split("{}")
@@ -133,8 +133,8 @@ class Collection:
     def _check(self, split: str) -> None:
         names = self.splits()
         if split not in names:
-            there = f"there are {', '.join(names)}" if names else "this collection has no splits"
-            raise CollectionError(f"{self.path}: no split {split!r}; {there}")
+            known = f"there are {', '.join(names)}" if names else "this collection has no splits"
+            raise CollectionError(f"{self.path}: no split {split!r}; {known}")
 
     def _find(self, patterns: Sequence[str], what: str, split: str = "") -> Path:
         names = [pattern.format(split) for pattern in patterns]
@@ -151,19 +151,18 @@ def write_collection(
     *,
     overwrite: bool = False,
 ) -> Collection:
-    """Write a collection; the folder appears whole or not at all.
+    """Write a collection; the folder appears complete or not at all.
 
     Args:
-        path: The folder to make.
-        documents: Read once, one at a time.
-        splits: Queries and judgements by the name of the split (letters, digits, ``_``, ``-``).
-        overwrite: Replace a collection that is already there, with all that its folder holds.
-            Any other folder is left alone, unless it is empty.
+        path: the folder to create.
+        documents: read once, one at a time.
+        splits: queries and judgements by split name (letters, digits, ``_``, ``-``).
+        overwrite: replace an existing collection with everything in its folder. Any other folder
+            is replaced only if it is empty.
 
     Raises:
-        CollectionError: Something is there already, an id is unfit or occurs twice, a query is
-            empty, a text cannot be written as UTF-8, a split has an unfit name, or the folder
-            cannot be written.
+        CollectionError: the path exists, an id is invalid or occurs twice, a query is empty, a text
+            cannot be written as UTF-8, a split name is invalid, or the folder cannot be written.
     """
     target = Path(path).resolve()
     _check_target(target, overwrite)
@@ -173,15 +172,15 @@ def write_collection(
         write_lines(partial / CORPUS[0], _lines(documents, "document"))
         for split, (queries, qrels) in splits.items():
             if not SPLIT_NAME.fullmatch(split):
-                raise CollectionError(f"split {split!r}: expected letters, digits, _ and - only")
+                raise CollectionError(f"split {split!r}: use only letters, digits, _ and -")
             write_lines(partial / SPLIT_QUERIES[0].format(split), _lines(queries, "query"))
             write_qrels(partial / QRELS[0].format(split), qrels)
         if target.exists():
-            # A folder that holds files cannot be renamed over, so it first steps aside.
-            aside = partial.with_suffix(".old")
-            target.rename(aside)
+            # A rename cannot replace a folder that holds files, so the old folder is moved first.
+            old = partial.with_suffix(".old")
+            target.rename(old)
             partial.rename(target)
-            shutil.rmtree(aside)
+            shutil.rmtree(old)
         else:
             partial.rename(target)
     except OSError as error:
@@ -197,17 +196,17 @@ def _check_target(target: Path, overwrite: bool) -> None:
     if not target.is_dir():
         raise CollectionError(f"{target} is a file; give the name of a folder")
     if not overwrite:
-        raise CollectionError(f"{target} is there already; give overwrite=True to replace it")
-    # Replacing deletes, and a mistyped path must not cost somebody's home folder.
+        raise CollectionError(f"{target} already exists; pass overwrite=True to replace it")
+    # Replacing deletes files, and a mistyped path must not delete somebody's home folder.
     if any(target.iterdir()) and not any((target / name).is_file() for name in CORPUS):
         raise CollectionError(
-            f"{target} is no collection (it holds no {CORPUS[0]}), so it is not overwritten; "
-            "give another name or remove it yourself"
+            f"{target} is not a collection (it has no {CORPUS[0]}), so it is not overwritten. "
+            "Give another name or remove it yourself"
         )
 
 
 def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """FILE:LINE, the id and the JSON object of every line that is not blank."""
+    """Yield FILE:LINE, the id and the JSON object of every line that is not blank."""
     seen: set[str] = set()
     for number, line in read_lines(path):
         if not line.strip():
@@ -228,9 +227,9 @@ def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]
             )
         check_id(name, f"{where}: {what} id")
         if name in seen:
-            raise CollectionError(f"{where}: {what} id {name!r} occurs a second time")
+            raise CollectionError(f"{where}: {what} id {name!r} occurs twice")
         seen.add(name)
-        # Only an escape can bring in what UTF-8 cannot hold: the line itself was UTF-8.
+        # The line was UTF-8, so only an escape can introduce a lone surrogate.
         if "\\u" in line:
             for key in ("title", "text"):
                 check_text(str(record.get(key)), f"{where}: the {key}")
@@ -253,7 +252,7 @@ def _lines(records: Iterable[Document | Query], what: str) -> Iterator[str]:
     for record in records:
         check_id(record.id, f"{what} id")
         if record.id in seen:
-            raise CollectionError(f"{what} id {record.id!r} occurs a second time")
+            raise CollectionError(f"{what} id {record.id!r} occurs twice")
         seen.add(record.id)
         for key, value in zip(record._fields[1:], record[1:], strict=True):
             check_text(value, f"{what} {record.id!r}: the {key}")

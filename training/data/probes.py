@@ -1,4 +1,4 @@
-"""Probes: real queries and documents on which every exported variant is proven."""
+"""Probes, which are real queries and documents on which every exported variant is proven."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,17 +13,17 @@ from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 
 FILE = "probes.json"
-QUERIES, DOCUMENTS = 200, 300  # with 50 queries one swapped rank moves nDCG@10 by 1 %
+QUERIES, DOCUMENTS = 200, 300  # with only 50 queries, one swapped rank moves nDCG@10 by 1 %
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Texts to rank.
+    """Queries, documents and relevance judgements.
 
     Attributes:
-        queries: their texts.
-        documents: their texts, titles included.
-        relevant: for each query, the places of its relevant documents.
+        queries: the texts of the queries.
+        documents: the texts of the documents, with their titles.
+        relevant: for each query, the indices of its relevant documents.
     """
 
     queries: tuple[str, ...]
@@ -31,26 +31,27 @@ class Probes:
     relevant: tuple[tuple[int, ...], ...]
 
     def first(self, queries: int, documents: int) -> "Probes":
-        """Return the first queries and documents only, for a model that takes long for a pair."""
-        kept = tuple(
-            tuple(at for at in places if at < documents) for places in self.relevant[:queries]
+        """Return only the first queries and documents, for a model that is slow per pair."""
+        relevant = tuple(
+            tuple(index for index in indices if index < documents)
+            for indices in self.relevant[:queries]
         )
-        return Probes(self.queries[:queries], self.documents[:documents], kept)
+        return Probes(self.queries[:queries], self.documents[:documents], relevant)
 
     def nearest(self, queries: int, documents: int) -> "Probes":
-        """Return the first queries, and of the documents the relevant ones before others.
+        """Return the first queries and some documents, relevant ones first.
 
-        For a model that takes long for a pair: so few documents still hold what is to be found.
+        This is for a model that is slow per pair, so that even few documents include relevant ones.
         """
-        kept = self.relevant[:queries]
-        wanted = list(dict.fromkeys(at for places in kept for at in places))
-        others = [at for at in range(len(self.documents)) if at not in set(wanted)]
-        chosen = (wanted + others)[:documents]
-        place_of = {at: place for place, at in enumerate(chosen)}
+        relevant = self.relevant[:queries]
+        relevant_first = list(dict.fromkeys(index for indices in relevant for index in indices))
+        others = [i for i in range(len(self.documents)) if i not in set(relevant_first)]
+        chosen = (relevant_first + others)[:documents]
+        new_index = {old: new for new, old in enumerate(chosen)}
         return Probes(
             self.queries[:queries],
-            tuple(self.documents[at] for at in chosen),
-            tuple(tuple(place_of[at] for at in places if at in place_of) for places in kept),
+            tuple(self.documents[index] for index in chosen),
+            tuple(tuple(new_index[i] for i in indices if i in new_index) for indices in relevant),
         )
 
     def save(self, folder: Path) -> None:
@@ -59,7 +60,7 @@ class Probes:
 
 
 def read_probes(folder: Path) -> Probes | None:
-    """Read a checkpoint's probes; None where it has none.
+    """Read a checkpoint's probes; return None if it has none.
 
     Raises:
         InputError: the file is damaged.
@@ -72,7 +73,7 @@ def read_probes(folder: Path) -> Probes | None:
         return Probes(
             tuple(map(str, raw["queries"])),
             tuple(map(str, raw["documents"])),
-            tuple(tuple(int(at) for at in places) for places in raw["relevant"]),
+            tuple(tuple(int(index) for index in indices) for indices in raw["relevant"]),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{str(path)!r} cannot be read as probes: {error}") from error
@@ -87,22 +88,22 @@ def draw_probes(
     most_documents: int = DOCUMENTS,
     seed: int = 0,
 ) -> Probes:
-    """Draw queries, their relevant documents and others at random.
+    """Draw queries, their relevant documents and other documents at random.
 
     Args:
-        documents: of the collection, read once.
-        queries: judged ones, best not those that were trained on.
+        documents: the collection's documents, read once.
+        queries: judged queries, ideally none that were trained on.
         titles: whether titles are part of a document's text.
-        most_queries: at most so many.
-        most_documents: at most so many, relevant ones first.
-        seed: of the draw.
+        most_queries: maximum number of queries.
+        most_documents: maximum number of documents, relevant ones first.
+        seed: random seed.
 
     Raises:
         InputError: there is no query or no document.
     """
     generator = np.random.default_rng(seed)
     order = generator.permutation(len(queries))[:most_queries]
-    chosen = [queries[at] for at in sorted(order.tolist())]
+    chosen = [queries[index] for index in sorted(order.tolist())]
     wanted = {name for query in chosen for name in query.relevant}
     relevant: dict[str, str] = {}
     others: list[str] = []
@@ -113,11 +114,11 @@ def draw_probes(
         elif len(others) < most_documents:
             others.append(text)
         elif (place := int(generator.integers(seen + 1))) < most_documents:
-            others[place] = text  # reservoir sampling: every document as likely as any other
+            others[place] = text  # reservoir sampling, so that all documents are equally likely
     names = list(relevant)[:most_documents]
     texts = [*(relevant[name] for name in names), *others][: max(most_documents, 1)]
     if not chosen or not texts:
-        raise InputError("probes need judged queries and documents; there are none")
-    place_of = {name: at for at, name in enumerate(names)}
-    places = [tuple(place_of[n] for n in q.relevant if n in place_of) for q in chosen]
-    return Probes(tuple(query.text for query in chosen), tuple(texts), tuple(places))
+        raise InputError("probes need at least one judged query and one document")
+    index_of = {name: index for index, name in enumerate(names)}
+    indices = [tuple(index_of[n] for n in q.relevant if n in index_of) for q in chosen]
+    return Probes(tuple(query.text for query in chosen), tuple(texts), tuple(indices))

@@ -1,7 +1,7 @@
-"""Splits, and percentages of splits: ``train``, ``train[:90%]``, ``train[90%:]``.
+"""Read splits and percentages of splits, such as ``train``, ``train[:90%]``, ``train[90%:]``.
 
-Which percentile a query belongs to hangs on its id alone, so a query stays where it is when others
-are added, and what one command held out another finds again.
+A query's percentile depends only on its id. So a query stays in its part when others are added, and
+two commands agree on which queries are held out.
 """
 
 import re
@@ -17,15 +17,15 @@ _SPEC = re.compile(r"([A-Za-z0-9_-]+)(?:\[(?:(\d{1,3})%)?:(?:(\d{1,3})%)?\])?")
 
 
 class JudgedQuery(NamedTuple):
-    """A query with what is known to be relevant to it."""
+    """A query with the documents that are known to be relevant."""
 
     id: str
     text: str
-    relevant: dict[str, int]  # grade by document id, grades above 0 only
+    relevant: dict[str, int]  # grade by document id, only grades above 0
 
 
 def percentile(query_id: str) -> int:
-    """Return the percentile, 0 to 99, that a query id falls into.
+    """Return the percentile of a query id, 0 to 99.
 
     >>> percentile("q1") == percentile("q1")
     True
@@ -39,33 +39,33 @@ def read_split(
     """Read the queries of a split that have a relevant document.
 
     Args:
-        collection: where from.
-        spec: a split's name, or a percentage of it as in ``train[90%:]``.
-        limit: at most so many, drawn at random and kept in order.
-        seed: of the draw.
+        collection: the collection.
+        spec: the name of a split, or a percentage of it as in ``train[90%:]``.
+        limit: maximum number of queries, drawn at random and kept in order.
+        seed: random seed of the draw.
 
     Raises:
-        InputError: the spec cannot be read, the limit is below 1, or no judged query is left.
-        CollectionError: no such split, or a malformed file.
+        InputError: the spec is malformed, the limit is below 1, or no judged query is left.
+        CollectionError: the split does not exist, or a file is malformed.
     """
     if limit is not None and limit < 1:
-        raise InputError(f"at most {limit} queries: give a number above 0")
+        raise InputError(f"at most {limit} queries were requested; use a limit above 0")
     match = _SPEC.fullmatch(spec)
     if match is None:
-        raise InputError(f"split {spec!r}: give a name, or a part of it such as train[:90%]")
+        raise InputError(f"split {spec!r}: give a name or a percentage of it such as train[:90%]")
     name, low, high = match[1], int(match[2] or 0), int(match[3] or 100)
     qrels = collection.qrels(name)
-    found = [
+    queries = [
         JudgedQuery(query.id, query.text, relevant)
         for query in collection.queries(name)
         if low <= percentile(query.id) < high and (relevant := _relevant(qrels, query))
     ]
-    if not found:
+    if not queries:
         raise InputError(f"split {spec!r} of {collection} has no query with a relevant document")
-    if limit is not None and len(found) > limit:
-        chosen = np.random.default_rng(seed).choice(len(found), limit, replace=False)
-        found = [found[at] for at in sorted(chosen.tolist())]
-    return found
+    if limit is not None and len(queries) > limit:
+        chosen = np.random.default_rng(seed).choice(len(queries), limit, replace=False)
+        queries = [queries[index] for index in sorted(chosen.tolist())]
+    return queries
 
 
 def _relevant(qrels: dict[str, dict[str, int]], query: Query) -> dict[str, int]:

@@ -1,10 +1,10 @@
-"""Judgements (qrels) and runs: the line formats of TREC and BEIR, read strictly, written whole.
+"""Read and write judgements (qrels) and runs in the line formats of TREC and BEIR.
 
     qrels, TREC   qid 0 docid rel               four columns
-    qrels, BEIR   qid docid rel                 three columns, after a header line or without one
+    qrels, BEIR   qid docid rel                 three columns, with or without a header line
     run           qid Q0 docid rank score tag   six columns
 
-Columns are parted by any white space, so an id cannot hold any. A name that ends in ``.gz`` is
+White space separates the columns, so an id cannot contain any. Files whose name ends in ``.gz`` are
 read and written through gzip. Every error is a CollectionError that names the file and the line.
 """
 
@@ -23,14 +23,14 @@ BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 
 def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
-    """Relevance grades by query id and document id, in the order of the file.
+    """Return relevance grades by query id and document id, in the order of the file.
 
     Args:
-        path: A TREC or BEIR file, ``.gz`` or not; its first line decides which of the two it is.
+        path: a TREC or BEIR file, ``.gz`` or not. Its first line determines the format.
 
     Raises:
-        CollectionError: The file cannot be read, a line has the wrong number of columns or a grade
-            that is no integer, or one pair is judged twice with different grades.
+        CollectionError: the file cannot be read, a line has the wrong number of columns or a grade
+            that is not an integer, or one pair is judged twice with different grades.
     """
     qrels: dict[str, dict[str, int]] = {}
     width = 0
@@ -55,7 +55,7 @@ def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
         except ValueError:
             raise CollectionError(
                 f"{path}:{number}: relevance {fields[-1]!r}, expected an integer "
-                f"(the only header allowed is {' '.join(BEIR_HEADER)!r}, on the first line)"
+                f"(only the first line may be a header, {' '.join(BEIR_HEADER)!r})"
             ) from None
         earlier = qrels.setdefault(query, {}).setdefault(document, grade)
         if earlier != grade:
@@ -67,12 +67,12 @@ def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
 
 
 def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, int]]) -> None:
-    """Write judgements in TREC form; the file appears whole or not at all.
+    """Write judgements in TREC form; the file appears complete or not at all.
 
-    A query without judgements has no line, so reading back leaves it out.
+    A query without judgements has no line, so `read_qrels` does not return it.
 
     Raises:
-        CollectionError: An id is empty or holds white space, or the file cannot be written.
+        CollectionError: an id is empty or contains white space, or the file cannot be written.
     """
 
     def lines() -> Iterator[str]:
@@ -86,11 +86,11 @@ def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, i
 
 
 def read_run(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """Scores by query id and document id, in the order of the file; the rank column is not used.
+    """Return scores by query id and document id, in file order; the rank column is not used.
 
     Raises:
-        CollectionError: The file cannot be read, a line has not six columns, a score is no finite
-            number, or a query lists a document twice.
+        CollectionError: the file cannot be read, a line does not have six columns, a score is not a
+            finite number, or a query lists a document twice.
     """
     run: dict[str, dict[str, float]] = {}
     for number, line in read_lines(path):
@@ -110,7 +110,7 @@ def read_run(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
             raise CollectionError(f"{path}:{number}: score {fields[4]!r}, expected a finite number")
         if document in run.setdefault(query, {}):
             raise CollectionError(
-                f"{path}:{number}: query {query!r} lists document {document!r} a second time"
+                f"{path}:{number}: query {query!r} lists document {document!r} twice"
             )
         run[query][document] = score
     return run
@@ -119,18 +119,18 @@ def read_run(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
 def write_run(
     path: str | os.PathLike[str], run: Mapping[str, Sequence[tuple[str, float]]], tag: str
 ) -> None:
-    """Write a run in TREC form; the file appears whole or not at all.
+    """Write a run in TREC form; the file appears complete or not at all.
 
-    Scores are written so that they read back equal as float64.
+    Reading the file back gives equal float64 scores.
 
     Args:
-        path: Where to write; gzip if it ends in ``.gz``.
-        run: By query id, (document id, score) from the best to the worst. Ranks count from 1.
-        tag: The name of the system, one word.
+        path: the file to write, with gzip if it ends in ``.gz``.
+        run: (document id, score) from best to worst, by query id. Ranks count from 1.
+        tag: the name of the system, one word.
 
     Raises:
-        CollectionError: An id or the tag is empty or holds white space, a score is not finite or
-            higher than the one above it, a query lists a document twice, or the file cannot be
+        CollectionError: an id or the tag is empty or contains white space, a score is not finite or
+            is higher than the one above it, a query lists a document twice, or the file cannot be
             written.
     """
     check_id(tag, f"{path}: tag")
@@ -146,14 +146,14 @@ def write_run(
                 where = f"{path}: query {query!r}, rank {rank}, document {document!r}"
                 if not math.isfinite(score):
                     raise CollectionError(f"{where}: score {score}, expected a finite number")
-                # Evaluators sort by score and ignore the rank, so the two must not disagree.
+                # Evaluators sort by score and ignore the rank, so both must agree.
                 if score > above:
                     raise CollectionError(
                         f"{where}: score {score} is higher than {above} above it; "
                         "sort the hits from the best to the worst"
                     )
                 if document in seen:
-                    raise CollectionError(f"{where}: this document was listed before")
+                    raise CollectionError(f"{where}: this query lists the document twice")
                 seen.add(document)
                 above = score
                 yield f"{query} Q0 {document} {rank} {score!r} {tag}\n"
@@ -162,10 +162,10 @@ def write_run(
 
 
 def check_id(value: str, what: str) -> None:
-    """Refuse an id that a line of columns cannot carry.
+    """Reject an id that cannot be written into a column.
 
     Raises:
-        CollectionError: The id is empty, holds white space or cannot be written as UTF-8.
+        CollectionError: the id is empty, contains white space or cannot be written as UTF-8.
     """
     if value.split() != [value]:
         raise CollectionError(f"{what} {value!r}, expected one word without white space")
@@ -173,34 +173,34 @@ def check_id(value: str, what: str) -> None:
 
 
 def check_text(value: str, what: str) -> None:
-    r"""Refuse text that UTF-8 cannot hold: JSON can smuggle in half a character as ``\ud83d``.
+    r"""Reject text that UTF-8 cannot encode, because a JSON escape may be half a character, \ud83d.
 
     Raises:
-        CollectionError: The text holds a lone surrogate.
+        CollectionError: the text contains a lone surrogate.
     """
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise CollectionError(
-            f"{what} holds a lone surrogate (half a character) at position {error.start}; "
+            f"{what} contains a lone surrogate (half a character) at position {error.start}; "
             "replace it, for example by U+FFFD"
         ) from None
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Lines of a UTF-8 file with their numbers from 1, one at a time; ``.gz`` is unpacked.
+    """Yield the lines of a UTF-8 file, ``.gz`` or not, with their numbers from 1.
 
     Raises:
-        CollectionError: The file cannot be opened, is not UTF-8, or its gzip data are damaged or
-            cut short.
+        CollectionError: the file cannot be opened, is not UTF-8, or its gzip data are damaged or
+            truncated.
     """
     number = 0
     try:
         with gzip.open(path) if Path(path).suffix == ".gz" else Path(path).open("rb") as file:
-            # Binary iteration parts lines at \n alone; str.splitlines would also part them at
-            # characters such as U+2028, which JSON strings may hold.
+            # Binary iteration splits lines only at \n. str.splitlines would also split them at
+            # characters such as U+2028, which JSON strings may contain.
             for number, line in enumerate(file, start=1):
-                # Some Windows editors start a file with a byte order mark.
+                # Some Windows editors begin a file with a byte order mark.
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise CollectionError(
@@ -209,17 +209,17 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         ) from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CollectionError(
-            f"{path}:{number + 1}: damaged or incomplete gzip data ({error}); fetch the file again"
+            f"{path}:{number + 1}: damaged or truncated gzip data ({error}); fetch the file again"
         ) from None
     except OSError as error:
         raise CollectionError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
-    """Write text under a temporary name beside the target, then rename it; ``.gz`` is packed.
+    """Write text to a temporary file in the same folder, ``.gz`` or not, and rename it.
 
     Raises:
-        CollectionError: The file cannot be written.
+        CollectionError: the file cannot be written.
     """
     target = Path(path)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
@@ -227,7 +227,7 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
     try:
         with partial.open("xb") as file:
             if target.suffix == ".gz":
-                # No name and no time of writing inside: equal lines give equal files.
+                # Without a name and a time inside, equal lines give equal files.
                 with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
                     packed.writelines(data)
             else:

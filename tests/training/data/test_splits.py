@@ -56,7 +56,7 @@ def test_a_limit_draws_some_and_keeps_their_order(many: Collection) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_told(many: Collection, limit: int) -> None:
-    with pytest.raises(InputError, match="give a number above 0"):
+    with pytest.raises(InputError, match="use a limit above 0"):
         read_split(many, "train", limit=limit)
 
 
@@ -65,7 +65,7 @@ def test_a_limit_below_one_is_told(many: Collection, limit: int) -> None:
     ["", "train[", "train[90]", "train[90%]", "train[:1000%]", "a/b", "train[-5%:]", "train "],
 )
 def test_what_is_no_split_is_told(many: Collection, spec: str) -> None:
-    with pytest.raises(InputError, match=r"a part of it such as train\[:90%\]"):
+    with pytest.raises(InputError, match=r"a percentage of it such as train\[:90%\]"):
         read_split(many, spec)
 
 

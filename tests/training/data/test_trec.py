@@ -98,7 +98,7 @@ def test_a_run_looks_as_trec_wants_it(tmp_path: Path) -> None:
         ("\nq1 Q0 d1 1 high bm25\n", r":2: score 'high', expected a finite number"),
         ("q1 Q0 d1 1 nan bm25\n", r":1: score 'nan', expected a finite number"),
         ("q1 Q0 d1 1 1e999 bm25\n", r":1: score '1e999', expected a finite number"),
-        ("q1 Q0 d1 1 2 a\nq1 Q0 d1 2 1 a\n", r":2: query 'q1' lists document 'd1' a second time"),
+        ("q1 Q0 d1 1 2 a\nq1 Q0 d1 2 1 a\n", r":2: query 'q1' lists document 'd1' twice"),
     ],
 )
 def test_bad_runs_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
@@ -112,7 +112,7 @@ def test_bad_runs_name_file_and_line(tmp_path: Path, text: str, message: str) ->
         ({"q1": [("d1", math.nan)]}, "a", "query 'q1', rank 1, document 'd1': score nan"),
         ({"q1": [("d1", math.inf)]}, "a", "score inf, expected a finite number"),
         ({"q1": [("d1", 1.0), ("d2", 2.0)]}, "a", "score 2.0 is higher than 1.0 above it"),
-        ({"q1": [("d1", 1.0), ("d1", 1.0)]}, "a", "rank 2, document 'd1': this document was"),
+        ({"q1": [("d1", 1.0), ("d1", 1.0)]}, "a", "rank 2, document 'd1': this query lists the"),
         ({"q 1": [("d1", 1.0)]}, "a", "query id 'q 1', expected one word"),
         ({"q1": [("", 1.0)]}, "a", "document id '', expected one word"),
         ({"q1": [("d\u00a01", 1.0)]}, "a", "expected one word without white space"),
@@ -154,9 +154,9 @@ PACKED = gzip.compress(b"".join(b"q%d 0 d1 1\n" % i for i in range(9999)))
     ("name", "data", "message"),
     [
         ("qrels.txt", b"q1 0 d1 1\nq2 0 d\xff 1\n", r":2: byte 7 of the line is not UTF-8"),
-        ("qrels.txt.gz", PACKED[:-20], r":\d+: damaged or incomplete gzip data"),
-        ("qrels.txt.gz", PACKED[:200] + bytes(99) + PACKED[299:], r":\d+: damaged or incomplete"),
-        ("qrels.txt.gz", b"q1 0 d1 1\n", r":1: damaged or incomplete gzip data \(Not a gzipped"),
+        ("qrels.txt.gz", PACKED[:-20], r":\d+: damaged or truncated gzip data"),
+        ("qrels.txt.gz", PACKED[:200] + bytes(99) + PACKED[299:], r":\d+: damaged or truncated"),
+        ("qrels.txt.gz", b"q1 0 d1 1\n", r":1: damaged or truncated gzip data \(Not a gzipped"),
     ],
     ids=["not-utf8", "cut-short", "overwritten", "not-gzip"],
 )
