@@ -25,8 +25,7 @@ from ranklet.export.proof.report import Report, read_reports
 from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Retrieve
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.consistency import consistency
-from ranklet.training.evaluation.systems import MEASURES, comparisons, evaluate, mark
+from ranklet.training.evaluation.systems import MEASURES, comparisons, consistency, evaluate, mark
 
 PACKAGES = ("torch", "transformers", "onnx", "onnxruntime")
 COLLECTION = "qa-mix"

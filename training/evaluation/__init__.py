@@ -1,1 +1,1 @@
-"""Measures, systems that are measured, and tests of significance."""
+"""Ranking measures, the evaluation of systems, and tests of significance."""

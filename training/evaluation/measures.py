@@ -1,8 +1,8 @@
-"""MRR, nDCG and recall over a padded matrix of candidates, fast enough for tuning loops.
+"""Compute MRR, nDCG and recall over a padded matrix of candidates, fast enough for tuning loops.
 
-A loop that tunes weights asks thousands of times "how good is this ranking?" of the same
-candidates. Only the places of the relevant ones matter, and these are counted without sorting:
-a candidate's rank is one more than the number of candidates ahead of it.
+A loop that tunes weights measures thousands of rankings of the same candidates. Only the ranks of
+the relevant candidates matter. They are counted without sorting, because a candidate's rank is one
+more than the number of candidates ahead of it.
 """
 
 import re
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 
-BLOCK_COMPARISONS = 1 << 20  # score comparisons at a time: 4 MB of float32 stay in the cache
+BLOCK_COMPARISONS = 1 << 20  # score comparisons per step, because 4 MB of float32 fit in the cache
 MeasureName = Literal["MRR", "nDCG", "R"]
 
 
@@ -23,14 +23,14 @@ class Measure(NamedTuple):
     """A measure and its cutoff, as in "nDCG@10"."""
 
     name: MeasureName
-    cutoff: int  # ranks counted, at least 1
+    cutoff: int  # number of ranks that count, at least 1
 
 
 def parse_measure(text: str) -> Measure:
-    """Read "MRR@10", "nDCG@10", "R@100" and the like.
+    """Parse a measure such as "MRR@10", "nDCG@10" or "R@100".
 
     Raises:
-        InputError: If the name is unknown or the cutoff is no positive integer.
+        InputError: the name is unknown or the cutoff is not a positive integer.
     """
     match = re.fullmatch(r"(MRR|nDCG|R)@([1-9][0-9]*)", text)
     if match is None:
@@ -43,21 +43,22 @@ def parse_measure(text: str) -> Measure:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Candidates of some queries, their features, and what is known to be relevant.
+    """The candidates of some queries with their features and relevance judgements.
 
-    A relevant candidate has a grade above 0; the relevant_* arrays hold one entry for each.
+    A relevant candidate has a grade above 0. The relevant_* arrays hold one entry per relevant
+    candidate.
 
     Attributes:
         features: (queries, candidates, features) float32; padding may hold any finite number.
         mask: (queries, candidates) bool, False where a query has fewer candidates.
-        relevant_query: (relevant,) int64 row of each relevant candidate, ascending.
-        relevant_column: (relevant,) int64 its column.
-        relevant_grade: (relevant,) float64 its grade, above 0.
-        ideal_grades: (queries, most relevant documents of a query) float64: the grades of all
-            relevant documents, also of those that are no candidates; descending, padded with 0.
+        relevant_query: (relevant,) int64, the row of each relevant candidate, ascending.
+        relevant_column: (relevant,) int64, its column.
+        relevant_grade: (relevant,) float64, its grade, above 0.
+        ideal_grades: (queries, most relevant documents of a query) float64, the grades of all
+            relevant documents, candidates or not, descending and padded with 0.
 
     Raises:
-        InputError: If shapes disagree, a feature is not finite, or a relevant place is padding.
+        InputError: shapes disagree, a feature is not finite, or a relevant candidate is padding.
     """
 
     features: NDArray[np.float32]
@@ -75,13 +76,13 @@ class Judged:
             )
         if len(self.mask) == 0 or len(self.ideal_grades) != len(self.mask):
             raise InputError(
-                "ideal_grades needs a row for each query, and there must be a query; got "
+                "ideal_grades needs one row per query, and at least one query; got "
                 f"{len(self.ideal_grades)} rows and {len(self.mask)} queries"
             )
         if not np.isfinite(self.features).all():
             raise InputError("every feature must be a finite number; some are not")
         if not self.mask[self.relevant_query, self.relevant_column].all():
-            raise InputError("a relevant candidate stands where the mask says padding")
+            raise InputError("a relevant candidate lies on padding, where the mask is False")
 
     @classmethod
     def from_lists(
@@ -90,31 +91,31 @@ class Judged:
         grades: Sequence[NDArray[np.number]],
         missed: Sequence[NDArray[np.number]] | None = None,
     ) -> "Judged":
-        """Pad one array a query to the longest.
+        """Pad one array per query to the longest.
 
         Args:
-            features: For each query an array (its candidates, features).
-            grades: For each query the grades (its candidates,); unjudged candidates count as 0.
-            missed: For each query the grades of its relevant documents that are no candidates;
-                None if every query's candidates hold all.
+            features: for each query an array (its candidates, features).
+            grades: for each query the grades (its candidates,); unjudged candidates have grade 0.
+            missed: for each query the grades of its relevant documents that are not candidates;
+                None if there are none.
 
         Raises:
-            InputError: If the lists or the rows in them do not fit each other.
+            InputError: the lists or their rows do not fit each other.
         """
         missed = [np.empty(0)] * len(features) if missed is None else missed
         if not len(features) == len(grades) == len(missed):
             raise InputError(
-                "features, grades and missed need an entry for each query; got "
+                "features, grades and missed need one entry per query; got "
                 f"{len(features)}, {len(grades)} and {len(missed)}"
             )
         widths = {row.shape[1:] for row in features}
         if len(widths) != 1 or len(next(iter(widths))) != 1:
             raise InputError(
-                "there must be a query, and every query's features must be (candidates, features) "
-                f"with the same number of features; got {sorted(widths)} behind the candidates"
+                "give at least one query, and features of shape (candidates, features) with the "
+                f"same number of features for every query; got {sorted(widths)} features"
             )
         if any(len(row) != len(grade) for row, grade in zip(features, grades, strict=True)):
-            raise InputError("every candidate needs a grade, 0 where nothing is known")
+            raise InputError("every candidate needs a grade; use 0 for unjudged ones")
 
         lengths = np.array([len(row) for row in features])
         mask = np.arange(lengths.max()) < lengths[:, None]
@@ -131,59 +132,59 @@ class Judged:
         return cls(padded, mask, query, column, grade[query, column], ideal_grades)
 
     def scores(self, weights: NDArray[np.floating]) -> NDArray[np.float32]:
-        """Weighted sums of the features: (queries, candidates) float32.
+        """Return the weighted sums of the features, (queries, candidates) float32.
 
         Args:
-            weights: (features,), rounded to float32, as the features are.
+            weights: (features,), rounded to float32 like the features.
         """
         return self.features @ weights.astype(np.float32)
 
     def rank_of_relevant(self, scores: NDArray[np.floating]) -> NDArray[np.int64]:
-        """The place of each relevant candidate among its query's candidates, from 1.
+        """Return the rank of each relevant candidate among its query's candidates, from 1.
 
-        Of equal scores the lower column comes first.
+        If scores are equal, the lower column ranks first.
 
         Args:
-            scores: (queries, candidates); what stands on padding is ignored.
+            scores: (queries, candidates); scores on padding are ignored.
 
         Returns:
             (relevant,) int64.
 
         Raises:
-            InputError: If the shape is wrong or a relevant candidate's score is not a number.
+            InputError: the shape is wrong or a relevant candidate's score is NaN.
         """
         if scores.shape != self.mask.shape:
-            raise InputError(f"scores must be {self.mask.shape}, as the mask; got {scores.shape}")
+            raise InputError(f"scores must be {self.mask.shape} like the mask; got {scores.shape}")
         own = scores[self.relevant_query, self.relevant_column]  # (relevant,)
         if np.isnan(own).any():
-            raise InputError("a relevant candidate's score is not a number")
+            raise InputError("a relevant candidate's score is NaN")
         columns = np.arange(scores.shape[1])
         ranks = np.empty(len(own), np.int64)
         step = max(1, BLOCK_COMPARISONS // max(1, scores.shape[1]))
         for begin in range(0, len(own), step):
-            here = slice(begin, begin + step)
-            query, mine = self.relevant_query[here], own[here, None]
-            others = scores[query]  # (relevant here, candidates)
+            block = slice(begin, begin + step)
+            query, mine = self.relevant_query[block], own[block, None]
+            others = scores[query]  # (relevant in the block, candidates)
             ahead = others > mine
-            ahead |= (others == mine) & (columns < self.relevant_column[here, None])
-            ranks[here] = 1 + np.count_nonzero(ahead & self.mask[query], axis=1)
+            ahead |= (others == mine) & (columns < self.relevant_column[block, None])
+            ranks[block] = 1 + np.count_nonzero(ahead & self.mask[query], axis=1)
         return ranks
 
 
 def per_query(
     judged: Judged, scores: NDArray[np.floating], measure: Measure
 ) -> NDArray[np.float64]:
-    """The measure's value for each query: (queries,) float64 in [0, 1].
+    """Return the measure's value of each query, (queries,) float64 in [0, 1].
 
-    A query without a relevant document has 0, as in trec_eval.
+    The value of a query without a relevant document is 0, as in trec_eval.
 
     Args:
-        judged: Candidates and judgments.
+        judged: candidates and judgements.
         scores: (queries, candidates); see `Judged.rank_of_relevant`.
-        measure: What to compute.
+        measure: the measure to compute.
 
     Raises:
-        InputError: As `Judged.rank_of_relevant`.
+        InputError: as `Judged.rank_of_relevant`.
     """
     ranks = judged.rank_of_relevant(scores)
     counted = ranks <= measure.cutoff
@@ -203,22 +204,22 @@ def per_query(
 
 
 def mean(judged: Judged, scores: NDArray[np.floating], measure: Measure) -> float:
-    """The mean of `per_query` over all queries."""
+    """Return the mean of `per_query` over all queries."""
     return float(per_query(judged, scores, measure).mean())
 
 
 def discount(ranks: NDArray[np.integer]) -> NDArray[np.float64]:
-    """1 / log2(rank + 1), ranks from 1 (Järvelin & Kekäläinen 2002, as trec_eval takes it)."""
+    """Return 1 / log2(rank + 1), ranks from 1 (Järvelin & Kekäläinen 2002, as in trec_eval)."""
     discounts: NDArray[np.float64] = 1 / np.log2(ranks + 1.0)
     return discounts
 
 
 def ideal_dcg(ideal_grades: NDArray[np.float64], cutoff: int) -> NDArray[np.float64]:
-    """DCG@cutoff of the best order, with the grade itself as gain: (queries,) float64.
+    """Return DCG@cutoff of the best order, with the grades as gains, (queries,) float64.
 
     Args:
-        ideal_grades: (queries, relevant documents) descending, padded with 0.
-        cutoff: Ranks counted.
+        ideal_grades: (queries, relevant documents), descending and padded with 0.
+        cutoff: number of ranks that count.
     """
     top = ideal_grades[:, :cutoff]
     ideal: NDArray[np.float64] = top @ discount(np.arange(1, top.shape[1] + 1))

@@ -1,4 +1,4 @@
-"""Are two systems' per-query values different beyond chance? Paired t-tests, Holm's correction."""
+"""Test whether two systems differ significantly, by paired t-tests with Holm's correction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 
-CONSTANT = 1e-12  # differences that vary less than this, relative to their size, are rounding
+CONSTANT = 1e-12  # if differences vary less than this, relative to their size, it is rounding
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One pair of systems, compared over the same queries.
+    """The comparison of two systems over the same queries.
 
     Attributes:
-        first: Name of a system.
-        second: Name of the other.
-        difference: Mean of first − second, in the measure's unit.
-        queries: Number of queries.
-        p: Two-sided p-value of the paired t-test.
-        p_holm: The same, corrected for all comparisons made together.
+        first: name of one system.
+        second: name of the other system.
+        difference: mean of first − second, in the measure's unit.
+        queries: number of queries.
+        p: two-sided p-value of the paired t-test.
+        p_holm: the p-value corrected for all comparisons made together.
     """
 
     first: str
@@ -38,24 +38,24 @@ def compare(
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> tuple[Comparison, ...]:
-    """Test each pair of systems, and correct for the number of pairs.
+    """Test pairs of systems and correct for the number of pairs.
 
     Args:
-        values: For each system its value on each query, (queries,), in the same order of queries.
-        pairs: Which systems to compare; None for every pair, in the order of `values`.
+        values: each system's value on each query, (queries,), in the same order of queries.
+        pairs: the systems to compare; None for every pair, in the order of `values`.
 
     Returns:
-        One comparison a pair, in the order of the pairs.
+        One comparison per pair, in the order of the pairs.
 
     Raises:
-        InputError: If a pair names an unknown system, values differ in length, there are fewer
-            than two queries, or a value is not finite.
+        InputError: a pair has an unknown system, lengths differ, there are fewer than two queries,
+            or a value is not finite.
     """
-    arrays = {name: np.asarray(given, np.float64) for name, given in values.items()}
+    arrays = {name: np.asarray(series, np.float64) for name, series in values.items()}
     lengths = {array.shape for array in arrays.values()}
     if len(lengths) > 1 or any(len(shape) != 1 or shape[0] < 2 for shape in lengths):
         raise InputError(
-            "every system needs one value a query, over the same two or more queries; got shapes "
+            "every system needs one value per query, over the same two or more queries; got shapes "
             f"{ {name: array.shape for name, array in arrays.items()} }"
         )
     if not all(np.isfinite(array).all() for array in arrays.values()):
@@ -63,27 +63,27 @@ def compare(
     chosen = list(combinations(arrays, 2)) if pairs is None else list(pairs)
     unknown = sorted({name for pair in chosen for name in pair} - arrays.keys())
     if unknown:
-        raise InputError(f"unknown systems {unknown}; there are values for {sorted(arrays)}")
+        raise InputError(f"unknown systems {unknown}; known are {sorted(arrays)}")
 
-    tested = [paired_t_test(arrays[first], arrays[second]) for first, second in chosen]
+    p_values = [paired_t_test(arrays[first], arrays[second]) for first, second in chosen]
     return tuple(
         Comparison(
             first, second, float((arrays[first] - arrays[second]).mean()), len(arrays[first]), p, q
         )
-        for (first, second), p, q in zip(chosen, tested, holm(tested), strict=True)
+        for (first, second), p, q in zip(chosen, p_values, holm(p_values), strict=True)
     )
 
 
 def paired_t_test(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Two-sided p-value that the mean of first − second is 0.
+    """Return the two-sided p-value of the hypothesis that the mean of first − second is 0.
 
     Args:
-        first: (queries,) float64, two or more.
-        second: (queries,) float64, of the same queries.
+        first: (queries,) float64, two or more queries.
+        second: (queries,) float64, for the same queries.
 
     Returns:
-        The p-value; 1 if all values agree, 0 if all differ by the same amount, where the t
-        statistic is undefined and infinite.
+        The p-value. It is 1 if all values agree, where the t statistic is undefined, and 0 if all
+        differ by the same amount, where it is infinite.
     """
     differences = first - second
     if not differences.any():
@@ -97,12 +97,12 @@ def paired_t_test(first: NDArray[np.float64], second: NDArray[np.float64]) -> fl
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Step-down correction (Holm 1979): the i-th smallest of m, from 1, is taken times m − i + 1.
+    """Correct p-values (Holm 1979) by multiplying the i-th smallest of m, from 1, by m − i + 1.
 
-    A corrected value is never below that of a smaller p-value, and at most 1.
+    A corrected value is at least the corrected value of every smaller p-value, and at most 1.
 
     Args:
-        p_values: Of one family of tests, in any order.
+        p_values: the p-values of one family of tests, in any order.
 
     Returns:
         The corrected p-values in the same order.

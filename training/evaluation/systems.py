@@ -1,4 +1,4 @@
-"""Evaluation of a bundle's pipelines on judged queries, through ir-measures (trec_eval)."""
+"""Evaluate a bundle's pipelines on judged queries, through ir-measures (trec_eval)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,20 @@ from ranklet.training.evaluation.significance import Comparison, compare
 from ranklet.training.progress import progress
 
 MEASURES = ("MRR@10", "nDCG@10", "R@100")
-SIGNIFICANT = ((0.01, "‡"), (0.05, "†"))  # mark by largest p, strictest first
+SIGNIFICANT = ((0.01, "‡"), (0.05, "†"))  # marks of p-values below a bound, strictest first
+REFERENCE_DEPTH = 1000  # ranks of the reference that count in `consistency` (paper 004, eq. 5)
 
 Run = dict[str, list[tuple[str, float]]]  # query id → (document id, score), best first
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a pipeline reached.
+    """The measured values of a pipeline.
 
     Attributes:
         pipeline: its name.
         values: by measure, the value of each query, in the order of the queries.
-        run: what was ranked.
+        run: the ranked documents.
     """
 
     pipeline: str
@@ -48,37 +49,37 @@ def evaluate(
     measures: Sequence[str] = MEASURES,
     depth: int = 1000,
 ) -> list[Evaluation]:
-    """Rank every query by every pipeline and measure.
+    """Rank every query by every pipeline and measure the rankings.
 
     Args:
-        bundle: with a collection.
-        queries: judged ones that nothing was trained or tuned on.
-        pipelines: by name.
-        measures: as ir-measures writes them; MRR@k is RR@k.
-        depth: documents ranked for each query.
+        bundle: a bundle with a collection.
+        queries: judged queries that were not used for training or tuning.
+        pipelines: the pipelines by name.
+        measures: names as in ir-measures, or MRR@k for RR@k.
+        depth: number of documents to rank per query.
 
     Raises:
-        InputError: an unknown measure.
+        InputError: a measure is unknown.
     """
     wanted = {name: _measure(name) for name in measures}
-    for recipe in pipelines.values():  # a mistake is told before hours of ranking
+    for recipe in pipelines.values():  # to report mistakes before hours of ranking
         chosen(recipe, bundle.manifest)
-    found = []
+    evaluations = []
     for name, recipe in pipelines.items():
         run = {
             query.id: bundle.rank_ids(query.text, k=depth, pipeline=recipe)
             for query in progress(queries, f"evaluating {name}")
         }
-        found.append(Evaluation(name, _values(queries, run, wanted), run))
-    return found
+        evaluations.append(Evaluation(name, _values(queries, run, wanted), run))
+    return evaluations
 
 
 def comparisons(
     evaluations: Sequence[Evaluation], measure: str, baseline: str
 ) -> dict[str, Comparison]:
-    """Compare every system with a baseline: paired t-tests, Holm's correction over all of them.
+    """Compare every system with a baseline by paired t-tests, with Holm's correction over all.
 
-    Of a single query nothing can be tested: then there is no comparison.
+    A single query allows no test, so there is no comparison.
     """
     others = [each.pipeline for each in evaluations if each.pipeline != baseline]
     if not others or len(evaluations[0].values[measure]) < 2:
@@ -89,28 +90,55 @@ def comparisons(
 
 
 def untied(hits: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return a run's hits with scores that fall, for a file that trec_eval will read.
+    """Return a run's hits with strictly descending scores, for a file that trec_eval will read.
 
-    It ignores ranks and orders equal scores by document id, backwards: the file would measure
-    otherwise than what was ranked. Each of equal scores is one step of float32 below the one
-    before it; trec_eval holds no finer.
+    trec_eval ignores ranks and orders equal scores by descending document id, so it would measure
+    another ranking. Therefore each of several equal scores is one float32 step below the one before
+    it. trec_eval does not distinguish smaller steps.
 
     >>> [score < 0.5 for _, score in untied([("a", 0.5), ("b", 0.5), ("c", 0.25)])]
     [False, True, True]
     """
-    found: list[tuple[str, float]] = []
-    below = np.float32(np.inf)
+    descending: list[tuple[str, float]] = []
+    largest = np.float32(np.inf)
     for name, score in hits:
-        single = min(np.float32(score), below)
-        found.append((name, float(single)))
-        below = np.nextafter(single, np.float32(-np.inf))
-    return found
+        single = min(np.float32(score), largest)
+        descending.append((name, float(single)))
+        largest = np.nextafter(single, np.float32(-np.inf))
+    return descending
+
+
+def consistency(
+    run: Mapping[str, Sequence[tuple[str, float]]],
+    reference: Mapping[str, Sequence[tuple[str, float]]],
+    n: int,
+) -> float:
+    """Return C_{f,n}, the mean share of a run's top n that the reference ranks (paper 004, eq. 5).
+
+    A reranker that was trained on the reference's candidates has never seen the other documents. A
+    query for which the run has no document is skipped.
+
+    Args:
+        run: (document id, score) of the retriever f, best first, by query id.
+        reference: the same of BM25. Only its first 1,000 documents per query count.
+        n: number of the run's documents that count, at least 1.
+
+    >>> consistency({"q": [("a", 2.0), ("b", 1.0)]}, {"q": [("b", 9.0)]}, 2)
+    0.5
+    """
+    shares = []
+    for query, hits in run.items():
+        top = {name for name, _ in hits[:n]}
+        known = {name for name, _ in reference.get(query, ())[:REFERENCE_DEPTH]}
+        if top:
+            shares.append(len(top & known) / len(top))
+    return float(np.mean(shares)) if shares else 0.0
 
 
 def table(
     evaluations: Sequence[Evaluation], baseline: str, *, labels: Mapping[str, str] | None = None
 ) -> str:
-    """Return a table in plain text: a system a line, its means, and marks of significance."""
+    """Return a plain-text table with one system per line, its means and marks of significance."""
     measures = list(evaluations[0].values)
     against = {measure: comparisons(evaluations, measure, baseline) for measure in measures}
     names = {
@@ -132,7 +160,7 @@ def table(
 
 
 def mark(p: float) -> str:
-    """Return the mark of a p-value.
+    """Return the significance mark of a p-value.
 
     >>> mark(0.001), mark(0.03), mark(0.2)
     ('‡', '†', ' ')
@@ -158,28 +186,28 @@ def _values(
 ) -> dict[str, NDArray[np.float64]]:
     import ir_measures
 
-    row = {query.id: at for at, query in enumerate(queries)}
+    row = {query.id: index for index, query in enumerate(queries)}
     values = {name: np.zeros(len(queries)) for name in measures}
     qrels = [
         ir_measures.Qrel(query.id, name, grade)
         for query in queries
         for name, grade in query.relevant.items()
     ]
-    # trec_eval orders equal scores by document id, backwards; ours are in rank order already, so
-    # it gets the rank as the score and ranks as the user saw it.
+    # trec_eval orders equal scores by descending document id. The hits are already in rank order,
+    # so their negative ranks serve as scores and trec_eval measures the ranking as it is.
     scored = [
-        ir_measures.ScoredDoc(query, name, -float(at))
+        ir_measures.ScoredDoc(query, name, -float(rank))
         for query, hits in run.items()
-        for at, (name, _) in enumerate(hits)
+        for rank, (name, _) in enumerate(hits)
     ]
-    by_measure: dict[Any, list[str]] = {}  # MRR@10 and RR@10 are one
+    by_measure: dict[Any, list[str]] = {}  # MRR@10 and RR@10 are the same measure
     for name, measure in measures.items():
         by_measure.setdefault(measure, []).append(name)
     try:
-        for found in ir_measures.iter_calc(list(by_measure), qrels, scored):
-            for name in by_measure[found.measure]:
-                values[name][row[found.query_id]] = found.value
-    except (ValueError, SubprocessError) as error:  # nothing that is installed can compute it
-        told = str(error).splitlines()[0]
-        raise InputError(f"{', '.join(measures)} cannot be measured: {told}") from error
+        for result in ir_measures.iter_calc(list(by_measure), qrels, scored):
+            for name in by_measure[result.measure]:
+                values[name][row[result.query_id]] = result.value
+    except (ValueError, SubprocessError) as error:  # no installed package can compute it
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{', '.join(measures)} cannot be measured: {reason}") from error
     return values

@@ -1,1 +1,1 @@
-"""Weights of fusions and constants, chosen on judged candidates."""
+"""Choose fusion weights and other constants on judged candidates."""

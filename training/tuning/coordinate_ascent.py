@@ -1,9 +1,9 @@
-"""Weights of a linear fusion by coordinate ascent (Metzler & Croft 2007).
+"""Learn the weights of a linear fusion by coordinate ascent (Metzler & Croft 2007).
 
-A ranking measure has no gradient: it is flat between the weights where two documents change
-places, and jumps there. Coordinate ascent needs none: it changes one weight at a time, tries ever
-longer steps both ways, keeps the best, and passes over the weights until a pass gains nothing.
-Rankings do not change when all weights are scaled, so the weights always sum to 1.
+A ranking measure has no useful gradient, because it changes only where two documents swap ranks.
+Coordinate ascent needs none. It changes one weight at a time, tries ever longer steps in both
+directions and keeps the best. It passes over the weights until a pass gains too little. Scaling all
+weights does not change a ranking, so their absolute values always sum to 1.
 """
 
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.training.evaluation.measures import Judged, Measure, mean, parse_measure
 
-STEPS = 20  # lengths tried each way in a line search
-FIRST_STEP = 0.05  # of the weight's own size; each next step is twice as long
-SMALLEST_STEP = 1e-3  # the first step of a weight that is 0, where "its own size" says nothing
-PASSES = 50  # at most; three to five are usual
+STEPS = 20  # number of step lengths per direction in a line search
+FIRST_STEP = 0.05  # relative to the weight; each following step is twice as long
+SMALLEST_STEP = 1e-3  # the first step of a weight that is 0
+PASSES = 50  # maximum number of passes; three to five are usual
 
 
 @dataclass(frozen=True)
 class FusionWeights:
-    """What `coordinate_ascent` found.
+    """The result of `coordinate_ascent`.
 
     Attributes:
-        weights: One for each feature; their absolute values sum to 1.
-        value: The measure with these weights, on the data given.
-        history: For each restart the measure at its start and after each pass.
+        weights: one weight per feature; their absolute values sum to 1.
+        value: the measure with these weights, on the same data.
+        history: for each restart the measure at its start and after each pass.
     """
 
     weights: tuple[float, ...]
@@ -44,26 +44,23 @@ def coordinate_ascent(
     tolerance: float = 1e-4,
     non_negative: bool = True,
 ) -> FusionWeights:
-    """Find weights under which the weighted sum of the features ranks best.
+    """Return the weights with which the weighted sum of the features ranks best.
 
     The first climb starts from equal weights, the second from the best single feature, the others
-    from random ones. The result is never worse, on the data given, than equal weights or any
-    single feature.
+    from random weights. On the same data, the result is never worse than equal weights or any
+    single feature. Equal inputs give equal results.
 
     Args:
-        judged: Candidates, features and judgments. Features of like size make the search easier.
+        judged: candidates, features and judgements. Features of similar size ease the search.
         measure: "MRR@k", "nDCG@k" or "R@k".
-        restarts: Number of climbs, at least 1.
-        seed: Of the random starts and of the order of the weights within a pass.
-        tolerance: A climb ends with the first pass that gains less.
-        non_negative: Whether weights below 0 are left out.
-
-    Returns:
-        The best weights, their value and the course of each climb; the same for the same input.
+        restarts: number of climbs, at least 1.
+        seed: random seed of the starts and of the order of the weights within a pass.
+        tolerance: a climb ends with the first pass that gains less than this.
+        non_negative: whether to exclude weights below 0.
 
     Raises:
-        InputError: If the measure is unknown, restarts below 1 or tolerance below 0, or if there
-            is no feature.
+        InputError: the measure is unknown, restarts is below 1, tolerance is below 0, or there is
+            no feature.
     """
     goal = parse_measure(measure)
     if restarts < 1:
@@ -72,7 +69,7 @@ def coordinate_ascent(
         raise InputError(f"tolerance must not be negative; got {tolerance}")
     size = judged.features.shape[2]
     if size == 0:
-        raise InputError("fusion needs at least one feature; there is none")
+        raise InputError("fusion needs at least one feature, but there is none")
 
     def value_of(weights: NDArray[np.float64]) -> float:
         return mean(judged, judged.scores(weights), goal)
@@ -87,31 +84,31 @@ def coordinate_ascent(
         *rng.dirichlet(np.ones(size), size=max(0, restarts - 2)),
     ]
 
-    found = list(zip(plain_values, plain, strict=True))
+    results = list(zip(plain_values, plain, strict=True))
     history = []
     for start in starts[:restarts]:
         weights, course = _climb(judged, goal, start, rng, tolerance, non_negative)
-        found.append((value_of(weights), weights))
+        results.append((value_of(weights), weights))
         history.append(course)
-    value, weights = max(found, key=lambda pair: pair[0])  # the first of equals: the plainest
+    value, weights = max(results, key=lambda pair: pair[0])  # prefers the plain weights if equal
     return FusionWeights(tuple(weights.tolist()), value, tuple(history))
 
 
 def line(weight: float, non_negative: bool) -> NDArray[np.float64]:
-    """Values to try for one weight: ever longer steps down and up, and 0.
+    """Return the values to try for one weight, by ever longer steps down and up, and 0.
 
-    The steps grow by a factor of 2, so a few reach any scale; they start small again in the next
-    pass, which then refines.
+    Each step is twice as long as the one before, so a few steps reach any scale. The next pass
+    begins with small steps again, which refine the result.
 
     Args:
-        weight: The present value.
-        non_negative: Whether values below 0 are left out.
+        weight: the present value.
+        non_negative: whether to exclude values below 0.
 
     Returns:
-        (values,) float64, ascending, without doubles and without `weight` itself.
+        (values,) float64, ascending and unique, without `weight` itself.
     """
     first = max(FIRST_STEP * abs(weight), SMALLEST_STEP if weight == 0 else 0.0)
-    reach = first * (2.0 ** np.arange(1, STEPS + 1) - 1)  # (steps,) the sums of the steps so far
+    reach = first * (2.0 ** np.arange(1, STEPS + 1) - 1)  # (steps,) cumulative sums of the steps
     values = np.concatenate([weight - reach, [0.0], weight + reach])
     if non_negative:
         values = values[values >= 0]
@@ -119,7 +116,7 @@ def line(weight: float, non_negative: bool) -> NDArray[np.float64]:
 
 
 def normalise(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights over the sum of their absolute values; one at least must not be 0."""
+    """Divide weights by the sum of their absolute values, which must not be 0."""
     scaled: NDArray[np.float64] = weights / np.abs(weights).sum()
     return scaled
 
@@ -132,7 +129,7 @@ def _climb(
     tolerance: float,
     non_negative: bool,
 ) -> tuple[NDArray[np.float64], tuple[float, ...]]:
-    """Pass over the weights until a pass gains too little; returns weights and values."""
+    """Pass over the weights until a pass gains too little; return the weights and the values."""
     weights = normalise(start)
     values = [mean(judged, judged.scores(weights), measure)]
     for _ in range(PASSES):
@@ -153,10 +150,10 @@ def _search_line(
     best: float,
     non_negative: bool,
 ) -> tuple[NDArray[np.float64], float]:
-    """Change one weight to the best value on its line, or leave all as they are."""
+    """Change one weight to the best value on its line, or change nothing if none is better."""
     rest = weights.copy()
     rest[feature] = 0
-    if not rest.any():  # alone, a weight's size changes no ranking
+    if not rest.any():  # if all others are 0, the size of a weight changes no ranking
         return weights, best
     base = judged.scores(rest)  # (queries, candidates) float32
     column = np.ascontiguousarray(judged.features[:, :, feature])

@@ -1,4 +1,4 @@
-"""α of a reranker's score and the first stage's, by cross-validation (paper 001, eq. 7.4)."""
+"""Choose α between a reranker's and the first stage's score by cross-validation (001, eq. 7.4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
 
-GRID = tuple(at / 20 for at in range(21))  # the author's code tries 0.1 to 0.9 by tenths
+GRID = tuple(step / 20 for step in range(21))  # the author's code tries 0.1 to 0.9 by tenths
 
 
 @dataclass(frozen=True, eq=False)
 class Interpolation:
-    """What `interpolate` found.
+    """The result of `interpolate`.
 
     Attributes:
-        alpha: weight of the first feature, best on all queries; the second has 1 − α.
-        values: the measure on each query with the α of the other folds, (queries,): what to report.
-        alphas: of each fold, best on the others.
+        alpha: the weight of the first feature that is best on all queries; the second has 1 − α.
+        values: the measure of each query with the α of the other folds, (queries,). Report these.
+        alphas: for each fold, the α that is best on the other folds.
     """
 
     alpha: float
@@ -45,9 +45,9 @@ def interpolate(
     Args:
         judged: candidates with two features.
         measure: MRR@k, nDCG@k or R@k.
-        folds: that the queries are dealt into.
-        seed: of the deal.
-        grid: values of α; of equally good ones the first is taken.
+        folds: number of folds of the queries.
+        seed: random seed of the assignment to folds.
+        grid: values of α; the first of equally good values wins.
 
     Raises:
         InputError: there are not two features, fewer than two folds, or fewer queries than folds.
@@ -70,8 +70,8 @@ def interpolate(
 
 
 def check_folds(folds: int, rankers: int, queries: int) -> None:
-    """Raise InputError unless α of so many rankers can be learned from so many queries by folds."""
+    """Raise InputError unless there are two rankers and from 2 to `queries` folds."""
     if rankers != 2:
-        raise InputError(f"α interpolates two rankers; there are {rankers}")
+        raise InputError(f"α interpolates two rankers, but there are {rankers}")
     if not 2 <= folds <= queries:
-        raise InputError(f"folds is {folds}; it must be from 2 to the {queries} queries")
+        raise InputError(f"folds is {folds}; it must be from 2 to {queries}, the number of queries")

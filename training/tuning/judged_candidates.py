@@ -1,4 +1,4 @@
-"""What tuning works on: candidates of judged queries, retrieved by the classes that will serve."""
+"""Retrieve candidates of judged queries for tuning, with the classes that also serve."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,29 +13,29 @@ from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 
-# Scores of a query's candidates by feature, (candidates, features) float32.
+# Returns the features of a query's candidates, (candidates, features) float32.
 Features = Callable[[QueryContext, Candidates], NDArray[np.float32]]
 
 
 def grades(
     analysed: AnalysedCollection, query: JudgedQuery, candidates: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the grade of each candidate, and the grades of relevant documents that are none.
+    """Return the grade of each candidate, and the grades of relevant documents not among them.
 
-    A relevant document that the collection does not have is relevant all the same: it is missed.
+    A relevant document that is not in the collection counts as missed.
     """
-    place = {number: at for at, number in enumerate(candidates.tolist())}
-    found, missed = np.zeros(len(candidates), np.int64), []
+    index_of = {number: index for index, number in enumerate(candidates.tolist())}
+    candidate_grades, missed = np.zeros(len(candidates), np.int64), []
     for name, grade in query.relevant.items():
         try:
-            at = place.get(analysed.documents.number(name))
+            index = index_of.get(analysed.documents.number(name))
         except InputError:
-            at = None
-        if at is None:
+            index = None
+        if index is None:
             missed.append(grade)
         else:
-            found[at] = grade
-    return found, np.array(missed, np.int64)
+            candidate_grades[index] = grade
+    return candidate_grades, np.array(missed, np.int64)
 
 
 def judge(
@@ -46,22 +46,22 @@ def judge(
     features: Features,
     label: str | None,
 ) -> Judged:
-    """Retrieve each query's k best documents and compute features of them.
+    """Retrieve each query's k best documents and compute their features.
 
     Args:
         analysed: the collection.
-        queries: judged ones.
-        retriever: gives the candidates, best first.
-        k: how many.
-        features: computes what is tuned on.
-        label: of the progress bar; None for no bar.
+        queries: judged queries.
+        retriever: returns the candidates, best first.
+        k: number of candidates per query.
+        features: computes the features of a query's candidates.
+        label: label of the progress bar; None for no bar.
     """
-    rows, found, missed = [], [], []
+    feature_rows, grade_rows, missed_rows = [], [], []
     for judged_query in progress(queries, label) if label else queries:
         query = QueryContext(judged_query.text, analysed.analyzer.begin())
         numbers, _ = retriever.retrieve(query, k)
-        hit, lost = grades(analysed, judged_query, numbers)
-        rows.append(features(query, StoredCandidates(analysed.documents, numbers)))
-        found.append(hit)
-        missed.append(lost)
-    return Judged.from_lists(rows, found, missed)
+        candidate_grades, missed = grades(analysed, judged_query, numbers)
+        feature_rows.append(features(query, StoredCandidates(analysed.documents, numbers)))
+        grade_rows.append(candidate_grades)
+        missed_rows.append(missed)
+    return Judged.from_lists(feature_rows, grade_rows, missed_rows)

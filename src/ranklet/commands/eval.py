@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.training.data.splits import read_split
     from ranklet.training.data.trec import write_run
     from ranklet.training.evaluation import systems as evaluation
-    from ranklet.training.evaluation.consistency import consistency
+    from ranklet.training.evaluation.systems import consistency
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")

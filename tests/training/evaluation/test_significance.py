@@ -63,7 +63,7 @@ def test_holm_keeps_the_order_and_never_lowers(p_values: list[float]) -> None:
 
 
 def test_unusable_input_is_refused() -> None:
-    with pytest.raises(InputError, match="one value a query"):
+    with pytest.raises(InputError, match="one value per query"):
         compare({"a": [1.0, 2.0], "b": [1.0]})
     with pytest.raises(InputError, match="two or more"):
         compare({"a": [1.0], "b": [1.0]})

@@ -14,6 +14,7 @@ from ranklet.training.evaluation import systems as evaluation
 from ranklet.training.evaluation.systems import (
     Evaluation,
     comparisons,
+    consistency,
     evaluate,
     mark,
     table,
@@ -136,3 +137,21 @@ def test_nothing_is_compared_where_there_is_one_system(found: list[Evaluation]) 
 def test_one_query_can_be_evaluated(bundle: Bundle, queries: list[JudgedQuery]) -> None:
     one = evaluate(bundle, queries[:1], {"bm25": "bm25", "linear": "linear"})
     assert "1 queries" in table(one, "bm25")
+
+
+def ranked(*names: str) -> list[tuple[str, float]]:
+    return [(name, -float(rank)) for rank, name in enumerate(names)]
+
+
+def test_consistency_is_the_mean_share_of_what_both_find() -> None:
+    run = {"q1": ranked("a", "b", "c"), "q2": ranked("d"), "q3": []}
+    reference = {"q1": ranked("c", "a"), "q2": ranked("x")}
+    assert consistency(run, reference, 1) == pytest.approx((1 + 0) / 2)
+    assert consistency(run, reference, 3) == pytest.approx((2 / 3 + 0) / 2)
+    assert consistency({}, reference, 3) == 0
+
+
+def test_a_run_is_consistent_with_itself_as_deep_as_the_reference_goes() -> None:
+    run = {"q": ranked(*(f"d{at}" for at in range(2000)))}
+    assert consistency(run, run, 1000) == 1
+    assert consistency(run, run, 2000) == 0.5
