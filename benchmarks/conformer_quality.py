@@ -174,7 +174,7 @@ def independence(trained: Conformers, path: Path, queries: Sequence[JudgedQuery]
     """Compare NDRM3's stored impacts, term by term, with PyTorch's scores above the floors."""
     bundle = BundleFiles(path)
     ranker, documents = bundle.ranker("ndrm3"), bundle.documents
-    if not isinstance(ranker, ConformerKernel) or ranker.index is None or documents is None:
+    if not isinstance(ranker, ConformerKernel) or documents is None:
         raise TypeError(f"{path} holds no indexed ndrm3")
     latent = conformer_kernel.load(trained.checkpoint("ndrm3")).latent
     if latent is None:

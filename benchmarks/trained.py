@@ -10,11 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.place import Place
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.rankers.cross_encoder import ranker as cross
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -22,16 +20,15 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.learning.plan import Plan
-from ranklet.training.learning.ragged import packed
 from ranklet.training.learning.state import STATE
 from ranklet.training.learning.text_pairs import BatchOptions
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers import bm25, repbert
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
-from ranklet.training.rankers.conformer_kernel.pairs import PairOptions
 from ranklet.training.rankers.cross_encoder import training as cross_encoder
 from ranklet.training.rankers.epic import training as epic
 from ranklet.training.rankers.neural_model1 import training as neural_model1
+from ranklet.training.rankers.tk import training as tk
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
@@ -330,11 +327,6 @@ class Conformers:
         told = f"{self.queries}q.{self.hidden}-{self.heads}-{self.groups}.b{self.batch}"
         return f"{self.collection}{'' if self.titles else '.untitled'}.{told}"
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The networks' sizes, where they are not the paper's."""
-        return {"hidden": self.hidden, "heads": self.heads, "groups": self.groups}
-
     def checkpoint(self, form: str) -> Checkpoint:
         """Return the network of a form; one that was interrupted goes on."""
         minutes = dict(self.minutes)[form]
@@ -346,21 +338,21 @@ class Conformers:
                 conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=self.every
             )
             held_out = read_split(self._documents(), HELD_OUT, limit=self.tuning)
-            start = self._start()
+            sizes = {"hidden": self.hidden, "heads": self.heads}
             with all_cores():
-                found = conformer_kernel.train(
+                kind: Any = tk if form == "tk" else conformer_kernel
+                found: Checkpoint = kind.train(
                     _analysed(self),
                     self._learn(),
                     held_out,
                     settings=self._settings(form),
-                    network=self.sizes,
+                    network=sizes if form == "tk" else sizes | {"groups": self.groups},
                     plan=plan,
-                    data=self._data(),
+                    data=replace(conformer_kernel.DATA, batch=self.batch),
                     vectors="word2vec",
                     bm25=self.bm25(),
                     folder=state,
                     resume=(state / STATE).is_file(),
-                    start=start,
                 )
             found.save(path)
             shutil.rmtree(state, ignore_errors=True)
@@ -371,34 +363,11 @@ class Conformers:
         """Return the ranker that they are compared with, and that gives negatives."""
         return tuned_bm25(self.place, self.collection, titles=self.titles)
 
-    def _start(self) -> conformer_kernel.Start:
-        """Return negatives and vectors, made once for all forms."""
-
-        def build(path: Path) -> None:
-            found = conformer_kernel.prepare(
-                _analysed(self),
-                self._learn(),
-                settings=self._settings("ndrm3"),
-                network=self.sizes,
-                data=self._data(),
-                bm25=self.bm25(),
-            )
-            offsets, ranked = packed(found.ranked)
-            with path.open("wb") as file:
-                np.savez(file, vectors=found.vectors, offsets=offsets, ranked=ranked)
-
-        with np.load(self.place.keep(f"{self.name}.start.npz", build, _CONFORMER)) as held:
-            ranked = np.split(held["ranked"], held["offsets"][1:-1])
-            return conformer_kernel.Start(held["vectors"], ranked)
-
-    def _settings(self, form: str) -> ConformerKernelSettings:
-        settings = replace(
-            conformer_kernel.SETTINGS, form=form, scorer="onnx", field=self.bm25().field
-        )
-        return replace(settings, max_document_terms=TK_TERMS) if form == "tk" else settings
-
-    def _data(self) -> PairOptions:
-        return replace(conformer_kernel.DATA, batch=self.batch)
+    def _settings(self, form: str) -> TermSettings:
+        field = self.bm25().field
+        if form == "tk":
+            return replace(tk.SETTINGS, field=field, max_document_terms=TK_TERMS)
+        return replace(conformer_kernel.SETTINGS, architecture=form, scorer="onnx", field=field)
 
     def _documents(self) -> Collection:
         return self.place.collection(self.collection)

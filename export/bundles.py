@@ -13,7 +13,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.rankers import KINDS, ranker_module, retrieves
+from ranklet.runtime.rankers import KINDS, RETRIEVERS, ranker_module
 from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry, check_name
 from ranklet.training.checkpoint import Checkpoint, check_finite
@@ -148,7 +148,7 @@ def index_bundle(
 
 
 def _tell_where_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
-    if not any(retrieves(entry.kind, entry.settings) for entry in rankers.values()):
+    if not any(entry.kind in RETRIEVERS for entry in rankers.values()):
         _log.warning(
             "%s cannot retrieve: such a bundle ranks texts that it is given, and no collection; "
             "export a ranker with an index beside, such as BM25",

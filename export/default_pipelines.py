@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ranklet.export.errors import ExportError
 from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.rankers import IMPACTS, reranks, retrieves
+from ranklet.runtime.rankers import IMPACTS, RETRIEVERS, reranks
 from ranklet.runtime.storage.manifest import RankerEntry
 
 DEPTH = 1000  # of a list from impacts; the paper found no gain beyond (000, §4.1)
@@ -86,7 +86,7 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
 
 
 def _retrieves(entry: RankerEntry) -> bool:
-    return retrieves(entry.kind, entry.settings)
+    return entry.kind in RETRIEVERS
 
 
 def _reranks(entry: RankerEntry) -> bool:

@@ -23,10 +23,14 @@ from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 VARIANTS = ("fp32", "fp16", "int8")
-SIZES: dict[str, Any] = {  # of a Conformer-Kernel's network
-    "hidden": 16, "heads": 4, "groups": 4, "width": 3, "layers": 1, "kernels": 6, "window": 6,
-    "stride": 3, "dropout": 0.0,
-}  # fmt: skip
+SIZES: dict[str, Any] = {
+    "hidden": 16,
+    "heads": 4,
+    "layers": 1,
+    "kernels": 6,
+    "dropout": 0.0,
+}  # TK's
+CONFORMER_SIZES: dict[str, Any] = {**SIZES, "groups": 4, "width": 3, "window": 6, "stride": 3}
 
 
 @dataclass(frozen=True)
@@ -145,10 +149,23 @@ def conformer_kernel(data: TinyData, **settings: Any) -> Checkpoint:
     from ranklet.training.rankers.conformer_kernel.pairs import PairOptions
 
     trained = conformer_kernel.train(
-        data.analysed, data.train, data.dev, network=SIZES, least=1,
+        data.analysed, data.train, data.dev, network=CONFORMER_SIZES, least=1,
         plan=replace(conformer_kernel.PLAN, learning_rate=0.01, epochs=4, device="cpu"),
         settings=replace(conformer_kernel.SETTINGS, **settings),
         data=PairOptions(batch=8, depth=20, pool=10),
+    )  # fmt: skip
+    assert trained.probes is not None
+    return replace(trained, probes=trained.probes.nearest(5, 16))
+
+
+def tk(data: TinyData, **settings: Any) -> Checkpoint:
+    from ranklet.training.rankers.conformer_kernel.pairs import PairOptions
+    from ranklet.training.rankers.tk import training as tk
+
+    trained = tk.train(
+        data.analysed, data.train, data.dev, network=SIZES, least=1,
+        plan=replace(tk.PLAN, learning_rate=0.01, epochs=4, device="cpu"),
+        settings=replace(tk.SETTINGS, **settings), data=PairOptions(batch=8, depth=20, pool=10),
     )  # fmt: skip
     assert trained.probes is not None
     return replace(trained, probes=trained.probes.nearest(5, 16))
@@ -164,12 +181,12 @@ ROWS: dict[str, Row] = {
     "conformer_kernel": Row(
         conformer_kernel,
         {
-            "ndrm1": {"form": "ndrm1"},
-            "ndrm2": {"form": "ndrm2"},
-            "ndrm3": {"form": "ndrm3"},
-            "tk": {"form": "tk", "scorer": "onnx"},
+            "ndrm1": {"architecture": "ndrm1"},
+            "ndrm2": {"architecture": "ndrm2"},
+            "ndrm3": {"architecture": "ndrm3"},
         },
     ),
+    "tk": Row(tk, {"tk": {}}),
 }
 
 

@@ -7,19 +7,15 @@ from typing import Any
 
 from ranklet.runtime.errors import UnknownRankerError
 
-KINDS = ("bm25", "model1", "neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel")
-RERANKERS = ("cross_encoder",)  # kinds that run a network over each pair: for few candidates
+KINDS = (
+    "bm25", "model1", "neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel", "tk",
+)  # fmt: skip
+RERANKERS = ("cross_encoder", "tk")  # kinds that run a network over each pair: for few candidates
 # Kinds that have an index of their own; the others rescore.
 RETRIEVERS = ("bm25", "repbert", "epic", "conformer_kernel")
 # Of these, whose index is one of impacts: deep lists are cheap.
 IMPACTS = ("bm25", "epic", "conformer_kernel")
-# Of the kind conformer_kernel: reads query and document together; has no network.
-RERANKING_FORM, NUMPY_FORM = "tk", "ndrm2"
-
-
-def retrieves(kind: str, settings: Mapping[str, Any]) -> bool:
-    """Tell whether a ranker has an index of its own."""
-    return kind in RETRIEVERS and settings.get("form") != RERANKING_FORM
+WITHOUT_NETWORK = "ndrm2"  # an architecture of the kind conformer_kernel
 
 
 def reranks(kind: str, settings: Mapping[str, Any]) -> bool:
@@ -27,7 +23,9 @@ def reranks(kind: str, settings: Mapping[str, Any]) -> bool:
 
     A Conformer-Kernel whose scorer is onnx does, though it has an index that retrieves.
     """
-    by_network = settings.get("scorer") == "onnx" and settings.get("form") != NUMPY_FORM
+    by_network = (
+        settings.get("scorer") == "onnx" and settings.get("architecture") != WITHOUT_NETWORK
+    )
     return kind in RERANKERS or (kind == "conformer_kernel" and by_network)
 
 

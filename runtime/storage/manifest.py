@@ -12,10 +12,12 @@ from typing import Any
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
-from ranklet.runtime.rankers import KINDS, RETRIEVERS, retrieves
+from ranklet.runtime.rankers import KINDS, RETRIEVERS
+from ranklet.runtime.storage.earlier import translated
 from ranklet.runtime.text.analysis import FIELDS
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+READABLE = (1, FORMAT_VERSION)  # version 1 is translated while it is read
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files stays below this
 MAX_DEPTH = 32  # objects and lists in each other; what can be read can then be written, too
@@ -95,10 +97,11 @@ class Manifest:
             raise BundleError(f"{MANIFEST} is not valid JSON: {error}") from error
         read = _Reader(raw, MANIFEST)
         version = read.integer("format_version")
-        if version != FORMAT_VERSION:
+        if version not in READABLE:
             raise BundleError(
-                f"the bundle has format version {version}, this ranklet reads {FORMAT_VERSION}: "
-                "export it again with this ranklet, or install the ranklet that wrote it"
+                f"the bundle has format version {version}, this ranklet reads "
+                f"{' and '.join(map(str, READABLE))}: export it again with this ranklet, or "
+                "install the ranklet that wrote it"
             )
         manifest = cls(
             ranklet_version=read.string("ranklet_version"),
@@ -106,7 +109,7 @@ class Manifest:
             documents=read.integer("documents", most=(1 << 31) - 1),
             fields=tuple(read.names("fields", FIELDS)),
             rankers={
-                check_name(name): _ranker(_Reader(entry, f"rankers.{name}"))
+                check_name(name): _ranker(_Reader(entry, f"rankers.{name}"), version)
                 for name, entry in read.mapping("rankers").items()
             },
             pipelines={
@@ -140,7 +143,7 @@ class Manifest:
             for stage in pipeline.stages:
                 if isinstance(stage, Retrieve):
                     kind = self.rankers[stage.ranker].kind
-                    if not retrieves(kind, self.rankers[stage.ranker].settings):
+                    if kind not in RETRIEVERS:
                         raise BundleError(
                             f"{MANIFEST}: pipeline {name!r} retrieves by {stage.ranker!r}, a "
                             f"{kind} that has no index; kinds that retrieve are "
@@ -204,8 +207,11 @@ class _Reader:
         return found
 
 
-def _ranker(read: _Reader) -> RankerEntry:
-    return RankerEntry(read.choice("kind", KINDS), read.mapping("settings"))
+def _ranker(read: _Reader, version: int) -> RankerEntry:
+    kind, settings = read.choice("kind", KINDS), read.mapping("settings")
+    if version == 1:
+        kind, settings = translated(kind, settings)
+    return RankerEntry(kind, settings)
 
 
 def _file(read: _Reader) -> FileEntry:

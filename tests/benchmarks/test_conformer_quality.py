@@ -27,7 +27,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
         )
     )  # fmt: skip
     monkeypatch.setattr(exporting, "PROBES", (5, 16))
-    monkeypatch.setattr(exporting, "TK_PROBES", (5, 8))
+    monkeypatch.setattr("ranklet.export.rankers.tk.PROBES", (5, 8))
     monkeypatch.setattr(trained, "HELD_OUT", "dev")
     (tmp_path / "data").mkdir()
     shutil.copytree(tiny_collection.path, tmp_path / "data" / "tiny")

@@ -5,8 +5,7 @@ Source: Mitra et al. 2020 (paper 002), §3.
 
 import json
 import logging
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +15,12 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.impacts import FILES, write_index
-from ranklet.export.onnx.calibration import Feeds, Recording
-from ranklet.export.onnx.fp32_head import name_head
-from ranklet.export.onnx.graph import TorchSession, example_inputs, export_graph
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import REPORT, Report, reports_of
-from ranklet.export.proof.variants import write_reports, write_variants
+from ranklet.export.proof.variants import write_reports
 from ranklet.export.rankers.conformer_kernel.floors import latent_floors
 from ranklet.export.rankers.conformer_kernel.impacts import document_impacts, impact_reports
+from ranklet.export.rankers.conformer_kernel.network import count_truncated, export_network
 from ranklet.export.rankers.conformer_kernel.term_prediction import likely_terms
 from ranklet.export.resumable import KeptBlocks
 from ranklet.export.writer import BundleWriter
@@ -32,24 +29,15 @@ from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
-from ranklet.runtime.rankers.conformer_kernel.network import INPUTS, OUTPUT
-from ranklet.runtime.rankers.conformer_kernel.ranker import (
-    FLOORS,
-    IDF,
-    ROWS,
-    TOKENS,
-    ConformerKernel,
-    ConformerKernelSettings,
-    spellings,
-)
+from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
+from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
-from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 if TYPE_CHECKING:
@@ -57,18 +45,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Queries, documents. With query term independence a document runs once for all queries' terms; of
-# tk each pair is a run of its own.
-PROBES, TK_PROBES = (200, 300), (60, 60)
-CALIBRATION = 200  # documents, or pairs of tk
-AXES = {
-    INPUTS[0]: {0: "batch", 1: "query_terms"},
-    INPUTS[1]: {0: "batch", 1: "document_terms"},
-    OUTPUT: {0: "batch", 1: "scores"},
-}
+# Queries and documents of a proof: a document runs once for the terms of all queries.
+PROBES = (200, 300)
 # Settings that impacts do not depend on.
 _BESIDE = ("scorer", "max_query_terms", "impacts", "overlap", "truncated")
-_EMBEDDING = "latent.encoder.embedding.weight"
 
 
 def export(
@@ -84,58 +64,20 @@ def export(
     check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     settings: ConformerKernelSettings = checkpoint.settings
     module = conformer_kernel.load(checkpoint).latent
-    if module is None:
-        return RankerEntry(checkpoint.kind, asdict(settings))
-    probes = options.probes or checkpoint.probes
-    if probes is None:
-        raise ExportError(
-            f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
-        )
-    by_pair = settings.form == "tk"
-    probes = probes.nearest(*(TK_PROBES if by_pair else PROBES))
-    listed = [Document(str(at), "", text) for at, text in enumerate(probes.documents)]
-    words = analyse(listed, [settings.field], titles=False, known_words=checkpoint.tokens)
-    rows = term_rows(checkpoint.tokens, words.analyzer.vocabulary)
 
-    def score(session: "Runs", texts: Probes) -> NDArray[np.float32]:
+    def score(
+        words: AnalysedCollection, rows: NDArray[np.int32], session: "Runs", texts: Probes
+    ) -> NDArray[np.float32]:
         analysis = words.analyzer.begin()
+        queries = [QueryContext(text, analysis) for text in texts.queries]
         matching = _matching(settings, words, rows, lambda: session)
-        candidates = TextCandidates(texts.documents, analysis)
-        asked = [QueryContext(text, analysis) for text in texts.queries]
-        if not by_pair:
-            return matching.scores(asked, candidates)
-        ranker = ConformerKernel(settings, matching, None)
-        return np.array([ranker.score(each, candidates) for each in asked], np.float32)
+        return matching.scores(queries, TextCandidates(texts.documents, analysis))
 
-    def score_content(content: bytes, texts: Probes) -> NDArray[np.float32]:
-        return score(Session(content, name, device="cpu"), texts)
-
-    folder = f"rankers/{name}/"
-    with tempfile.TemporaryDirectory() as scratch:
-        graph = Path(scratch) / "graph.onnx"
-        export_graph(module, example_inputs(INPUTS), OUTPUT, graph, axes=AXES)
-        _name_pooling(graph)
-        torch = Recording(TorchSession(module))
-        reference = score(torch, probes)
-        calibration = _calibration(torch.feeds, by_pair=by_pair)
-        reports = write_variants(
-            graph, reference, score_content, probes, options, folder, writer, calibration,
-            pairwise=by_pair,
-        )  # fmt: skip
-    if not by_pair:  # the time of a document, with the terms of all queries at once
-        share = 1 + len(probes.queries) / len(probes.documents)
-        reports = [replace(each, ms=each.ms * share) for each in reports]
-    write_reports(reports, folder, writer)
-    writer.strings(folder + TOKENS, Strings.pack(checkpoint.tokens))
+    if module is not None:
+        export_network(
+            module, checkpoint, name, writer, options, score, probes=PROBES, pairwise=False
+        )
     return RankerEntry(checkpoint.kind, asdict(settings))
-
-
-def _calibration(feeds: Sequence[Feeds], *, by_pair: bool) -> list[Feeds]:
-    """Return some of the feeds, with one query term each where a term changes no other's score."""
-    some = feeds[:: max(1, len(feeds) // CALIBRATION)]
-    if by_pair:
-        return list(some)
-    return [{**each, INPUTS[0]: each[INPUTS[0]][:, :1]} for each in some]
 
 
 def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
@@ -154,19 +96,18 @@ def index(
     rows = term_rows(known_words(source, name), analysed.analyzer.vocabulary)
     matching = _matching(settings, analysed, rows, lambda: _session(source, folder))
     reports = _proofs(source, name)
-    settings = replace(settings, truncated=_truncated(settings, analysed, name))
-    if settings.form != "tk":
-        kept = _kept(source, folder, matching, writer.resume_folder / name)
-        matching.floors = latent_floors(matching, analysed, kept)
-        likely = likely_terms(matching, analysed, kept)
-        impacts = document_impacts(matching, likely, analysed, kept)
-        stored = impacts.indexed(len(rows), settings.impacts)
-        write_index(stored, folder, writer)
-        found = impact_reports(matching, impacts, stored, analysed)
-        reports += found
-        for each in found[1:]:
-            settings = replace(settings, overlap=each.overlap)
-            _log.info("%s: impacts find %s of the model's 10 best", name, f"{each.overlap:.1%}")
+    settings = replace(settings, truncated=count_truncated(settings, analysed, name))
+    kept = _kept(source, folder, matching, writer.resume_folder / name)
+    matching.floors = latent_floors(matching, analysed, kept)
+    likely = likely_terms(matching, analysed, kept)
+    impacts = document_impacts(matching, likely, analysed, kept)
+    stored = impacts.indexed(len(rows), settings.impacts)
+    write_index(stored, folder, writer)
+    found = impact_reports(matching, impacts, stored, analysed)
+    reports += found
+    for each in found[1:]:
+        settings = replace(settings, overlap=each.overlap)
+        _log.info("%s: impacts find %s of the model's 10 best", name, f"{each.overlap:.1%}")
     writer.array(folder + ROWS, rows)
     writer.array(folder + IDF, matching.idf_of)
     writer.array(folder + FLOORS, matching.floors)
@@ -221,30 +162,3 @@ def _kept(source: BundleFiles, folder: str, matching: TermMatching, kept: Path) 
 def _proofs(source: BundleFiles, name: str) -> list[Report]:
     """Return the proofs of the network's variants, without those of an earlier index."""
     return [each for each in reports_of(source, name) or () if each.variant in VARIANTS]
-
-
-def _truncated(settings: ConformerKernelSettings, analysed: AnalysedCollection, name: str) -> int:
-    """Return how many documents are longer than the model reads, and tell of them."""
-    lengths = np.diff(analysed.offsets(settings.field))
-    cut = int((lengths > settings.max_document_terms).sum())
-    if cut:
-        _log.warning(
-            "%s: %s of %s documents are longer than the %s terms that it reads, and were cut",
-            name, f"{cut:,}", f"{len(lengths):,}", f"{settings.max_document_terms:,}",
-        )  # fmt: skip
-    return cut
-
-
-def _name_pooling(graph: Path) -> None:
-    """Keep all after the document's encoder in 32 bits: sums of kernels, and of their logarithms.
-
-    The embeddings are looked up before: they are one table for both sides.
-    """
-    import onnx
-
-    model = onnx.load(str(graph))
-    name_head(model, last="LayerNormalization")
-    for node in model.graph.node:
-        if node.op_type == "Gather" and _EMBEDDING.removeprefix("latent.") in node.input:
-            node.name = f"embedding_{node.name}"
-    onnx.save(model, str(graph))

@@ -1,6 +1,8 @@
-"""Running a network that scores each query term for a document by itself."""
+"""Running a network whose inputs are word forms: of a Conformer-Kernel, and of a TK."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +11,20 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, run_each
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
+from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.text.strings import Strings
+
+if TYPE_CHECKING:
+    from ranklet.runtime.storage.bundle_files import BundleFiles
+
+# The files of a network, in rankers/NAME/, beside its variants.
+TOKENS = "tokens"  # spellings of the network's terms; term i has the row 2 + i
+ROWS = "rows.npy"  # the network's row of each word form, 1 where it knows none, (terms,) int32
 
 # Names of the network's inputs, rows of its embeddings, (batch, terms) int64 padded with `PADDING`,
-# and of its output, (batch, query terms) float32; of the form tk (batch, 1).
+# and of its output, (batch, query terms) float32; of a TK (batch, 1).
 INPUTS = ("query_rows", "document_rows")
 OUTPUT = "term_scores"
 PADDING, UNKNOWN, FIRST = 0, 1, 2  # rows: nothing; a word that it does not know; its first term
@@ -22,6 +35,91 @@ SQUARE_BUDGET = 1 << 22
 # The same in one run for a single document: 16 MB a matrix, of which a run holds three or four. A
 # document of 4,000 terms and a thousand others fit, so that it is read once for all of them.
 RUN_BUDGET = 1 << 22
+
+
+class TermNetwork:
+    """A network beside what it reads of a bundle; its session is opened when it is first needed.
+
+    Args:
+        settings: field and limits.
+        rows: the network's row of each word form, (terms,) int32.
+        open_network: opens the session.
+        name: of the ranker, under which truncated texts are noted.
+    """
+
+    def __init__(
+        self,
+        settings: TermSettings,
+        rows: NDArray[np.int32],
+        open_network: Callable[[], Runs],
+        name: str = "",
+    ) -> None:
+        self.settings, self.rows, self._name = settings, rows, name
+        self._open, self._lock = open_network, Lock()
+        self._session: Runs | None = None
+
+    @property
+    def session(self) -> Runs:
+        """The network."""
+        with self._lock:
+            if self._session is None:
+                self._session = self._open()
+            return self._session
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the network runs on; numpy where none has run."""
+        return self._session.provider if self._session is not None else "numpy"
+
+    def query_tokens(self, query: QueryContext) -> NDArray[np.int32]:
+        """Return the query's tokens, cut at `max_query_terms`; a cut is noted once per query."""
+
+        def cut() -> NDArray[np.int32]:
+            tokens, most = query.tokens(self.settings.field), self.settings.max_query_terms
+            if len(tokens) > most:
+                query.tell_cut(self._name)
+            return tokens[:most]
+
+        return query.once(id(self), cut)
+
+    def run(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
+        """Return what the network gives, (terms, n) float32; (1, n) of a TK."""
+        documents = self.documents(candidates)
+        rows = documents._replace(tokens=self.rows_of(documents.tokens))
+        return network_scores(self.session, self.rows_of(terms), rows)
+
+    def documents(self, candidates: Candidates) -> Gathered:
+        """Return the candidates' tokens, as far as the network reads them."""
+        tokens = candidates.tokens(self.settings.field)
+        return truncated_at(tokens, self.settings.max_document_terms)
+
+    def rows_of(self, tokens: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the network's row of each token, `UNKNOWN` for words that it does not know."""
+        rows = np.full(len(tokens), UNKNOWN, np.int64)
+        known = tokens < len(self.rows)
+        rows[known] = self.rows[tokens[known]]
+        return rows
+
+    def note_truncated(self, query: QueryContext, candidates: Candidates) -> None:
+        """Note with the query which texts of the caller are longer than the model reads."""
+        if candidates.stored is None:
+            lengths = candidates.tokens(self.settings.field).lengths
+            longer = np.flatnonzero(lengths > self.settings.max_document_terms)
+            query.tell_cut(self._name, candidates, longer.tolist())
+
+    def verify(self, what: str, *, run: bool = True) -> None:
+        """Check the rows, and run the network once; BundleError names `what` and the fault."""
+        if (self.rows < UNKNOWN).any():
+            raise BundleError(f"{what}: a row is below {UNKNOWN}")
+        if run:
+            last = int(self.rows.max(initial=UNKNOWN))  # one past the embeddings cannot run
+            rows = np.array([UNKNOWN, last], np.int64)
+            network_scores(self.session, rows, Gathered(rows, np.array([2])))
+
+
+def spellings(bundle: "BundleFiles", name: str) -> list[str]:
+    """Return the spellings of the terms that the network of a ranker knows."""
+    return list(bundle.strings(f"rankers/{name}/{TOKENS}", Strings))
 
 
 def network_scores(
@@ -38,7 +136,7 @@ def network_scores(
         documents: rows of the documents' terms.
 
     Returns:
-        (query terms, documents) float32; (1, documents) for the form tk.
+        (query terms, documents) float32; (1, documents) of a TK.
 
     Raises:
         BundleError: the network gives another number of scores, or one that is not finite.
@@ -74,7 +172,7 @@ def scores_of_each(
 ) -> list[NDArray[np.float32]]:
     """Run the network on documents that are asked for other terms each, side by side.
 
-    It must score each term by itself, so not be of the form tk.
+    It must score each term by itself, so not be a TK.
 
     Args:
         session: of the network.

@@ -22,7 +22,7 @@ from ranklet.runtime.rankers import KINDS
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
 
-NEURAL = ("neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel")
+NEURAL = ("neural_model1", "repbert", "epic", "cross_encoder", "conformer_kernel", "tk")
 STARTED = ("epic", "cross_encoder")  # kinds with a head that can be gone on with
 TUNED = ("bm25", "model1", "neural_model1")  # kinds whose settings are chosen for a measure
 
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_neural(parser.add_argument_group("neural kinds"))
     train_epic.add_arguments(parser.add_argument_group("epic"))
     train_cross_encoder.add_arguments(parser.add_argument_group("cross_encoder"))
-    train_conformer_kernel.add_arguments(parser.add_argument_group("conformer_kernel"))
+    train_conformer_kernel.add_arguments(parser.add_argument_group("conformer_kernel, tk"))
 
 
 def _add_lexical(group: Any) -> None:
@@ -86,7 +86,7 @@ def _add_neural(group: Any) -> None:
         "a second phase or on another collection",
     )
     group.add_argument(
-        "--epochs", type=int, help="neural_model1: 12, conformer_kernel: 5, others: 1"
+        "--epochs", type=int, help="neural_model1: 12, conformer_kernel and tk: 5, others: 1"
     )
     group.add_argument("--minutes", type=float, help="end after so long, the best weights kept")
     group.add_argument(
@@ -98,7 +98,7 @@ def _add_neural(group: Any) -> None:
     group.add_argument(
         "--lr",
         type=float,
-        help="neural_model1: 3e-3, conformer_kernel: 5e-4, epic: 5e-5, others: 2e-5",
+        help="neural_model1: 3e-3, conformer_kernel and tk: 5e-4, epic: 5e-5, others: 2e-5",
     )
     group.add_argument(
         "--head-rate",
@@ -106,12 +106,14 @@ def _add_neural(group: Any) -> None:
         help="epic, cross_encoder: learning rate over --lr of what is not the encoder (10)",
     )
     group.add_argument(
-        "--max-query-tokens", type=int, help="neural_model1: 64, conformer_kernel: 20, others: 32"
+        "--max-query-tokens",
+        type=int,
+        help="neural_model1: 64, conformer_kernel and tk: 20, others: 32",
     )
     group.add_argument(
         "--max-document-tokens",
         type=int,
-        help="neural_model1: 256, conformer_kernel: 4000, others: 128",
+        help="neural_model1: 256, conformer_kernel and tk: 4000, others: 128",
     )
     group.add_argument(
         "--negatives", help="bm25 or random; repbert, epic: also in-batch, repbert's default"
@@ -168,7 +170,7 @@ def run(options: argparse.Namespace) -> None:
     kinds = {
         "bm25": _bm25, "model1": _model1, "neural_model1": _neural_model1, "repbert": _repbert,
         "epic": train_epic.train, "cross_encoder": train_cross_encoder.train,
-        "conformer_kernel": train_conformer_kernel.train,
+        "conformer_kernel": train_conformer_kernel.train, "tk": train_conformer_kernel.train_tk,
     }  # fmt: skip
     try:
         checkpoint: Checkpoint = kinds[options.kind](options)

@@ -1,4 +1,4 @@
-"""`ranklet train conformer_kernel`: its own options, and its training."""
+"""`ranklet train conformer_kernel` and `ranklet train tk`: their own options and training."""
 
 import argparse
 from dataclasses import replace
@@ -16,16 +16,22 @@ from ranklet.runtime.errors import InputError
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
 
-# Options that are sizes of the network under the same name; their defaults are the paper's.
-SIZES = ("hidden", "heads", "width", "groups", "kernels", "dropout", "attention")
+# Options that are sizes of the network, by the names that it has for them; their defaults are the
+# paper's.
+SIZES = {
+    "hidden": "hidden", "blocks": "layers", "heads": "heads", "attention": "attention",
+    "kernels": "kernels", "dropout": "dropout",
+}  # fmt: skip
+CONFORMER_SIZES = {
+    **SIZES, "width": "width", "groups": "groups", "pool_window": "window", "pool_stride": "stride",
+}  # fmt: skip
 
 
 def add_arguments(group: Any) -> None:
     """Declare the options."""
     group.add_argument(
-        "--form", default="ndrm3",
-        help="ndrm1, latent matching; ndrm2, explicit; ndrm3, both; or tk, a transformer (ndrm3)",
-    )  # fmt: skip
+        "--architecture", help="ndrm1, latent matching; ndrm2, explicit; or ndrm3, both (ndrm3)"
+    )
     group.add_argument(
         "--vectors", choices=("word2vec", "random"), default="random",
         help="what the embeddings begin with; word2vec needs the extra [word2vec] (random)",
@@ -58,30 +64,43 @@ def add_arguments(group: Any) -> None:
 
 def train(options: argparse.Namespace) -> "Checkpoint":
     """Train one."""
+    from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
+
+    names = ("architecture", "scorer", "impacts", "terms", "candidates", "floor")
+    settings = replace(conformer_kernel.SETTINGS, **given_options(options, names))
+    return _train(options, conformer_kernel, settings, CONFORMER_SIZES)
+
+
+def train_tk(options: argparse.Namespace) -> "Checkpoint":
+    """Train a TK."""
+    from ranklet.training.rankers.tk import training as tk
+
+    return _train(options, tk, tk.SETTINGS, SIZES)
+
+
+def _train(
+    options: argparse.Namespace, kind: Any, settings: Any, sizes: dict[str, str]
+) -> "Checkpoint":
+    """Train by a kind's module, which has `train` and the defaults."""
     from ranklet.runtime.text.words import words
     from ranklet.training.data.query_log import with_query_log
     from ranklet.training.indexing.analysed import analyse
-    from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
     if options.negatives:
         raise InputError(
-            "--negatives is not for a conformer_kernel: it learns from BM25's and from random ones"
+            f"--negatives is not for a {options.kind}: it learns from BM25's and from random ones"
         )
     collection, queries, dev = read_queries(options)
     bm25 = bm25_settings(options)
     limits = {
-        "form": options.form,
         "field": options.field,
         "max_query_terms": options.max_query_tokens,
         "max_document_terms": options.max_document_tokens,
-        "scorer": options.scorer or ("onnx" if options.form == "tk" else None),
-        **given_options(options, ("impacts", "terms", "candidates", "floor")),
     }
-    chosen = {name: value for name, value in limits.items() if value is not None}
-    settings = replace(conformer_kernel.SETTINGS, **chosen)
-    sizes = given_options(options, SIZES)
-    renamed = {"blocks": "layers", "pool_window": "window", "pool_stride": "stride"}
-    sizes |= {renamed[name]: value for name, value in given_options(options, renamed).items()}
+    settings = replace(
+        settings, **{name: value for name, value in limits.items() if value is not None}
+    )
+    network = {sizes[name]: value for name, value in given_options(options, sizes).items()}
     if options.query_log:
         documents = with_query_log(collection, options.query_log, [*queries, *dev])
     else:
@@ -92,18 +111,18 @@ def train(options: argparse.Namespace) -> "Checkpoint":
         titles=not options.no_titles,
         known_words={word for query in queries for word in words(query.text)},
     )
-    data = replace(conformer_kernel.DATA, **given_options(options, ("batch",)))
-    return conformer_kernel.train(
+    trained: Checkpoint = kind.train(
         analysed,
         queries,
         dev,
         settings=settings,
-        network=sizes,
-        plan=changed_plan(options, conformer_kernel.PLAN),
-        data=data,
+        network=network,
+        plan=changed_plan(options, kind.PLAN),
+        data=replace(kind.DATA, **given_options(options, ("batch",))),
         vectors=options.vectors,
         least=options.least,
         bm25=bm25,
         folder=state_folder(options),
         resume=options.resume,
     )
+    return trained

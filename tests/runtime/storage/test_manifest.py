@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 DIGEST = "0" * 64
 RETRIEVE = {"stage": "retrieve", "ranker": "bm25", "k": 10}
 RIGHT: dict[str, Any] = {
-    "format_version": 1,
+    "format_version": 2,
     "ranklet_version": "0.1.0",
     "created": "2026-01-01T00:00:00+00:00",
     "documents": 3,
@@ -30,7 +30,7 @@ RIGHT: dict[str, Any] = {
 OPTIONAL = {"titles": True}  # what it is where a bundle does not say
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
-    "format_version": [0, 2, "1", 1.0, True, None],
+    "format_version": [0, 3, "1", 2.0, True, None],
     "ranklet_version": [None, 1],
     "created": [None, 1],
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
@@ -98,6 +98,25 @@ def test_the_manifest_of_a_real_bundle_reads_back(built: "Built") -> None:
     assert Manifest.from_json(written).to_json() == written
 
 
+def test_a_manifest_of_version_1_reads_in_the_words_of_this_version() -> None:
+    rankers = {
+        **RIGHT["rankers"],
+        "full": {"kind": "conformer_kernel", "settings": {"form": "ndrm1", "floor": 0.5}},
+        "tk": {"kind": "conformer_kernel", "settings": {"form": "tk", "scorer": "onnx"}},
+    }
+    manifest = Manifest.from_json(text(format_version=1, rankers=rankers))
+    assert json.loads(manifest.to_json())["format_version"] == 2
+    assert manifest.rankers["full"].settings == {"architecture": "ndrm1", "floor": 0.5}
+    assert (manifest.rankers["tk"].kind, manifest.rankers["tk"].settings) == ("tk", {})
+    retrieving = {"bad": [RETRIEVE | {"ranker": "tk"}]}
+    with pytest.raises(BundleError, match="a tk that has no index"):
+        Manifest.from_json(
+            text(format_version=1, rankers=rankers, pipelines=retrieving, default_pipeline="bad")
+        )
+    as_of_today = Manifest.from_json(text(rankers=rankers))  # its settings are checked when opened
+    assert as_of_today.rankers["tk"].kind == "conformer_kernel"
+
+
 def test_bytes_do_as_well_and_unknown_keys_are_left_to_later_versions() -> None:
     raw = text(comment="hello").encode()
     assert Manifest.from_json(raw) == Manifest.from_json(text())
@@ -159,8 +178,8 @@ def test_what_is_no_manifest_is_told(raw: str | bytes, message: str) -> None:
 
 
 def test_another_version_says_what_to_do() -> None:
-    with pytest.raises(BundleError, match=r"version 2, this ranklet reads 1: export it again"):
-        Manifest.from_json(text(format_version=2))
+    with pytest.raises(BundleError, match=r"version 3, this ranklet reads 1 and 2: export"):
+        Manifest.from_json(text(format_version=3))
 
 
 def test_what_utf8_cannot_hold_can_be_written_again() -> None:

@@ -8,10 +8,12 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 Attention = Literal["separable", "full"]
 
 HIDDEN = -1e4  # before a softmax, so that a place counts nothing; float16 can hold it
+AT_ONCE = 1 << 27  # numbers in one matrix of full attention, 512 MB; a layer makes several
 
 
 def full_attention(queries: Tensor, keys: Tensor, values: Tensor, held: Tensor) -> Tensor:
@@ -117,14 +119,25 @@ class Block(nn.Module):
         return found
 
 
-def positions(n: int, hidden: int, like: Tensor) -> Tensor:
-    """Return sinusoidal encodings of places 0 … n − 1, (n, hidden) (Vaswani et al. 2017, §3.5).
+def texts_together(heads: int, terms: int) -> int:
+    """Return how many texts of so many terms full attention takes at a time, at least one."""
+    return max(1, AT_ONCE // (heads * terms**2))
+
+
+def in_parts(module: nn.Module, each: int, *inputs: Tensor) -> Tensor:
+    """Return what a module gives for inputs, `each` rows of them at a time.
+
+    Where there is more than one part, its states are dropped and made again for its gradient, which
+    is the same (Chen et al. 2016). The module must treat each row by itself.
 
     Args:
-        n: places.
-        hidden: dimensions, an even number.
-        like: gives type and device.
+        module: gives (rows, …) for some rows.
+        each: rows of a part.
+        inputs: (batch, …) each.
     """
-    rates = torch.exp(torch.arange(0, hidden, 2, device=like.device) * (-math.log(1e4) / hidden))
-    angles = torch.arange(n, device=like.device).unsqueeze(1) * rates  # (n, hidden / 2)
-    return torch.stack([torch.sin(angles), torch.cos(angles)], 2).reshape(n, hidden).to(like.dtype)
+    batch = len(inputs[0])
+    if each >= batch:
+        whole: Tensor = module(*inputs)
+        return whole
+    parts = [[rows[at : at + each] for rows in inputs] for at in range(0, batch, each)]
+    return torch.cat([checkpoint(module, *part, use_reentrant=False) for part in parts])

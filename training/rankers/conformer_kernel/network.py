@@ -1,12 +1,12 @@
-"""The networks of the Conformer-Kernel: latent matching, explicit matching, both, and TK.
+"""The networks of the Conformer-Kernel: latent matching, explicit matching, or both.
 
 Source: Mitra et al. 2020 (paper 002), §3. Terms are rows of the embeddings: 0 is padding, 1 a word
 that the network does not know, from 2 on its terms.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, get_args
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self, get_args
 
 import torch
 from torch import Tensor, nn
@@ -14,81 +14,102 @@ from torch import Tensor, nn
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.ranker import MODELS
+from ranklet.runtime.rankers.conformer_kernel.settings import ARCHITECTURES
+from ranklet.runtime.storage.checks import check_integer, check_one_of
 from ranklet.training.learning.device import full_precision
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     cosines,
     kernel_means,
     window_counts,
 )
-from ranklet.training.rankers.conformer_kernel.layers import HIDDEN, Attention, Block, positions
+from ranklet.training.rankers.conformer_kernel.layers import (
+    HIDDEN,
+    Attention,
+    Block,
+    in_parts,
+    texts_together,
+)
 from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
-from ranklet.training.rankers.conformer_kernel.parts import in_parts, texts_together
 
 EVERYTHING = 1 << 30  # a window as long as any document
 
 
 @dataclass(frozen=True)
-class Network:
-    """What a network is made of: the checkpoint's config.json. The defaults are the paper's.
+class TermSizes:
+    """Sizes of a network over word forms: the checkpoint's config.json. Defaults of paper 002.
 
     Attributes:
         vocabulary: rows of the embeddings.
-        form: ndrm1, ndrm2, ndrm3 or tk.
         hidden: size of the embeddings and of every layer.
         layers: blocks of the document's encoder.
         heads: of their attention.
-        attention: separable, or full as in a transformer; empty: full for tk, else separable.
-        width: terms that the convolution sees, odd; 0 for none; tk has none.
-        groups: of the convolution.
+        attention: separable, or full as in a transformer.
         kernels: of the pooling.
-        window: its terms; tk has one window.
-        stride: from one window to the next.
         dropout: rate.
     """
 
     vocabulary: int
-    form: str = "ndrm3"
     hidden: int = 256
     layers: int = 2
     heads: int = 32
-    attention: Attention | None = None
-    width: int = 31
-    groups: int = 32
+    attention: Attention = "separable"
     kernels: int = 10
-    window: int = 300
-    stride: int = 100
     dropout: float = 0.2
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name in ("vocabulary", "hidden", "layers", "heads", "groups", "kernels", "window",
-                     "stride"):  # fmt: skip
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise InputError(f"{name} is {value!r}; it must be a whole number above 0")
-        if self.form not in MODELS:
-            raise InputError(f"form is {self.form!r}; allowed are {', '.join(MODELS)}")
-        if self.attention not in (None, *get_args(Attention)):
-            allowed = ", ".join(get_args(Attention))
-            raise InputError(f"attention is {self.attention!r}; allowed are {allowed}")
-        if type(self.width) is not int or self.width < 0 or (self.width and not self.width % 2):
-            raise InputError(f"width is {self.width!r}; it must be 0 or an odd number")
-        for name, parts in (("heads", self.heads), ("groups", self.groups), ("halves", 2)):
-            if self.hidden % parts:
-                raise InputError(f"hidden is {self.hidden}, no multiple of {name} ({parts})")
-        if self.stride > self.window:
-            raise InputError(f"stride is {self.stride}; it must be at most window, {self.window}")
+        for name in ("vocabulary", "hidden", "layers", "heads", "kernels"):
+            check_integer(name, getattr(self, name), 1, 1 << 31)
+        check_one_of("attention", self.attention, get_args(Attention))
+        self.check_multiple(heads=self.heads, halves=2)
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout is {self.dropout!r}; it must be from 0 to below 1")
 
+    def check_multiple(self, **parts: int) -> None:
+        """Raise InputError where `hidden` cannot be cut into so many parts."""
+        for name, count in parts.items():
+            if self.hidden % count:
+                raise InputError(f"hidden is {self.hidden}, no multiple of {name} ({count})")
+
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "Network":
+    def from_json(cls, raw: Mapping[str, Any]) -> Self:
         """Read a config.json; InputError where it is none of ours."""
         try:
-            return cls(**{name: raw[name] for name in cls.__dataclass_fields__})
-        except (KeyError, TypeError) as error:
-            raise InputError(f"the config.json of this conformer kernel lacks {error}") from error
+            return cls(**{each.name: raw[each.name] for each in fields(cls)})
+        except KeyError as error:
+            raise InputError(f"the config.json of this checkpoint lacks {error}") from error
+
+
+@dataclass(frozen=True)
+class Network(TermSizes):
+    """Sizes of a Conformer-Kernel.
+
+    Attributes:
+        architecture: ndrm1, ndrm2 or ndrm3.
+        width: terms that the convolution sees, odd; 0 for none.
+        groups: of the convolution.
+        window: terms that are pooled together.
+        stride: from one window to the next.
+    """
+
+    architecture: str = "ndrm3"
+    width: int = 31
+    groups: int = 32
+    window: int = 300
+    stride: int = 100
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        check_one_of("architecture", self.architecture, ARCHITECTURES)
+        for name in ("groups", "window", "stride"):
+            check_integer(name, getattr(self, name), 1, 1 << 31)
+        check_integer("width", self.width, 0, 1 << 31)
+        if self.width and not self.width % 2:
+            raise InputError(f"width is {self.width!r}; it must be 0 or an odd number")
+        self.check_multiple(groups=self.groups)
+        if self.stride > self.window:
+            raise InputError(f"stride is {self.stride}; it must be at most window, {self.window}")
 
 
 class Pairs(NamedTuple):
@@ -107,50 +128,50 @@ class Encoder(nn.Module):
     The mean is TK's (Hofstätter et al. 2020): α x + (1 − α) context(x).
 
     Args:
-        network: the sizes.
+        sizes: of the network.
+        width, groups: of the convolution.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, sizes: TermSizes, *, width: int = 0, groups: int = 1) -> None:
         super().__init__()
-        self.contextual_queries = network.form == "tk"
-        tk = self.contextual_queries
-        attention: Attention = network.attention or ("full" if tk else "separable")
-        self.heads, self.full = network.heads, attention == "full"
-        self.embedding = nn.Embedding(network.vocabulary, network.hidden, padding_idx=PADDING)
+        self.heads, self.full = sizes.heads, sizes.attention == "full"
+        self.embedding = nn.Embedding(sizes.vocabulary, sizes.hidden, padding_idx=PADDING)
         self.blocks = nn.ModuleList(
             Block(
-                network.hidden,
-                network.heads,
-                attention,
-                width=0 if tk else network.width,
-                groups=network.groups,
-                dropout=network.dropout,
+                sizes.hidden,
+                sizes.heads,
+                sizes.attention,
+                width=width,
+                groups=groups,
+                dropout=sizes.dropout,
             )
-            for _ in range(network.layers)
+            for _ in range(sizes.layers)
         )
         self.share = nn.Parameter(torch.zeros(()))  # α = σ(share)
-        self.dropout = nn.Dropout(network.dropout)
+        self.dropout = nn.Dropout(sizes.dropout)
 
     def contextual(self, rows: Tensor) -> Tensor:
         """Return vectors of terms in their text, (batch, n, hidden); rows are (batch, n) int64."""
         plain = self.embedding(rows)
-        states, held = self.dropout(plain), rows != PADDING
-        if self.contextual_queries:  # a transformer knows no places, a convolution does
-            states = states + positions(rows.shape[1], plain.shape[2], plain)
+        states, held = self.placed(self.dropout(plain)), rows != PADDING
         for block in self.blocks:
             states = block(states, held)
         share = torch.sigmoid(self.share)
         found: Tensor = share * plain + (1 - share) * states
         return found
 
+    def placed(self, states: Tensor) -> Tensor:
+        """Return states that know their places; here a convolution sees to that."""
+        return states
+
+    def queries(self, rows: Tensor) -> Tensor:
+        """Return vectors of query terms: plain embeddings (paper 002, §3)."""
+        plain: Tensor = self.embedding(rows)
+        return plain
+
     def together(self, terms: int) -> int:
         """Return how many texts of so many terms full attention takes at a time, at least one."""
         return texts_together(self.heads, terms) if self.full else EVERYTHING
-
-    def queries(self, rows: Tensor) -> Tensor:
-        """Return vectors of query terms: plain embeddings, but for tk (paper 002, §3)."""
-        plain: Tensor = self.contextual(rows) if self.contextual_queries else self.embedding(rows)
-        return plain
 
 
 class LatentMatch(nn.Module):
@@ -159,22 +180,29 @@ class LatentMatch(nn.Module):
     Each window's soft counts, log(1 + ·), pass a layer of `hidden`; the best window counts.
 
     Args:
-        network: the sizes.
+        encoder: of queries and documents.
+        sizes: of the network.
+        window: terms that are pooled together.
+        stride: from one window to the next.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        sizes: TermSizes,
+        *,
+        window: int = EVERYTHING,
+        stride: int = EVERYTHING,
+    ) -> None:
         super().__init__()
-        self.encoder = Encoder(network)
-        whole = network.form == "tk"
-        self.window = EVERYTHING if whole else network.window
-        self.stride = EVERYTHING if whole else network.stride
+        self.encoder, self.window, self.stride = encoder, window, stride
         self.means: Tensor
-        self.register_buffer("means", kernel_means(network.kernels), persistent=False)
+        self.register_buffer("means", kernel_means(sizes.kernels), persistent=False)
         self.dense = nn.Sequential(
-            nn.Linear(network.kernels, network.hidden),
+            nn.Linear(sizes.kernels, sizes.hidden),
             nn.ReLU(),
-            nn.Dropout(network.dropout),
-            nn.Linear(network.hidden, 1),
+            nn.Dropout(sizes.dropout),
+            nn.Linear(sizes.hidden, 1),
         )
 
     def features(self, query_rows: Tensor, document_rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -202,18 +230,6 @@ class LatentMatch(nn.Module):
         return best
 
 
-class TransformerKernel(LatentMatch):
-    """TK: query terms in their context, one window, one score for all terms' summed features."""
-
-    def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
-        """Return the score of each pair, (batch, 1) float32; arguments as of `LatentMatch`."""
-        features, _ = self.features(query_rows, document_rows)
-        asked = (query_rows != PADDING).to(features.dtype)
-        with full_precision(features.device):
-            score: Tensor = self.dense((features[:, :, 0] * asked.unsqueeze(2)).sum(1))
-        return score
-
-
 class ExplicitMatch(nn.Module):
     """NDRM2: BM25's form, learned (paper 002, eq. 4)."""
 
@@ -239,20 +255,60 @@ class ExplicitMatch(nn.Module):
         return found
 
 
-class ConformerKernel(nn.Module):
+class TermModel(nn.Module):
+    """A score of each pair from the rows of its terms: what training and export know of it.
+
+    Args:
+        network: the sizes.
+        latent: what is exported as a graph; None where all of it is numbers.
+        explicit: exact matches, if it has them.
+    """
+
+    def __init__(
+        self, network: TermSizes, latent: LatentMatch | None, explicit: ExplicitMatch | None = None
+    ) -> None:
+        super().__init__()
+        self.network, self.latent, self.explicit = network, latent, explicit
+
+    def latent_scores(self, pairs: Pairs) -> Tensor:
+        """Return what the graph gives, as many pairs at a time as memory is meant to hold."""
+        if self.latent is None:
+            return torch.zeros_like(pairs.tf)
+        longest = max(pairs.query_rows.shape[1], pairs.document_rows.shape[1])
+        each = self.latent.encoder.together(longest)
+        return in_parts(self.latent, each, pairs.query_rows, pairs.document_rows)
+
+    def served(self) -> dict[str, float]:
+        """Return what the settings hold of the model."""
+        return {}
+
+
+class ConformerKernel(TermModel):
     """The score of a pair: Σ_t s_{t,d}, by one form of matching or both (paper 002, eq. 3).
 
     Args:
-        network: the form and the sizes.
+        network: the architecture and the sizes.
     """
 
+    network: Network
+
     def __init__(self, network: Network) -> None:
-        super().__init__()
-        self.network = network
-        latent, tk = network.form in ("ndrm1", "ndrm3"), network.form == "tk"
-        self.latent = (TransformerKernel if tk else LatentMatch)(network) if latent or tk else None
-        self.explicit = ExplicitMatch() if network.form in ("ndrm2", "ndrm3") else None
-        both = network.form == "ndrm3"
+        latent, explicit, both = (
+            network.architecture in architectures
+            for architectures in (("ndrm1", "ndrm3"), ("ndrm2", "ndrm3"), ("ndrm3",))
+        )
+        super().__init__(
+            network,
+            LatentMatch(
+                Encoder(network, width=network.width, groups=network.groups),
+                network,
+                window=network.window,
+                stride=network.stride,
+            )
+            if latent
+            else None,
+            ExplicitMatch() if explicit else None,
+        )
         self.latent_norm = ScoreNorm() if both else None
         self.explicit_norm = ScoreNorm() if both else None
         self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 0.0])) if both else None  # w1, w2, b
@@ -262,7 +318,7 @@ class ConformerKernel(nn.Module):
         return self.term_scores(pairs).sum(1)
 
     def term_scores(self, pairs: Pairs) -> Tensor:
-        """Return s_{t,d}, 0 at padding, (pairs, query terms) float32; (pairs, 1) for tk.
+        """Return s_{t,d}, 0 at padding, (pairs, query terms) float32.
 
         A word that the network does not know has no latent part: which document it is near to
         cannot be told.
@@ -271,11 +327,7 @@ class ConformerKernel(nn.Module):
         exact = asked.float() if self.explicit is None else self.explicit(pairs) * asked
         if self.latent is None:
             return exact
-        longest = max(pairs.query_rows.shape[1], pairs.document_rows.shape[1])
-        each = self.latent.encoder.together(longest)
-        near = in_parts(self.latent, each, pairs.query_rows, pairs.document_rows)
-        if self.network.form == "tk":
-            return near
+        near = self.latent_scores(pairs)
         known = pairs.query_rows > UNKNOWN
         if self.latent_norm is None or self.explicit_norm is None or self.weights is None:
             return near * known

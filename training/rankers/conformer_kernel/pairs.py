@@ -16,7 +16,7 @@ from torch import Tensor
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -94,7 +94,7 @@ class TermReader:
     def __init__(
         self,
         analysed: AnalysedCollection,
-        settings: ConformerKernelSettings,
+        settings: TermSettings,
         rows: NDArray[np.int32],
     ) -> None:
         self._analysed, self._settings, self._rows = analysed, settings, rows
@@ -154,13 +154,9 @@ class TermPairs:
         reader: of the collection.
         options: which documents.
         seed: of all draws.
-        ranked: BM25's documents, as an earlier one of these kept them; None to ask BM25.
-
-    Attributes:
-        ranked: for each query, numbers of BM25's best documents that are not relevant.
 
     Raises:
-        InputError: no query has a relevant document in the collection, or `ranked` is of others.
+        InputError: no query has a relevant document in the collection.
     """
 
     def __init__(
@@ -171,22 +167,16 @@ class TermPairs:
         reader: TermReader,
         options: PairOptions,
         seed: int,
-        ranked: Sequence[Numbers] | None = None,
     ) -> None:
         worded = [query for query in queries if len(reader.asked(query.text))]
         kept, self._relevant = relevant_numbers(list(analysed.documents.ids), worded)
         if not kept:
             raise InputError("no query has a relevant document in the collection")
         self._options, self._seed, self._reader = options, seed, reader
-        self.ranked = bm25_negatives(
+        self._ranked = bm25_negatives(
             analysed, kept, self._relevant, retriever,
             depth=options.depth, count=options.pool, seed=seed,
-        ) if ranked is None else list(ranked)  # fmt: skip
-        if len(self.ranked) != len(kept):
-            raise InputError(
-                f"there are negatives for {len(self.ranked)} queries and {len(kept)} queries to "
-                "learn from; make them of the same queries"
-            )
+        )  # fmt: skip
         self._random = random_pools(len(analysed.documents), self._relevant, seed=seed)
         self._queries = [reader.asked(query.text) for query in kept]
 
@@ -196,7 +186,7 @@ class TermPairs:
         documents = np.column_stack(
             [
                 draw(self._relevant, seed, epoch, stream=0),
-                draw(self.ranked, seed, epoch, stream=1),
+                draw(self._ranked, seed, epoch, stream=1),
                 draw_several(self._random, self._options.random_each, seed, epoch),
             ]
         )

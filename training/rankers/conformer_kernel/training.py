@@ -1,22 +1,26 @@
-"""Training a Conformer-Kernel, NDRM1 to NDRM3, or TK: RankNet over four documents a query.
+"""Training a Conformer-Kernel, NDRM1 to NDRM3: RankNet over four documents per query.
 
 Source: Mitra et al. 2020 (paper 002).
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
-from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import (
+    ConformerKernelSettings,
+    TermSettings,
+)
+from ranklet.runtime.storage.checks import check_one_of
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
@@ -28,8 +32,13 @@ from ranklet.training.learning.negatives import Numbers
 from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.rankers.bm25 import open_bm25
-from ranklet.training.rankers.conformer_kernel import parts
-from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Network, Pairs
+from ranklet.training.rankers.conformer_kernel import layers
+from ranklet.training.rankers.conformer_kernel.network import (
+    ConformerKernel,
+    Network,
+    Pairs,
+    TermModel,
+)
 from ranklet.training.rankers.conformer_kernel.pairs import (
     DEV_CANDIDATES,
     DEV_QUERIES,
@@ -58,56 +67,6 @@ VECTORS = ("word2vec", "random")
 WARMING = 10  # batches that the first statistics are of
 
 
-class Start(NamedTuple):
-    """What takes time before training and is the same for every form: made once for several."""
-
-    vectors: NDArray[np.float32]  # word2vec's, (vocabulary, hidden)
-    ranked: list[Numbers]  # of each query, BM25's best documents that are not relevant
-
-
-class _Ground(NamedTuple):
-    """What a training stands on."""
-
-    terms: tuple[str, ...]  # that the network knows
-    rows: NDArray[np.int32]  # its row of each word form
-    sizes: Network
-    reader: TermReader  # of documents and queries
-    bm25: BM25Settings
-    retriever: BM25
-
-    @classmethod
-    def of(
-        cls,
-        analysed: AnalysedCollection,
-        queries: Sequence[JudgedQuery],
-        settings: ConformerKernelSettings,
-        network: dict[str, Any],
-        least: int,
-        most: int,
-        bm25: BM25Settings | None,
-    ) -> "_Ground":
-        """Choose the network's terms, and open the BM25; arguments as of `train`."""
-        terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
-        rows = term_rows(terms, analysed.analyzer.vocabulary)
-        chosen = bm25 or BM25Settings()
-        return cls(
-            terms,
-            rows,
-            Network(len(terms) + FIRST, settings.form, **network),
-            TermReader(analysed, settings, rows),
-            chosen,
-            open_bm25(chosen, analysed.postings(chosen.field)),
-        )
-
-    def vectors(
-        self, analysed: AnalysedCollection, field: str, queries: Sequence[JudgedQuery], seed: int
-    ) -> NDArray[np.float32]:
-        """Return word2vec's vectors of documents and queries, (vocabulary, hidden)."""
-        texts = [*_rows_of(analysed, field, self.rows)]
-        texts += [_known(self.reader.asked(query.text), self.rows) for query in queries]
-        return word_vectors(texts, self.sizes.vocabulary, self.sizes.hidden, seed=seed)
-
-
 def train(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
@@ -115,6 +74,42 @@ def train(
     *,
     settings: ConformerKernelSettings = SETTINGS,
     network: dict[str, Any] | None = None,
+    **options: Any,
+) -> Checkpoint:
+    """Learn what a query term gives to a document.
+
+    Args:
+        analysed: see `train_on_terms`.
+        queries: what it learns from.
+        dev: other queries.
+        settings: architecture, field and limits.
+        network: sizes, by the names of `Network`; None for the paper's.
+        **options: of `train_on_terms`.
+
+    Raises:
+        InputError, TrainingError: see `train_on_terms`.
+    """
+    return train_on_terms(
+        "conformer_kernel",
+        lambda rows: ConformerKernel(
+            Network(rows, architecture=settings.architecture, **(network or {}))
+        ),
+        analysed,
+        queries,
+        dev,
+        settings=settings,
+        **options,
+    )
+
+
+def train_on_terms(
+    kind: str,
+    build: Callable[[int], TermModel],
+    analysed: AnalysedCollection,
+    queries: Sequence[JudgedQuery],
+    dev: Sequence[JudgedQuery],
+    *,
+    settings: TermSettings,
     plan: Plan = PLAN,
     data: PairOptions = DATA,
     vectors: str = "random",
@@ -123,17 +118,17 @@ def train(
     bm25: BM25Settings | None = None,
     folder: Path | None = None,
     resume: bool = False,
-    start: Start | None = None,
 ) -> Checkpoint:
-    """Learn what a query term gives to a document.
+    """Train a model over word forms by RankNet: a Conformer-Kernel, or a TK.
 
     Args:
+        kind: of the checkpoint.
+        build: makes the model, for so many rows of embeddings.
         analysed: the collection, with the settings' field and BM25's; words of the queries that no
             document has are known to the network where it was analysed with them.
         queries: what it learns from.
         dev: other queries; how well some of them are reranked tells which weights are best.
-        settings: form, field and limits.
-        network: sizes, by the names of `Network`; None for the paper's.
+        settings: field and limits.
         plan: how long and how fast.
         data: batches and negatives.
         vectors: what the embeddings begin with: word2vec of the documents and queries, or random.
@@ -143,42 +138,35 @@ def train(
             None for the default over lemmas.
         folder: where the state is kept meanwhile.
         resume: whether to go on from the state in `folder`.
-        start: of the same collection, queries, field, terms and seed, to begin with word2vec; None
-            to make what it takes. See `prepare`.
 
     Raises:
-        InputError: an option is not allowed, no query has a relevant document here, or the start is
-            of other queries or sizes.
+        InputError: an option is not allowed, or no query has a relevant document here.
         TrainingError: see `fit`.
     """
-    if vectors not in VECTORS:
-        raise InputError(f"vectors is {vectors!r}; allowed are {', '.join(VECTORS)}")
-    ground = _Ground.of(analysed, queries, settings, network or {}, least, most, bm25)
-    sizes, reader, chosen = ground.sizes, ground.reader, ground.bm25
-    ranked = None if start is None else start.ranked
-    pairs = TermPairs(analysed, queries, ground.retriever, reader, data, plan.seed, ranked)
-    lists = CandidateLists(
-        analysed, dev, ground.retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=plan.seed
-    )
+    check_one_of("vectors", vectors, VECTORS)
+    terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
+    rows = term_rows(terms, analysed.analyzer.vocabulary)
+    reader = TermReader(analysed, settings, rows)
+    bm25 = bm25 or BM25Settings()
+    retriever = open_bm25(bm25, analysed.postings(bm25.field))
     with seeded(plan.seed):
-        model = ConformerKernel(sizes)
+        model = build(len(terms) + FIRST)
+        network = asdict(model.network)
+        pairs = TermPairs(analysed, queries, retriever, reader, data, plan.seed)
+        lists = CandidateLists(
+            analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=plan.seed
+        )
         _tell_of_long_documents(model, int(reader.lengths.max(initial=0)))
         if vectors == "word2vec" and model.latent is not None and not resume:
+            texts = [*_rows_of(analysed, settings.field, rows)]
+            texts += [_known(reader.asked(query.text), rows) for query in queries]
             table = model.latent.encoder.embedding.weight
-            if start is None:
-                learned = ground.vectors(analysed, settings.field, queries, plan.seed)
-            elif start.vectors.shape != table.shape:
-                raise InputError(
-                    f"the start has vectors {start.vectors.shape} and the network's embeddings are "
-                    f"{tuple(table.shape)}; prepare it with the same terms and sizes"
-                )
-            else:
-                learned = start.vectors
+            learned = word_vectors(texts, *table.shape, seed=plan.seed)
             with torch.no_grad():  # row 0 stays the padding's
                 table[1:] = torch.from_numpy(learned[1:])
         _gather_statistics(model, [pairs.pairs(each) for each in pairs.batches(0)[:WARMING]])
         if model.explicit is not None:
-            model.explicit.begin_as_bm25(chosen.k1, chosen.b, float(reader.lengths.mean()))
+            model.explicit.begin_as_bm25(bm25.k1, bm25.b, float(reader.lengths.mean()))
 
     def loss(batch: Batch) -> torch.Tensor:
         scores = model(_moved(pairs.pairs(batch), model))
@@ -193,8 +181,8 @@ def train(
         return np.asarray(scores[np.argsort(order)])
 
     made_of = {
-        "data": asdict(data), "vectors": vectors, "bm25": asdict(chosen),
-        "network": asdict(sizes), "settings": asdict(settings),
+        "data": asdict(data), "vectors": vectors, "bm25": asdict(bm25),
+        "network": network, "settings": asdict(settings),
     }  # fmt: skip
     report = learn(
         model, pairs.batches, loss, plan, lambda: lists.mrr(score), evaluations=EVALUATIONS,
@@ -202,35 +190,17 @@ def train(
     )  # fmt: skip
     served: dict[str, Any] = dict(model.served())
     return Checkpoint(
-        "conformer_kernel",
+        kind,
         replace(settings, **served),
-        tokens=ground.terms,
+        tokens=terms,
         training={
             "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",
             **report,
         },
-        network={"architectures": ["ConformerKernel"], **asdict(sizes)},
+        network={"architectures": [type(model).__name__], **network},
         weights=weights_of(model),
         probes=draw_probes(analysed.listed(), dev, titles=analysed.titles),
     )
-
-
-def prepare(
-    analysed: AnalysedCollection,
-    queries: Sequence[JudgedQuery],
-    *,
-    settings: ConformerKernelSettings = SETTINGS,
-    network: dict[str, Any] | None = None,
-    data: PairOptions = DATA,
-    least: int = LEAST,
-    most: int = MOST,
-    bm25: BM25Settings | None = None,
-    seed: int = PLAN.seed,
-) -> Start:
-    """Return what several trainings can begin with; arguments and errors as of `train`."""
-    ground = _Ground.of(analysed, queries, settings, network or {}, least, most, bm25)
-    pairs = TermPairs(analysed, queries, ground.retriever, ground.reader, data, seed)
-    return Start(ground.vectors(analysed, settings.field, queries, seed), pairs.ranked)
 
 
 def load(checkpoint: Checkpoint) -> ConformerKernel:
@@ -239,25 +209,31 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
     Raises:
         InputError: it is of another kind, or its weights do not fit its config.json.
     """
-    if checkpoint.kind != "conformer_kernel" or not checkpoint.weights:
-        raise InputError(f"a {checkpoint.kind} checkpoint holds no conformer kernel")
+    check_kind(checkpoint, "conformer_kernel")
     network = Network.from_json(checkpoint.network)
-    if network.form != checkpoint.settings.form:
+    if network.architecture != checkpoint.settings.architecture:
         raise InputError(
-            f"the network is a {network.form} and the settings are of a {checkpoint.settings.form}"
+            f"the network is a {network.architecture} and the settings are of a "
+            f"{checkpoint.settings.architecture}"
         )
     model = ConformerKernel(network)
     load_weights(model, checkpoint.weights)
     return model.eval()
 
 
-def _tell_of_long_documents(model: ConformerKernel, longest: int) -> None:
+def check_kind(checkpoint: Checkpoint, kind: str) -> None:
+    """Raise InputError unless a checkpoint is of a kind, and has weights."""
+    if checkpoint.kind != kind or not checkpoint.weights:
+        raise InputError(f"a {checkpoint.kind} checkpoint holds no {kind}")
+
+
+def _tell_of_long_documents(model: TermModel, longest: int) -> None:
     """Warn where full attention over a single document takes gigabytes."""
     encoder = None if model.latent is None else model.latent.encoder
     if (
         encoder is not None
         and encoder.full
-        and (numbers := encoder.heads * longest**2) > parts.AT_ONCE
+        and (numbers := encoder.heads * longest**2) > layers.AT_ONCE
     ):
         _log.warning(
             "a document has %s terms, and full attention makes matrices of heads x terms^2 "
@@ -267,7 +243,7 @@ def _tell_of_long_documents(model: ConformerKernel, longest: int) -> None:
         )  # fmt: skip
 
 
-def _gather_statistics(model: ConformerKernel, some: Sequence[Pairs]) -> None:
+def _gather_statistics(model: TermModel, some: Sequence[Pairs]) -> None:
     """Let BatchNorm and BatchScale see some pairs, so that the untrained model can be measured."""
     model.train()
     with torch.no_grad():
@@ -275,7 +251,7 @@ def _gather_statistics(model: ConformerKernel, some: Sequence[Pairs]) -> None:
             model(each)
 
 
-def _moved(pairs: Pairs, model: ConformerKernel) -> Pairs:
+def _moved(pairs: Pairs, model: TermModel) -> Pairs:
     device = next(model.parameters()).device
     return Pairs(*(each.to(device) for each in pairs))
 

@@ -32,7 +32,7 @@ from ranklet.export.writer import sha256
 from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.impact_index import ImpactIndex
@@ -51,7 +51,7 @@ from ranklet.runtime.rankers.conformer_kernel.network import (
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import Manifest, RankerEntry
+from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.words import words
 from ranklet.runtime.verification import verify
@@ -78,7 +78,6 @@ EVERYTHING: dict[str, Any] = {"floor": 0.0, "terms": 10_000, "candidates": 10_00
 def _few_probes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "PROBES", (5, 16))
-        patch.setattr(exporting, "TK_PROBES", (5, 16))
         yield
 
 
@@ -98,11 +97,10 @@ def checkpoints(worded: AnalysedCollection, tiny_collection: Collection) -> dict
     queries, dev = read_split(tiny_collection, "train"), read_split(tiny_collection, "dev")
     found = {"bm25": bm25.train(worded, queries)}
     plan = replace(conformer_kernel.PLAN, learning_rate=0.01, epochs=4, device="cpu")
-    for form in (*FORMS, "tk"):
-        scorer = "onnx" if form == "tk" else "impacts"
+    for form in FORMS:
         found[form] = conformer_kernel.train(
             worded, queries, dev, network=SIZES, plan=plan, least=1,
-            settings=replace(conformer_kernel.SETTINGS, form=form, scorer=scorer),
+            settings=replace(conformer_kernel.SETTINGS, architecture=form),
             data=PairOptions(batch=8, depth=20, pool=10),
         )  # fmt: skip
     return found
@@ -193,8 +191,6 @@ def test_the_sum_of_impacts_is_the_models_score(
 @pytest.mark.parametrize("form", FORMS)
 def test_quantised_impacts_stray_by_half_a_step_a_term(form: str, whole: BundleFiles) -> None:
     exact, stored = opened(whole, form).index, opened(whole, f"uint8_{form}").index
-    assert exact is not None
-    assert stored is not None
     assert stored.impacts.dtype == np.uint8
     every = np.arange(whole.manifest.documents, dtype=np.uint32)
     terms = np.arange(len(stored.offsets) - 1, dtype=np.int32)
@@ -207,8 +203,6 @@ def test_what_is_kept_is_the_models_own_number(
 ) -> None:
     """Pruned and quantised: every stored impact is the model's, above a floor of its term."""
     ranker, exact = opened(indexed, "ndrm3"), opened(whole, "ndrm3")
-    assert ranker.index is not None
-    assert exact.index is not None
     every = np.arange(len(indexed), dtype=np.uint32)
     for term in np.unique(
         QueryContext(" ".join(ASKED), whole.analyzer.begin()).tokens("words")
@@ -229,7 +223,7 @@ def test_what_is_kept_is_the_models_own_number(
 
 def test_every_variant_is_proven(exported: Path) -> None:
     reports = read_reports(exported)
-    assert set(reports) == {"ndrm1", "ndrm3", "tk"}  # NDRM2 has no network
+    assert set(reports) == {"ndrm1", "ndrm3"}  # NDRM2 has no network
     for proofs in reports.values():
         assert [each.variant for each in proofs] == ["fp32", "fp16", "int8"]
         assert proofs[0].max_error < 1e-3
@@ -275,7 +269,6 @@ def test_the_proof_of_the_impacts_is_beside_it(indexed: Bundle) -> None:
         "uint8",
     ]
     assert [each.variant for each in reports["ndrm2"]] == ["impacts", "uint8"]
-    assert [each.variant for each in reports["tk"]] == ["fp32", "fp16", "int8"]
     exact, stored = reports["ndrm2"]
     assert exact.max_error < 1e-5  # NDRM2's impacts are all of it
     assert stored.max_error < 0.05
@@ -283,7 +276,7 @@ def test_the_proof_of_the_impacts_is_beside_it(indexed: Bundle) -> None:
     assert settings["overlap"] == reports["ndrm3"][-1].overlap > 0.5
 
 
-@pytest.mark.parametrize("form", [*FORMS, "tk"])
+@pytest.mark.parametrize("form", FORMS)
 def test_a_text_scores_the_same_alone_and_among_others(form: str, indexed: Bundle) -> None:
     ranker = opened(indexed, form)
     texts = ["the red apple is red", "an old river " * 9, "", "gnorp", "winter is here here"]
@@ -296,23 +289,21 @@ def test_a_text_scores_the_same_alone_and_among_others(form: str, indexed: Bundl
         assert together.dtype == np.float32
 
 
-@pytest.mark.parametrize("form", [*FORMS, "tk"])
+@pytest.mark.parametrize("form", FORMS)
 def test_onnx_gives_pytorchs_order(
-    form: str, whole: BundleFiles, indexed: Bundle, checkpoints: dict[str, Checkpoint]
+    form: str, whole: BundleFiles, checkpoints: dict[str, Checkpoint]
 ) -> None:
     """The caller's own texts are scored as stored ones are, by the model itself."""
-    bundle = whole if form != "tk" else indexed._bundle
-    ranker, documents = opened(bundle, form), bundle.documents
+    ranker, documents = opened(whole, form), whole.documents
     assert documents is not None
     texts = list(map(ranked_text, documents.titles, documents.texts))
     for text in ASKED[:3]:
-        analysis = bundle.analyzer.begin()
+        analysis = whole.analyzer.begin()
         found = ranker.score(QueryContext(text, analysis), TextCandidates(texts, analysis))
-        model = by_pytorch(checkpoints[form], bundle, text)
+        model = by_pytorch(checkpoints[form], whole, text)
         constant = model - found
-        tolerance = 2e-4 if form != "tk" else 0.1  # of int8, which a processor runs
         np.testing.assert_allclose(
-            constant, constant.mean(), atol=tolerance * max(1.0, float(model.std()))
+            constant, constant.mean(), atol=2e-4 * max(1.0, float(model.std()))
         )
 
 
@@ -397,15 +388,10 @@ def test_retrieving_opens_no_network(indexed: Bundle) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("form", [*FORMS, "tk"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("own", [False, True])
 def test_explanations_add_up_and_name_their_words(form: str, own: bool, indexed: Bundle) -> None:
     recipe: list[dict[str, Any]] = [{"stage": "retrieve", "ranker": form, "k": 20}]
-    if form == "tk":
-        recipe = [
-            {"stage": "retrieve", "ranker": "bm25", "k": 20},
-            {"stage": "rescore", "ranker": form},
-        ]
     texts = ["the old old river is quiet", "a red apple", "gnorp"] if own else None
     for text in ASKED:
         for hit in indexed.rank(text, texts, k=20, pipeline=recipe, explain=True):
@@ -483,34 +469,13 @@ def test_rescoring_by_the_network_is_a_setting(
                 assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
 
 
-def test_tk_reranks_and_does_not_retrieve(indexed: Bundle) -> None:
-    pipelines = indexed.manifest.pipelines
-    assert "rescore by tk" in str(pipelines["tk"].stages[-1])
-    assert set(FORMS) < set(pipelines)
-    with pytest.raises(InputError, match="cannot retrieve"):
-        opened(indexed, "tk").retrieve(QueryContext("x", indexed._bundle.analyzer.begin()), 3)
-    with pytest.raises(InputError, match="cannot retrieve"):
-        indexed.rank("old river", pipeline=[{"stage": "retrieve", "ranker": "tk", "k": 3}])
-    raw = json.loads(indexed.manifest.to_json())
-    raw["pipelines"]["bad"] = [{"stage": "retrieve", "ranker": "tk", "k": 3}]
-    with pytest.raises(BundleError, match="has no index"):
-        Manifest.from_json(json.dumps(raw))
-
-
-def test_impacts_are_cheap_to_list_deep_and_tk_to_rerank_few() -> None:
-    tk = RankerEntry("conformer_kernel", {"form": "tk", "scorer": "onnx"})
-    full = RankerEntry("conformer_kernel", {"form": "ndrm3"})
-    assert stages(["full"], {"full": full}) == (Retrieve("full", DEPTH),)
-    both = stages(["full", "tk"], {"full": full, "tk": tk})
-    assert both == (Retrieve("full", RERANKED), Rescore("tk"))
-    assert standard_pipelines({"tk": tk}) == ({}, "")
-
-
 def test_a_network_behind_an_index_reranks_few_and_never_mixes_its_scores_with_impacts() -> None:
     first = RankerEntry("bm25", {})
-    deep = RankerEntry("conformer_kernel", {"form": "ndrm3", "scorer": "onnx"})
-    other = RankerEntry("conformer_kernel", {"form": "ndrm1", "scorer": "onnx"})
-    cheap = RankerEntry("conformer_kernel", {"form": "ndrm2", "scorer": "onnx"})  # no network
+    deep = RankerEntry("conformer_kernel", {"architecture": "ndrm3", "scorer": "onnx"})
+    other = RankerEntry("conformer_kernel", {"architecture": "ndrm1", "scorer": "onnx"})
+    cheap = RankerEntry(
+        "conformer_kernel", {"architecture": "ndrm2", "scorer": "onnx"}
+    )  # no network
     entries = {"deep": deep, "bm25": first, "other": other, "cheap": cheap}
     # What `ranklet fuse` adds up: no list of impacts among the network's scores.
     lists = Retrieve("bm25", RERANKED), Rescore("deep")
@@ -531,21 +496,6 @@ def test_a_network_behind_an_index_reranks_few_and_never_mixes_its_scores_with_i
     assert alone == {"deep": Pipeline((Retrieve("deep", RERANKED), Rescore("deep")))}
 
 
-def test_a_bundle_that_cannot_retrieve_is_told(
-    checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
-    only = ExportOptions(variants=("fp32",))
-    export_bundle({"tk": checkpoints["tk"]}, tmp_path / "r", only)
-    assert "tk cannot retrieve" in caplog.text
-    caplog.clear()
-    index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b")
-    assert "tk cannot retrieve" in caplog.text
-    caplog.clear()
-    export_bundle({"ndrm2": checkpoints["ndrm2"]}, tmp_path / "n", only)
-    assert "cannot retrieve" not in caplog.text
-
-
 def test_what_the_model_cuts_is_told(
     checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -561,17 +511,16 @@ def test_what_the_model_cuts_is_told(
     assert bundle.score("old", own).tolist() == bundle.score("old river", own).tolist()
 
 
-@pytest.mark.parametrize("form", [*FORMS, "tk"])
+@pytest.mark.parametrize("form", FORMS)
 def test_texts_that_are_cut_are_told_once_and_where_no_network_runs(
     form: str, indexed: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = opened(indexed, form).matching
     monkeypatch.setattr(held, "settings", replace(held.settings, max_document_terms=5))
-    recipe: list[dict[str, Any]] = [{"stage": "rescore", "ranker": form}] * 2
-    if form != "tk":
-        recipe = [{"stage": "retrieve", "ranker": form, "k": 9}, recipe[0]]
-    else:
-        recipe = [{"stage": "retrieve", "ranker": "bm25", "k": 9}, recipe[0]]
+    recipe: list[dict[str, Any]] = [
+        {"stage": "retrieve", "ranker": form, "k": 9},
+        {"stage": "rescore", "ranker": form},
+    ]
     texts = ["an old river " * 9, "short", "an old river " * 9]
     for query in ("old river", "gnorp"):
         found = indexed.rank(query, texts, pipeline=recipe, explain=True)
@@ -581,7 +530,7 @@ def test_texts_that_are_cut_are_told_once_and_where_no_network_runs(
 def test_queries_that_are_cut_are_told_once(
     indexed: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for form in (*FORMS, "tk"):
+    for form in FORMS:
         held = opened(indexed, form).matching
         monkeypatch.setattr(held, "settings", replace(held.settings, max_query_terms=2))
     for form in FORMS:
@@ -594,20 +543,18 @@ def test_queries_that_are_cut_are_told_once(
         assert found.truncated == {form: 1}
         texts = ["an old river", "an apple"]
         assert indexed.rank("quiet old river", texts, pipeline=recipe).truncated == {form: 1}
-    recipe = [{"stage": "retrieve", "ranker": "bm25", "k": 9}, {"stage": "rescore", "ranker": "tk"}]
-    assert indexed.rank("quiet old river", pipeline=recipe).truncated["tk"] == 1
 
 
 def test_a_budget_begins_with_few_texts_where_the_network_runs(
     indexed: Bundle, checkpoints: dict[str, Checkpoint]
 ) -> None:
-    sizes = {form: opened(indexed, form) for form in (*FORMS, "tk")}
-    assert [each.slice_size for each in sizes.values()] == [AT_ONCE, AT_ONCE, AT_ONCE, FIRST_SLICE]
+    sizes = {form: opened(indexed, form) for form in FORMS}
+    assert [each.slice_size for each in sizes.values()] == [AT_ONCE, AT_ONCE, AT_ONCE]
     told = [each.text_slice_size for each in sizes.values()]
-    assert told == [FIRST_SLICE, AT_ONCE, FIRST_SLICE, FIRST_SLICE]
-    matching = sizes["ndrm3"].matching
+    assert told == [FIRST_SLICE, AT_ONCE, FIRST_SLICE]
+    full = sizes["ndrm3"]
     settings = replace(checkpoints["ndrm3"].settings, scorer="onnx")
-    assert ConformerKernel(settings, matching, None).slice_size == FIRST_SLICE
+    assert ConformerKernel(settings, full.matching, full.index, "x").slice_size == FIRST_SLICE
 
 
 @pytest.mark.parametrize("own", [False, True])

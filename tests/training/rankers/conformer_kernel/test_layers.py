@@ -17,10 +17,10 @@ from ranklet.training.rankers.conformer_kernel.layers import (
     Attention,
     Block,
     full_attention,
-    positions,
     separable_attention,
 )
 from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
+from ranklet.training.rankers.tk.network import positions
 
 BATCH, HEADS, N, KEY, VALUE = 2, 3, 5, 4, 6
 

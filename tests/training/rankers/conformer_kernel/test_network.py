@@ -9,25 +9,36 @@ import torch
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON, term_match
-from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.learning.device import seeded
-from ranklet.training.rankers.conformer_kernel import parts
+from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import (
     ConformerKernel,
+    Encoder,
     LatentMatch,
     Network,
     Pairs,
+    TermModel,
 )
+from ranklet.training.rankers.tk.network import TK, TKNetwork
 
 SMALL = Network(
-    30, "ndrm3", hidden=8, layers=1, heads=2, width=3, groups=2, kernels=4, window=4, stride=2,
+    30, hidden=8, layers=1, heads=2, width=3, groups=2, kernels=4, window=4, stride=2,
     dropout=0.1,
 )  # fmt: skip
 
 
-def model(form: str) -> ConformerKernel:
+SMALL_TK = TKNetwork(30, hidden=8, layers=1, heads=2, kernels=4, dropout=0.1)
+
+
+def model(architecture: str) -> ConformerKernel:
     with seeded(7):
-        return ConformerKernel(replace(SMALL, form=form)).eval()
+        return ConformerKernel(replace(SMALL, architecture=architecture)).eval()
+
+
+def tk() -> TK:
+    with seeded(7):
+        return TK(SMALL_TK).eval()
 
 
 def pairs(query: list[int], document: list[int], *, query_to: int = 0, to: int = 0) -> Pairs:
@@ -41,10 +52,10 @@ def pairs(query: list[int], document: list[int], *, query_to: int = 0, to: int =
 QUERY, DOCUMENT = [5, 9, 9, 3], [7, 5, 5, 20, 3, 11, 12, 1, 13]
 
 
-@pytest.mark.parametrize("form", ["ndrm1", "ndrm2", "ndrm3"])
-def test_each_query_term_counts_for_itself(form: str) -> None:
+@pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2", "ndrm3"])
+def test_each_query_term_counts_for_itself(architecture: str) -> None:
     """Query term independence: a score is the sum of what the terms have alone (paper 002, §3)."""
-    net = model(form)
+    net = model(architecture)
     with torch.no_grad():
         whole = net(pairs(QUERY, DOCUMENT)).item()
         alone = [net(pairs([term], DOCUMENT)).item() for term in QUERY]
@@ -52,7 +63,7 @@ def test_each_query_term_counts_for_itself(form: str) -> None:
 
 
 def test_tk_reads_its_query_together() -> None:
-    net = model("tk")
+    net = tk()
     with torch.no_grad():
         whole = net(pairs(QUERY, DOCUMENT)).item()
         alone = [net(pairs([term], DOCUMENT)).item() for term in QUERY]
@@ -61,9 +72,8 @@ def test_tk_reads_its_query_together() -> None:
     assert abs(whole - moved) > 1e-6
 
 
-@pytest.mark.parametrize("form", ["ndrm1", "ndrm2", "ndrm3", "tk"])
-def test_padding_changes_nothing(form: str) -> None:
-    net = model(form)
+@pytest.mark.parametrize("net", [model("ndrm1"), model("ndrm2"), model("ndrm3"), tk()])
+def test_padding_changes_nothing(net: TermModel) -> None:
     with torch.no_grad():
         alone = net(pairs(QUERY, DOCUMENT)).item()
         padded = net(pairs(QUERY, DOCUMENT, query_to=7, to=30)).item()
@@ -105,7 +115,7 @@ def test_explicit_matching_begins_as_bm25() -> None:
     k1, b, average = 0.8, 0.6, 25.0
     explicit.begin_as_bm25(k1, b, average)
     tf, length = np.array([0.0, 1, 2, 7]), np.array([3.0, 40, 10, 90])
-    found = ConformerKernelSettings(form="ndrm2", **net.served()).matches(  # type: ignore[arg-type]
+    found = ConformerKernelSettings(architecture="ndrm2", **net.served()).matches(  # type: ignore[arg-type]
         tf, length, np.array([2.0])
     )
     np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
@@ -126,7 +136,7 @@ def test_the_runtimes_formula_is_the_networks() -> None:
     net.train()
     net(given)  # the means become those of these
     net.eval()
-    settings = ConformerKernelSettings(form="ndrm2", **net.served())  # type: ignore[arg-type]
+    settings = ConformerKernelSettings(architecture="ndrm2", **net.served())  # type: ignore[arg-type]
     assert settings.tf_mean == pytest.approx(tf.mean())
     served = settings.matches(tf, lengths[:, None], idf)
     with torch.no_grad():
@@ -168,7 +178,7 @@ def test_a_word_that_the_network_does_not_know_has_its_exact_matches_only() -> N
 
 def test_the_best_window_counts() -> None:
     with seeded(7):
-        net = LatentMatch(replace(SMALL, form="ndrm1", layers=1, width=0)).eval()
+        net = LatentMatch(Encoder(SMALL), SMALL, window=4, stride=2).eval()
     rows = torch.tensor([[5, 9]])
     document = torch.tensor([[7, 5, 5, 20, 3, 11, 12, 1, 13]])
     with torch.no_grad():
@@ -192,7 +202,7 @@ def test_query_terms_have_plain_embeddings_and_documents_do_not() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"form": "ndrm4"}, "form"),
+        ({"architecture": "ndrm4"}, "architecture"),
         ({"hidden": 9}, "heads"),
         ({"width": 4}, "odd"),
         ({"kernels": 0}, "kernels"),
@@ -220,9 +230,9 @@ def test_dropout_is_off_when_it_serves() -> None:
 # ------------------------------------------------------------------------------------ in parts
 
 
-@pytest.mark.parametrize(("form", "attention"), [("tk", None), ("ndrm3", "full")])
+@pytest.mark.parametrize("network", [SMALL_TK, replace(SMALL, attention="full")])
 def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
-    form: str, attention: Any, monkeypatch: pytest.MonkeyPatch
+    network: Network | TKNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pairs of 9 terms and 2 heads: 162 numbers each, so two of the five at a time, then one."""
     rng = np.random.default_rng(0)
@@ -233,10 +243,11 @@ def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
     shapes: list[tuple[int, ...]] = []
 
     def scored(most: int) -> tuple[Any, dict[str, Any]]:
-        monkeypatch.setattr(parts, "AT_ONCE", most)
+        monkeypatch.setattr(layers, "AT_ONCE", most)
         shapes.clear()
         with seeded(7):
-            net = ConformerKernel(replace(SMALL, form=form, attention=attention, dropout=0.0))
+            still = replace(network, dropout=0.0)
+            net = TK(still) if isinstance(still, TKNetwork) else ConformerKernel(still)
             assert net.latent is not None
             net.latent.encoder.blocks[0].register_forward_pre_hook(
                 lambda _, inputs: shapes.append(tuple(inputs[0].shape[:2]))
@@ -260,6 +271,4 @@ def test_separable_attention_needs_no_parts() -> None:
     net = model("ndrm1")
     assert net.latent is not None
     assert net.latent.encoder.together(4000) > 1 << 20
-    tk = model("tk")
-    assert tk.latent is not None
-    assert tk.latent.encoder.together(1 << 20) == 1
+    assert tk().latent.encoder.together(1 << 20) == 1

@@ -15,7 +15,7 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
@@ -27,7 +27,7 @@ from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.losses import ranknet_loss
 from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.rankers.bm25 import open_bm25
-from ranklet.training.rankers.conformer_kernel import parts
+from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs
 from ranklet.training.rankers.conformer_kernel.pairs import (
@@ -37,11 +37,13 @@ from ranklet.training.rankers.conformer_kernel.pairs import (
     weak_ranknet_loss,
 )
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
+from ranklet.training.rankers.tk import training as tk
 
 SIZES: dict[str, Any] = {
     "hidden": 16, "heads": 4, "groups": 4, "width": 3, "layers": 1, "kernels": 6, "window": 6,
     "stride": 3, "dropout": 0.0,
 }  # fmt: skip
+TK_SIZES: dict[str, Any] = {"hidden": 16, "heads": 4, "layers": 1, "kernels": 6, "dropout": 0.0}
 PLAN = replace(conformer_kernel.PLAN, learning_rate=0.01, epochs=30, device="cpu")
 DATA = PairOptions(batch=8, depth=20, pool=10)
 
@@ -59,13 +61,16 @@ def worded(tiny_collection: Collection) -> AnalysedCollection:
 
 
 def train(
-    analysed: AnalysedCollection, collection: Collection, form: str = "ndrm3", **options: Any
+    analysed: AnalysedCollection, collection: Collection, model: str = "ndrm3", **options: Any
 ) -> Checkpoint:
-    given = {"network": SIZES, "plan": replace(PLAN, epochs=1), "data": DATA, "least": 1, **options}
-    scorer = "onnx" if form == "tk" else "impacts"
-    settings = replace(conformer_kernel.SETTINGS, form=form, scorer=scorer)
+    given = {"plan": replace(PLAN, epochs=1), "data": DATA, "least": 1, **options}
     queries, dev = read_split(collection, "train"), read_split(collection, "dev")
-    return conformer_kernel.train(analysed, queries, dev, settings=settings, **given)
+    if model == "tk":
+        return tk.train(analysed, queries, dev, **{"network": TK_SIZES, **given})
+    settings = replace(conformer_kernel.SETTINGS, architecture=model)
+    return conformer_kernel.train(
+        analysed, queries, dev, settings=settings, **{"network": SIZES, **given}
+    )
 
 
 # ------------------------------------------------------------------------------------ the data
@@ -211,28 +216,31 @@ def test_a_checkpoint_holds_the_model(learned: Checkpoint, tmp_path: Path) -> No
         torch.tensor([[4, 5]]), torch.tensor([[4, 6, 7]]), torch.tensor([[1.0, 0.0]]),
         torch.tensor([[2.0, 3.0]]), torch.tensor([3.0]),
     )  # fmt: skip
-    one, other = (conformer_kernel.load(each) for each in (back, learned))
+    one, same = (conformer_kernel.load(each) for each in (back, learned))
     assert isinstance(one, ConformerKernel)
     with torch.no_grad():
-        assert one(given).item() == other(given).item()
-    with pytest.raises(InputError, match="no conformer kernel"):
+        assert one(given).item() == same(given).item()
+    with pytest.raises(InputError, match="no conformer_kernel"):
         conformer_kernel.load(Checkpoint("bm25", None))
     with pytest.raises(InputError, match="do not fit"):
         conformer_kernel.load(replace(learned, network={**learned.network, "kernels": 9}))
     with pytest.raises(InputError, match="lacks 'vocabulary'"):
         conformer_kernel.load(replace(learned, network={}))
-    other_form = replace(learned, settings=replace(learned.settings, form="ndrm1"))
+    other = replace(learned, settings=replace(learned.settings, architecture="ndrm1"))
     with pytest.raises(InputError, match="ndrm1"):
-        conformer_kernel.load(other_form)
+        conformer_kernel.load(other)
+    with pytest.raises(InputError, match="no tk"):
+        tk.load(learned)
 
 
-@pytest.mark.parametrize("form", ["ndrm1", "ndrm2", "tk"])
-def test_every_form_trains(
-    form: str, worded: AnalysedCollection, tiny_collection: Collection
+@pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2"])
+def test_every_architecture_trains(
+    architecture: str, worded: AnalysedCollection, tiny_collection: Collection
 ) -> None:
-    found = train(worded, tiny_collection, form)
-    assert conformer_kernel.load(found).network.form == found.settings.form == form
-    assert found.settings.scorer == ("onnx" if form == "tk" else "impacts")
+    found = train(worded, tiny_collection, architecture)
+    model = conformer_kernel.load(found)
+    assert model.network.architecture == found.settings.architecture == architecture
+    assert (model.latent is None) == (architecture == "ndrm2")
 
 
 def test_an_interrupted_training_ends_the_same(
@@ -282,38 +290,16 @@ def test_word2vec_begins_with_in_beside_out(
     assert checkpoint.training["vectors"] == "word2vec"
 
 
-def test_a_start_that_several_trainings_share_changes_nothing(
-    worded: AnalysedCollection, tiny_collection: Collection
-) -> None:
-    pytest.importorskip("gensim")
-    queries = read_split(tiny_collection, "train")
-    start = conformer_kernel.prepare(
-        worded, queries, network=SIZES, data=DATA, least=1, seed=PLAN.seed
-    )
-    for form in ("ndrm3", "tk"):
-        alone = train(worded, tiny_collection, form, vectors="word2vec")
-        found = train(worded, tiny_collection, form, vectors="word2vec", start=start)
-        for name, weights in alone.weights.items():
-            np.testing.assert_array_equal(found.weights[name], weights)
-    with pytest.raises(InputError, match="same terms and sizes"):
-        train(
-            worded, tiny_collection, vectors="word2vec",
-            start=start._replace(vectors=start.vectors[:-1]),
-        )  # fmt: skip
-    with pytest.raises(InputError, match="same queries"):
-        train(worded, tiny_collection, start=start._replace(ranked=start.ranked[1:]))
-
-
 def test_tk_trains_in_parts_and_tells_of_documents_that_are_too_long(
     worded: AnalysedCollection, tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
     whole = train(worded, tiny_collection, "tk")
     assert "full attention" not in caplog.text
-    monkeypatch.setattr(parts, "AT_ONCE", 1 << 12)  # a pair: 4 heads x 32 x 32 terms, padded
+    monkeypatch.setattr(layers, "AT_ONCE", 1 << 12)  # a pair: 4 heads x 32 x 32 terms, padded
     assert train(worded, tiny_collection, "tk").training["steps"] == whole.training["steps"]
     assert "lower max_document_terms" not in caplog.text
-    monkeypatch.setattr(parts, "AT_ONCE", 50)
+    monkeypatch.setattr(layers, "AT_ONCE", 50)
     train(worded, tiny_collection, "tk")
     assert "lower max_document_terms" in caplog.text
 
@@ -327,9 +313,7 @@ def test_options_that_are_not_allowed_are_told(
         train(worded, tiny_collection, least=0)
     with pytest.raises(InputError, match="batch"):
         PairOptions(batch=0)
-    with pytest.raises(InputError, match="scorer must be onnx"):
-        ConformerKernelSettings(form="tk")
-    for name, value in (("form", "x"), ("field", "wordpieces"), ("impacts", "int4"),
+    for name, value in (("architecture", "tk"), ("field", "wordpieces"), ("impacts", "int4"),
                         ("max_query_terms", 0), ("floor", 2), ("tf_mean", -1)):  # fmt: skip
         with pytest.raises(InputError, match=name):
             ConformerKernelSettings(**{name: value})  # type: ignore[arg-type]
@@ -345,7 +329,16 @@ def test_the_command_trains_and_cleans_up(
     (collection / "qrels.log.txt").write_text(f"seen 0 {document} 1\n", "utf-8")
     output = tmp_path / "ck"
     arguments = ["train", "conformer_kernel", str(collection), "-o", str(output)]
-    arguments += ["--split", "train", "--tune", "dev", "--form", "ndrm3", "--field", "lemmas"]
+    arguments += [
+        "--split",
+        "train",
+        "--tune",
+        "dev",
+        "--architecture",
+        "ndrm3",
+        "--field",
+        "lemmas",
+    ]
     arguments += ["--hidden", "16", "--blocks", "1", "--heads", "4", "--groups", "4"]
     arguments += ["--width", "3", "--kernels", "5", "--pool-window", "8", "--pool-stride", "4"]
     arguments += ["--epochs", "1", "--batch", "8", "--lr", "0.01", "--device", "cpu", "--seed", "1"]

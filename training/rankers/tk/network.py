@@ -1,0 +1,84 @@
+"""The network of a TK: a transformer over both texts, kernels over all of a document, one score.
+
+Source: Hofstätter et al. 2020. Terms are rows of the embeddings, as those of a Conformer-Kernel.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ranklet.runtime.rankers.conformer_kernel.network import PADDING
+from ranklet.training.learning.device import full_precision
+from ranklet.training.rankers.conformer_kernel.layers import Attention
+from ranklet.training.rankers.conformer_kernel.network import (
+    Encoder,
+    LatentMatch,
+    Pairs,
+    TermModel,
+    TermSizes,
+)
+
+
+@dataclass(frozen=True)
+class TKNetwork(TermSizes):
+    """Sizes of a TK; its attention is full unless it says otherwise."""
+
+    attention: Attention = "full"
+
+
+class TransformerEncoder(Encoder):
+    """Query terms have contextual vectors, too, and a transformer is told their places."""
+
+    def placed(self, states: Tensor) -> Tensor:
+        """Return the states with their places added."""
+        return states + positions(states.shape[1], states.shape[2], states)
+
+    def queries(self, rows: Tensor) -> Tensor:
+        """Return vectors of query terms in their text, (batch, n, hidden)."""
+        return self.contextual(rows)
+
+
+class TransformerKernel(LatentMatch):
+    """Query terms in their context, one window, one score for all terms' summed features."""
+
+    def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
+        """Return the score of each pair, (batch, 1) float32; arguments as of `LatentMatch`."""
+        features, _ = self.features(query_rows, document_rows)
+        query = (query_rows != PADDING).to(features.dtype)
+        with full_precision(features.device):
+            score: Tensor = self.dense((features[:, :, 0] * query.unsqueeze(2)).sum(1))
+        return score
+
+
+class TK(TermModel):
+    """The score of a pair.
+
+    Args:
+        network: the sizes.
+    """
+
+    latent: TransformerKernel
+
+    def __init__(self, network: TKNetwork) -> None:
+        kernel = TransformerKernel(TransformerEncoder(network), network)
+        super().__init__(network, kernel)
+        self.latent = kernel
+
+    def forward(self, pairs: Pairs) -> Tensor:
+        """Return the score of each pair, (pairs,) float32."""
+        return self.latent_scores(pairs).sum(1)
+
+
+def positions(n: int, hidden: int, like: Tensor) -> Tensor:
+    """Return sinusoidal encodings of places 0 … n − 1, (n, hidden) (Vaswani et al. 2017, §3.5).
+
+    Args:
+        n: places.
+        hidden: dimensions, an even number.
+        like: gives type and device.
+    """
+    rates = torch.exp(torch.arange(0, hidden, 2, device=like.device) * (-math.log(1e4) / hidden))
+    angles = torch.arange(n, device=like.device).unsqueeze(1) * rates  # (n, hidden / 2)
+    return torch.stack([torch.sin(angles), torch.cos(angles)], 2).reshape(n, hidden).to(like.dtype)
