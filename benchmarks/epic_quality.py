@@ -28,11 +28,11 @@ from benchmarks.trained import (
 )
 from ranklet import runtime
 from ranklet.export.proof.report import Report, read_reports
-from ranklet.export.rankers.epic.pruning import LADDER, NEXT_TO_NOTHING, VALUE_BYTES
+from ranklet.export.sparse.pruning import LADDER, TOLERATED_LOSS, VALUE_BYTES
 from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.rankers.epic.ranker import EPIC
+from ranklet.runtime.rankers.epic import EPIC
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import MEASURES, Evaluation, comparisons, evaluate, mark
@@ -265,7 +265,7 @@ def proof_table(pruned: Sequence[Report]) -> str:
 
 def goals(curves: Mapping[str, Curve], pruned: Sequence[Report]) -> list[str]:
     """Return what r = 1000 loses against vectors that are not pruned, beside what it may."""
-    most = 100 * NEXT_TO_NOTHING
+    most = 100 * TOLERATED_LOSS
     enough = next((each for each in pruned if _r(each) >= ENOUGH), pruned[-1])
     lines = [
         goal(f"loss of nDCG@10 on the probes at r = {ENOUGH}", 100 * enough.ndcg_loss, most, "%")

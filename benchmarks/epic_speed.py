@@ -26,7 +26,7 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
 from ranklet.runtime.onnx.session import THREADS_VARIABLE
 from ranklet.runtime.pipeline import prefetch as ahead
-from ranklet.runtime.rankers.epic.ranker import EPIC, QUERY_ENCODER
+from ranklet.runtime.rankers.epic import EPIC, QUERY_ENCODER
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.impacts import index_of_rows
@@ -78,7 +78,7 @@ def _timed(place: Place, path: Path) -> str:
         vector = ranker.encode_query(query)
         asked.append(Asked(at, each.text, vector, first.retrieve(query, RESCORED)[0]))
     store = further(ranker.store, KEPT, ranker.priorities())
-    served = variant_file(bundle, f"rankers/epic/{QUERY_ENCODER}")
+    served = variant_file(bundle, f"rankers/epic/{QUERY_ENCODER.folder}")
     ours = next(name for name, file in VARIANTS.items() if served.endswith(file))  # int8 if proven
     encoding = take_turns(_encoders(place, ranker, ours), asked, ROUNDS)
     rescoring = take_turns({"rescoring": lambda q: rescore(store, q)}, asked, ROUNDS)["rescoring"]
@@ -139,7 +139,6 @@ def _encoders(place: Place, ranker: EPIC, ours: str) -> dict[str, Callable[[Aske
 
     from ranklet.export.onnx.graph import TorchSession
     from ranklet.runtime.onnx.encoder import Encoder
-    from ranklet.runtime.rankers.epic.ranker import QUERY_OUTPUT, QUERY_SEGMENT
     from ranklet.training.rankers.epic import training as epic
     from ranklet.training.rankers.epic.network import QueryEncoder
 
@@ -148,11 +147,11 @@ def _encoders(place: Place, ranker: EPIC, ours: str) -> dict[str, Callable[[Aske
     if checkpoint.tokenizer is None:
         raise TypeError("the checkpoint has no tokenizer")
     session = TorchSession(QueryEncoder(epic.load(checkpoint)))
-    eager = Encoder(session, QUERY_OUTPUT, checkpoint.tokenizer, ranker.settings.vocabulary)
+    eager = Encoder(session, QUERY_ENCODER.output, checkpoint.tokenizer, ranker.settings.vocabulary)
     most = ranker.settings.max_query_tokens
     return {
         ours: lambda q: ranker.encode_queries([q.text]),
-        "PyTorch": lambda q: eager.encode_tokens([q.text], most, QUERY_SEGMENT),
+        "PyTorch": lambda q: eager.encode_tokens([q.text], most, QUERY_ENCODER.segment),
     }
 
 

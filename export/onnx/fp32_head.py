@@ -37,6 +37,14 @@ def name_head(model: "ModelProto", keep: Sequence[str] = (), last: str = _LAST) 
             node.name = f"{HEAD}{at}"
 
 
+def vocabulary_products(model: "ModelProto", vocabulary: int) -> list[str]:
+    """Return the outputs of matrix products that expand hidden states to the whole vocabulary."""
+    constants = model.graph.initializer
+    wide = {each.name for each in constants if list(each.dims)[1:] == [vocabulary]}
+    products = [node for node in model.graph.node if node.op_type == "MatMul"]
+    return [node.output[0] for node in products if node.input[1] in wide]
+
+
 @contextmanager
 def head_aside(model: "ModelProto", *, half: bool = False) -> Iterator[None]:
     """Keep the head out of a graph within a ``with``; a graph without a named one stays as it is.

@@ -13,7 +13,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.rankers.epic.ranker import DOCUMENT_OUTPUT, EPIC, QUERY_OUTPUT, EPICSettings
+from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, EPIC, QUERY_ENCODER, EPICSettings
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
@@ -39,7 +39,7 @@ class Encodes:
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         ids = feeds["input_ids"]
-        if output == QUERY_OUTPUT:
+        if output == QUERY_ENCODER.output:
             return np.arange(1, ids.size + 1, dtype=np.float32)[None, :]
         found = np.zeros((1, self._vocabulary), np.float32)
         for term, value in self._expanded.items():
@@ -56,8 +56,8 @@ def hit(bundle: Bundle, built: Built) -> Hit:
     model = Encodes({pieces[word]: value for word, value in EXPANSION.items()}, size)
     ranker = EPIC(
         EPICSettings(vocabulary=size, kept=200),
-        Encoder(model, QUERY_OUTPUT, tokenizer, size),
-        lambda: Encoder(model, DOCUMENT_OUTPUT, tokenizer, size),
+        Encoder(model, QUERY_ENCODER.output, tokenizer, size),
+        lambda: Encoder(model, DOCUMENT_ENCODER.output, tokenizer, size),
         tokenizer,
         lambda: np.ones(size, np.float32),
         name="epic",

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.epic.ranker import DOCUMENT_SEGMENT, QUERY_SEGMENT, EPICSettings
+from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
@@ -100,7 +100,7 @@ def train(
 
     def of_queries(padded: Padded, terms: NDArray[np.int64]) -> Tensor:
         """Return φ_q at some terms, which hold all of the queries', (queries, terms)."""
-        weights = model.query(*inputs(padded, QUERY_SEGMENT))
+        weights = model.query(*inputs(padded, QUERY_ENCODER.segment))
         place = torch.from_numpy(np.searchsorted(terms, padded[0])).to(weights.device)
         empty = torch.zeros((len(weights), len(terms)), device=weights.device)
         return empty.scatter_add(1, place, weights.float())
@@ -108,7 +108,7 @@ def train(
     def of_documents(padded: Padded, terms: NDArray[np.int64]) -> Tensor:
         """Return φ_d at some terms, (documents, terms)."""
         asked = torch.from_numpy(terms).to(model.head.is_term.device)
-        return model.document(*inputs(padded, DOCUMENT_SEGMENT), asked).float()
+        return model.document(*inputs(padded, DOCUMENT_ENCODER.segment), asked).float()
 
     def loss(batch: Batch) -> Tensor:
         asked = pairs.queries.padded(batch.queries, padding)

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.epic.ranker import EPICSettings
+from ranklet.runtime.rankers.epic import EPICSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split

@@ -23,7 +23,7 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.rankers.epic.ranker import EPIC, EPICSettings
+from ranklet.runtime.rankers.epic import EPIC, EPICSettings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ranklet.export.options import ExportOptions
-from ranklet.export.rankers.epic.pruning import fewest, pruning_reports, scores_of
+from ranklet.export.sparse.pruning import fewest, pruning_reports
+from ranklet.export.sparse.scoring import scores_of
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 
@@ -17,12 +18,6 @@ QUERIES = [
     SparseQuery(np.array([0, 1], np.int32), np.array([1, 1], np.float32)),
     SparseQuery(np.array([3], np.int32), np.array([2], np.float32)),
 ]
-
-
-def test_scores_of_some_terms_are_plain_dot_products() -> None:
-    terms = np.array([0, 1, 3])
-    found = scores_of(QUERIES, terms, WHOLE[:, terms])
-    np.testing.assert_allclose(found, [[0.1, 0.75], [4.0, -2.0]], rtol=1e-6)
 
 
 def test_leaving_out_what_is_below_0_is_part_of_the_loss() -> None:

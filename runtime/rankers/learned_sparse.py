@@ -1,13 +1,15 @@
-"""EPIC: a text is a sparse vector over word pieces; importance of its own terms, and expansion.
+"""What learned sparse rankers share: a text is a sparse vector over word pieces.
 
-Source: MacAvaney et al. 2020 (paper 003), §2.
+A score is the dot product of the query's vector and the document's. Documents of the collection are
+stored twice: by document for rescoring and explanations, and by term for retrieval.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex, Scored
+from ranklet.runtime.lexical.sparse_explanation import explain_terms
 from ranklet.runtime.lexical.sparse_store import (
     MOST_TERMS,
     SparseQuery,
@@ -25,7 +28,6 @@ from ranklet.runtime.lexical.sparse_store import (
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.rankers.epic.explanation import explain_terms
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of, settings_from
 from ranklet.runtime.text.analysis import Analyzer
@@ -35,36 +37,30 @@ if TYPE_CHECKING:
 
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
-# Names of the graphs' inputs, (batch, tokens) int64, and outputs, float32: importances of a query's
-# tokens, (batch, tokens), 0 where one is no term; a document's φ_d, (batch, vocabulary), ≥ 0.
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-QUERY_OUTPUT, DOCUMENT_OUTPUT = "term_importances", "term_impacts"
-QUERY_SEGMENT, DOCUMENT_SEGMENT = 0, 1  # token_type_ids
-
-# The files of the kind, in rankers/NAME/: each encoder's variants in a folder, and the documents'
-# vectors as a forward store and as an impact index.
-QUERY_ENCODER, DOCUMENT_ENCODER, INDEX = "query/", "document/", "index/"
+# Files in rankers/NAME/: the documents' vectors as a forward store and as an impact index.
+INDEX = "index/"
 OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64
 TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16
 VALUES = "vectors.values.npy"  # > 0, (n,) float16
-PRIORITIES = "priorities.npy"  # of terms where vectors are pruned, > 0, (vocabulary,) float32
+PRIORITIES = "priorities.npy"  # one per term, for pruning; > 0, (vocabulary,) float32
 
-AT_A_TIME = 64  # documents whose whole vectors are held before they are pruned; 8 MB
+AT_A_TIME = 64  # documents whose whole vectors are in memory before they are pruned; 8 MB
 
 
 @dataclass(frozen=True)
-class EPICSettings:
-    """What EPIC's encoders and index are made of.
+class SparseSettings:
+    """Limits of the encoders, and how vectors are stored.
 
     Attributes:
-        max_query_tokens: longer queries are cut, [CLS] and [SEP] counted.
-        max_document_tokens: longer documents are cut, [CLS] and [SEP] counted.
-        vocabulary: word pieces, the dimensions of a vector.
-        kept: r, values kept of a document's vector (paper 003, §3: 2000, 1000).
-        impacts: what the impact index stores values as: float32, float16 or uint8.
-        impact_loss: share of the impacts that storing them so lost, as measured at build.
-        truncated: documents of the collection that were longer than the limit, as counted at build.
-        field: wordpieces: the pieces of the bundle's tokenizer; empty: it has one of its own.
+        max_query_tokens: longer queries are cut; [CLS] and [SEP] count.
+        max_document_tokens: longer documents are cut; [CLS] and [SEP] count.
+        vocabulary: number of word pieces, which are the dimensions of a vector.
+        kept: r, the number of values that are stored per document.
+        impacts: type of the values in the impact index: float32, float16 or uint8.
+        impact_loss: share of the impacts that this type loses, as measured when indexing.
+        truncated: documents of the collection that were cut, as counted when indexing.
+        field: wordpieces for the pieces of the bundle's tokenizer; empty for a tokenizer of its
+            own.
     """
 
     max_query_tokens: int = 32
@@ -94,27 +90,40 @@ class EPICSettings:
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "EPICSettings":
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> Self:
         """Read settings; BundleError names `where`."""
         return settings_from(cls, raw, where)
 
 
-class EPIC:
-    """Dot product of the query's importances and the document's impacts (paper 003, eq. 5).
+class SparseEncoder(NamedTuple):
+    """Where a kind keeps one of its encoders, and how it is run."""
+
+    folder: str  # of its variants, below rankers/NAME/; ends with a slash unless empty
+    output: str  # name of the graph's output
+    segment: int  # token_type_ids of every token
+
+
+class LearnedSparse(ABC):
+    """Dot product of the sparse vectors of a query and a document.
 
     Args:
-        settings: of the encoders and the index.
-        queries: makes importances of a query's tokens.
-        documents: opens what makes vectors of documents: ranking stored ones never needs it.
-        tokenizer: of both.
-        priorities: gives what `prune` takes.
-        bundle: where the documents' vectors are, None where only texts of the caller are scored.
+        settings: limits and types.
+        queries: the encoder of queries.
+        documents: opens the encoder of documents, which ranking stored documents never needs.
+        tokenizer: of both encoders.
+        priorities: returns the priorities of terms that `prune` takes.
+        bundle: holds the documents' vectors; None if only texts of the caller are scored.
         name: of the ranker in the bundle.
     """
 
+    label: ClassVar[str]  # its name in explanations and messages
+    settings_class: ClassVar[type[SparseSettings]]
+    of_queries: ClassVar[SparseEncoder]
+    of_documents: ClassVar[SparseEncoder]
+
     def __init__(
         self,
-        settings: EPICSettings,
+        settings: SparseSettings,
         queries: Encoder,
         documents: Callable[[], Encoder],
         tokenizer: "Tokenizer",
@@ -122,32 +131,37 @@ class EPIC:
         bundle: "BundleFiles | None" = None,
         name: str = "",
     ) -> None:
-        self.settings, self._queries, self._open_documents = settings, queries, documents
+        self.settings, self.query_encoder, self._open_documents = settings, queries, documents
         self._tokenizer, self._bundle, self._name = tokenizer, bundle, name
         self.priorities, self._folder = priorities, f"rankers/{name}/"
-        self.analyzer = Analyzer.of_pieces(tokenizer)  # of what its explanations name
+        self.analyzer = Analyzer.of_pieces(tokenizer)  # of the pieces that explanations name
 
     @classmethod
-    def open(cls, bundle: "BundleFiles", name: str) -> "EPIC":
+    def open(cls, bundle: "BundleFiles", name: str) -> Self:
         """Open the ranker `name` of a bundle; its vectors are opened when they are first used."""
-        settings = EPICSettings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
-        folder = f"rankers/{name}/"
+        raw = bundle.manifest.rankers[name].settings
+        settings = cls.settings_class.from_json(raw, f"rankers.{name}")
+        folder, size = f"rankers/{name}/", settings.vocabulary
         shared = settings.field == "wordpieces"
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
 
-        def encoder(part: str, output: str, many: bool) -> Encoder:
-            size = settings.vocabulary
-            return open_encoder(bundle, folder + part, output, size, tokenizer, many=many)
+        def encoder(part: SparseEncoder, *, many: bool) -> Encoder:
+            variants = folder + part.folder
+            return open_encoder(bundle, variants, part.output, size, tokenizer, many=many)
 
-        queries = encoder(QUERY_ENCODER, QUERY_OUTPUT, False)
-        documents = partial(encoder, DOCUMENT_ENCODER, DOCUMENT_OUTPUT, True)
-        weigh = partial(bundle.array, folder + PRIORITIES, np.float32, (settings.vocabulary,))
-        return cls(settings, queries, documents, tokenizer, weigh, bundle, name)
+        queries = encoder(cls.of_queries, many=False)
+        documents = partial(encoder, cls.of_documents, many=True)
+        priorities = partial(bundle.array, folder + PRIORITIES, np.float32, (size,))
+        return cls(settings, queries, documents, tokenizer, priorities, bundle, name)
+
+    @abstractmethod
+    def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
+        """Return the vectors of some queries, and the places of the queries that were cut."""
 
     @property
     def provider(self) -> str:
         """The onnxruntime provider that the query encoder runs on."""
-        return self._queries.session.provider
+        return self.query_encoder.session.provider
 
     @cached_property
     def document_encoder(self) -> Encoder:
@@ -169,32 +183,22 @@ class EPIC:
     @cached_property
     def index(self) -> ImpactIndex:
         """The documents' vectors by term, mapped."""
-        folder, form = self._folder + INDEX, self.settings.impacts
-        return ImpactIndex.open(self._collection(), folder, self.settings.vocabulary, (form,))
+        folder, dtype = self._folder + INDEX, self.settings.impacts
+        return ImpactIndex.open(self._collection(), folder, self.settings.vocabulary, (dtype,))
 
     def encode_query(self, query: QueryContext) -> SparseQuery:
-        """Return the query's vector; computed once a query."""
+        """Return the query's vector, which is computed once per query."""
 
         def encode() -> SparseQuery:
-            (found,), cut = self.encode_queries([query.text])
+            (vector,), cut = self.encode_queries([query.text])
             if cut:
                 query.tell_cut(self._name)
-            return found
+            return vector
 
         return query.once(id(self), encode)
 
-    def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
-        """Return vectors of queries, and the places of those that were cut.
-
-        Raises:
-            BundleError: an importance is below 0, or a token past the vocabulary: damage.
-        """
-        most = self.settings.max_query_tokens
-        ids, values, cut = self._queries.encode_tokens(texts, most, QUERY_SEGMENT)
-        return [self._vector(*each) for each in zip(ids, values, strict=True)], cut
-
     def encode_documents(self, texts: Sequence[str]) -> SparseRows:
-        """Return pruned vectors of documents."""
+        """Return the pruned vectors of some documents."""
         parts, longer = [np.empty((0, *self.row_shape), np.uint16)], list[int]()
         for begin in range(0, len(texts), AT_A_TIME):
             vectors, cut = self.encode_whole(texts[begin : begin + AT_A_TIME])
@@ -203,9 +207,9 @@ class EPIC:
         return SparseRows(np.concatenate(parts), longer)
 
     def encode_whole(self, texts: Sequence[str]) -> Encoded:
-        """Return whole vectors of documents, (texts, vocabulary) float32."""
+        """Return the whole vectors of some documents, (texts, vocabulary) float32."""
         limit = self.settings.max_document_tokens
-        return self.document_encoder.encode(texts, limit, DOCUMENT_SEGMENT)
+        return self.document_encoder.encode(texts, limit, self.of_documents.segment)
 
     @property
     def row_shape(self) -> tuple[int, int]:
@@ -213,69 +217,60 @@ class EPIC:
         return 2, min(self.settings.kept, self.settings.vocabulary)
 
     def retrieve(self, query: QueryContext, k: int) -> Scored:
-        """Return the k documents with the largest dot product; only those that share a term.
+        """Return the k documents with the largest dot product; they share a term with the query.
 
-        Where the index holds 8 bits, it finds them, and their vectors' 16 bits give the scores.
+        An index of 8 bits only finds them: their scores come from the 16 bits of their vectors.
         """
-        asked = self.encode_query(query)
-        numbers, scores = self.index.retrieve(*asked, k)
+        vector = self.encode_query(query)
+        numbers, scores = self.index.retrieve(*vector, k)
         if self.settings.impacts == "uint8":
-            exact = self.store.products(asked, numbers)
+            exact = self.store.products(vector, numbers)
             order = top_k(exact, k, ties=numbers)
             numbers, scores = numbers[order], exact[order]
         return numbers, scores
 
     def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         """Return the dot product with each candidate, (n,) float32."""
-        asked = self.encode_query(query)
         store, numbers = self._vectors(query, candidates)
-        return store.products(asked, numbers)
+        return store.products(self.encode_query(query), numbers)
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1 / Σ importances: a longer query has no larger scores in a fusion."""
+        """Return 1 / Σ weights, so that a longer query has no larger scores in a fusion."""
         total = float(self.encode_query(query).weights.sum())
         return 1 / total if total > 0 else 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by all of the query's terms; see `explain_terms`."""
-        asked = self.encode_query(query)
+        vector = self.encode_query(query)
         store, (number,) = self._vectors(query, candidate)
-        impacts = store.impacts(asked.terms, np.array([number]))[:, 0]
         limit = self.settings.max_document_tokens
-        (read,), _ = self._queries.token_ids(candidate.texts, limit)
+        (read,), _ = self.query_encoder.token_ids(candidate.texts, limit)
         field = self.settings.field or RANKER_FIELD + self._name
-        vector = store.vector(number)
-        found = explain_terms(asked, impacts, vector, set(read), self._spelling, field)
+        parts = explain_terms(vector, store, int(number), set(read), self._spelling, field)
         pieces = max(0, len(read) - self._tokenizer.num_special_tokens_to_add(False))
-        return replace(found, read=ReadSpans(field, ((0, pieces),)))
+        read_pieces = ReadSpans(field, ((0, pieces),))
+        return replace(Explanation.total(self.label, parts), read=read_pieces)
 
     def verify(self) -> None:
-        """Check every number, and that both forms hold the same; BundleError names the fault."""
-        name = f"EPIC {self._name}"
+        """Check every number, and that both indexes agree; BundleError names the fault."""
+        name = f"{self.label} {self._name}"
         self.store.verify(name, self.settings.vocabulary)
         self.index.verify(name)
-        held = np.bincount(self.store.terms, minlength=self.settings.vocabulary)
-        lost = held - np.diff(self.index.offsets)
+        postings = np.bincount(self.store.terms, minlength=self.settings.vocabulary)
+        lost = postings - np.diff(self.index.offsets)
         priorities = self.priorities()
         if not (np.isfinite(priorities) & (priorities > 0)).all():
-            raise BundleError(f"{name}: the priority of a term is no number above 0")
+            raise BundleError(f"{name}: {PRIORITIES} holds a value that is not finite and positive")
         if (lost < 0).any() or (self.settings.impacts != "uint8" and lost.any()):
             raise BundleError(f"{name}: the index has other postings than the documents' vectors")
         self.encode_documents([""])
 
     @property
     def digest(self) -> str:
-        """What tells these vectors from any other: the model's digest and the limits."""
-        given, told = self.settings, sha256(self.priorities().tobytes()).hexdigest()
-        return f"{self.document_encoder.digest} {given.max_document_tokens} {given.kept} {told}"
-
-    def _vector(self, ids: Sequence[int], importances: NDArray[np.float32]) -> SparseQuery:
-        terms, place = np.unique(np.array(ids, np.int32), return_inverse=True)
-        weights = np.bincount(place, weights=importances).astype(np.float32)
-        if weights.min() < 0 or terms[-1] >= self.settings.vocabulary:
-            raise BundleError("the query encoder gave an impossible term or weight: damaged bundle")
-        counted = weights > 0  # [CLS] and the like are no terms
-        return SparseQuery(terms[counted], weights[counted])
+        """A text that changes whenever the vectors would: the model's digest and the limits."""
+        limits = f"{self.settings.max_document_tokens} {self.settings.kept}"
+        priorities = sha256(self.priorities().tobytes()).hexdigest()
+        return f"{self.document_encoder.digest} {limits} {priorities}"
 
     def _spelling(self, term: int) -> str:
         return self._tokenizer.id_to_token(term) or f"#{term}"
@@ -286,16 +281,12 @@ class EPIC:
         """Return a store that holds the candidates, and their numbers in it."""
         if candidates.stored is not None:
             return self.store, candidates.stored
-        found = self.encode_documents(candidates.texts)
-        query.tell_cut(self._name, candidates, found.cut)
-        return found.store, np.arange(len(candidates))
+        rows = self.encode_documents(candidates.texts)
+        query.tell_cut(self._name, candidates, rows.cut)
+        return rows.store, np.arange(len(candidates))
 
     def _collection(self) -> "BundleFiles":
         if self._bundle is None:
-            raise BundleError("this ranker was opened without a bundle: it has no documents")
+            raise BundleError("the ranker was opened without a bundle, so it has no documents")
         self._bundle.need_collection()
         return self._bundle
-
-
-RANKER = EPIC
-SETTINGS = EPICSettings

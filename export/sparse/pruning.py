@@ -1,0 +1,107 @@
+"""How many values of a document's sparse vector are kept, and what that costs (paper 003, §3)."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.proof.report import Report, compare_scores
+from ranklet.export.sparse.scoring import sparse_scores
+from ranklet.runtime.lexical.sparse_store import SparseQuery, prune, store_of_rows
+
+LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured
+TOLERATED_LOSS = 0.005  # of nDCG@10, where r is chosen automatically
+VALUE_BYTES = 4  # a 16-bit term and a 16-bit value
+FLOOR = 0.5  # quantile
+COMMON = 0.25  # exponent
+
+
+def term_floors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the value of each term that half of the documents reach, (vocabulary,) float32.
+
+    Impacts are counted from these floors. The paper prunes φ_d as it is, but nearly all values of a
+    φ_d are above 0, and the largest are often large in every document, so they tell no documents
+    apart. With floors r = 1000 lost 0.2 % of nDCG@10, without them 1.6 % (docs/LOG.md). A floor is
+    subtracted from all documents, so by itself it changes no order.
+
+    Args:
+        vectors: φ_d of some documents, ≥ 0, (documents, vocabulary) float32.
+
+    >>> term_floors(np.array([[0, 1], [0, 3], [2, 8]], np.float32)).tolist()
+    [0.0, 3.0]
+    """
+    return np.quantile(vectors, FLOOR, axis=0).astype(np.float32)
+
+
+def term_priorities(
+    documents: Sequence[Sequence[int] | NDArray[np.integer]], vocabulary: int
+) -> NDArray[np.float32]:
+    """Return the factor of each term's values where vectors are pruned, (vocabulary,) float32.
+
+    It is (1 + n)^¼ for a term that n documents have in their text. The paper keeps the largest
+    values instead. Queries have terms of texts more often than others, and a value that no query
+    asks for is kept in vain (docs/LOG.md, which also says what the factor costs).
+
+    Args:
+        documents: terms of each document.
+        vocabulary: number of terms.
+
+    >>> term_priorities([[0, 1], [1]] * 15 + [[1]] * 50, 3).tolist()
+    [2.0, 3.0, 1.0]
+    """
+    frequencies = np.zeros(vocabulary, np.int64)
+    for terms in documents:
+        frequencies[np.unique(np.array(terms, np.int64))] += 1
+    return np.asarray((1.0 + frequencies) ** COMMON, np.float32)
+
+
+def pruning_reports(
+    reference: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    queries: Sequence[SparseQuery],
+    relevant: Sequence[Sequence[int]],
+    kept: int | None,
+    priorities: NDArray[np.float32],
+) -> list[Report]:
+    """Return how each r ranks the probes, ascending; the last r keeps all values above 0.
+
+    Args:
+        reference: exact scores, (queries, documents) float32. Values below 0 count in them, so that
+            the loss by dropping these is measured too.
+        vectors: documents, counted from the floors, ≥ 0, (documents, vocabulary) float32.
+        queries: vectors of the queries.
+        relevant: places of the relevant documents of each query.
+        kept: one more r to measure.
+        priorities: one per term, (vocabulary,) float32.
+    """
+    everything = vectors.shape[1]
+    reports = []
+    for r in sorted({min(r, everything) for r in (*LADDER, kept or everything, everything)}):
+        store = store_of_rows(prune(vectors, r, priorities))
+        scores = sparse_scores(store, queries)
+        reports.append(
+            Report(
+                variant=f"r={r}",
+                pairs=scores.size,
+                batch_error=0.0,
+                bytes=round(VALUE_BYTES * len(store.terms) / len(store)),
+                ms=0.0,
+                fused={},
+                **asdict(compare_scores(reference, scores, relevant)),
+            )
+        )
+    return reports
+
+
+def fewest(reports: Sequence[Report]) -> int:
+    """Return the smallest r from which on no r loses much; the largest r if it loses, too.
+
+    A small r can do well by chance, so it only counts if all larger ones do well.
+
+    Args:
+        reports: one per r, ascending.
+    """
+    losing = [at for at, report in enumerate(reports) if report.ndcg_loss > TOLERATED_LOSS]
+    chosen = reports[min(losing[-1] + 1 if losing else 0, len(reports) - 1)]
+    return int(chosen.variant.removeprefix("r="))

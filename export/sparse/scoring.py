@@ -1,0 +1,84 @@
+"""Scores of learned sparse vectors, as they are served."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
+from ranklet.runtime.onnx.encoder import Encoder
+from ranklet.runtime.onnx.session import Runs
+from ranklet.runtime.rankers.learned_sparse import LearnedSparse, SparseSettings
+from ranklet.training.data.probes import Probes
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Ranker = TypeVar("Ranker", bound=LearnedSparse)
+
+
+def ranker_over(
+    kind: type[Ranker],
+    settings: SparseSettings,
+    tokenizer: "Tokenizer",
+    priorities: NDArray[np.float32],
+    sessions: Sequence[Runs],
+) -> Ranker:
+    """Return a ranker without a bundle.
+
+    Args:
+        kind: class of the ranker.
+        settings: of the ranker.
+        tokenizer: of both encoders.
+        priorities: one per term, (vocabulary,) float32.
+        sessions: of the query encoder and the document encoder; a single one is of both.
+    """
+    size = settings.vocabulary
+    queries = Encoder(sessions[0], kind.of_queries.output, tokenizer, size)
+    documents = partial(Encoder, sessions[-1], kind.of_documents.output, tokenizer, size)
+    return kind(settings, queries, documents, tokenizer, lambda: priorities)
+
+
+def text_scores(ranker: LearnedSparse, texts: Probes) -> NDArray[np.float32]:
+    """Return the scores of all pairs of texts, documents pruned, (queries, documents) float32."""
+    queries, _ = ranker.encode_queries(texts.queries)
+    return sparse_scores(ranker.encode_documents(texts.documents).store, queries)
+
+
+def sparse_scores(store: SparseStore, queries: Sequence[SparseQuery]) -> NDArray[np.float32]:
+    """Return the dot products of queries and stored documents, (queries, documents) float32."""
+    numbers = np.arange(len(store))
+    return _scores(queries, lambda terms: store.impacts(terms, numbers), len(store))
+
+
+def scores_of(
+    queries: Sequence[SparseQuery], terms: NDArray[np.integer], values: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the dot products of queries and documents whose values are known for some terms.
+
+    Args:
+        queries: they have no other terms.
+        terms: ascending, (terms,).
+        values: of the documents, (documents, terms) float32.
+
+    Returns:
+        (queries, documents) float32.
+    """
+
+    def impacts(wanted: NDArray[np.int32]) -> NDArray[np.float32]:
+        return values[:, np.searchsorted(terms, wanted)].T
+
+    return _scores(queries, impacts, len(values))
+
+
+def _scores(
+    queries: Sequence[SparseQuery],
+    impacts: Callable[[NDArray[np.int32]], NDArray[np.float32]],
+    documents: int,
+) -> NDArray[np.float32]:
+    scores = np.zeros((len(queries), documents), np.float32)
+    for row, (terms, weights) in zip(scores, queries, strict=True):
+        row[:] = weights.astype(np.float64) @ impacts(terms)
+    return scores
