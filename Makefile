@@ -27,14 +27,15 @@ demo: setup     ## Python's own documentation: collect, train, export, evaluate,
 demo-lexical: setup  ## the same with the lexical rankers alone (seconds)
 	$(BIN)/ranklet demo --lexical
 
-# A process a core and a thread a process: tiny models on several threads wait for one another, and
-# the suite takes twice as long. The demo, the longest test by far, goes first.
-test: setup     ## every test, doctests included
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
-		--doctest-modules tests/commands/demo/test_command.py tests src/ranklet
+# One process per core and one thread per process, because tiny models on several threads wait for
+# one another. The demo's test, the longest by far, goes first.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-quick: setup    ## the tests that take a few seconds in all
-	$(BIN)/python -m pytest -m 'not slow'
+test: setup     ## every test, doctests included (a few minutes)
+	$(PYTEST) --doctest-modules tests/commands/demo/test_command.py tests src/ranklet
+
+quick: setup    ## some tests of every folder, in less than a minute
+	$(PYTEST) -m 'not slow' tests
 
 clients: setup  ## the server against real client libraries, a fuzzer and a browser; checks of infra/
 	$(BIN)/python -m pip install --quiet --editable '.[clients]'

@@ -40,6 +40,7 @@ def test_the_runtime_loads_numpy_and_the_standard_library_only() -> None:
     assert {name for name in foreign if not name.startswith("_")} <= ALLOWED_PACKAGES
 
 
+@pytest.mark.slow
 def test_this_test_can_fail() -> None:
     assert "ranklet.training.data.collection" in loaded_by(
         "import ranklet.training.data.collection"

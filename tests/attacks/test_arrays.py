@@ -8,9 +8,7 @@ where only `verify` could know, but never fails in another way than by BundleErr
 import contextlib
 import json
 import re
-import shutil
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,23 +22,11 @@ from ranklet.runtime import Bundle, BundleError, InputError
 from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:
-    from tests.conftest import Built
+    pass
 
 Damage = Callable[[Path], object]  # changes one file
 Change = Callable[[NDArray[Any]], NDArray[Any]]
 README = Path(__file__).parent / "README.md"
-SECONDS = 30  # far more than any attack may take
-
-
-@pytest.fixture(autouse=True)
-def _never_a_hang() -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"still running after {SECONDS} s")
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
-    yield
-    signal.alarm(0)
 
 
 # ------------------------------------------------------------------------------ ways to damage
@@ -282,12 +268,6 @@ ATTACKS: dict[str, tuple[str, Damage]] = {
 
 
 # ------------------------------------------------------------------------------ how they fare
-
-
-@pytest.fixture
-def victim(built: "Built", tmp_path: Path) -> Iterator[Path]:
-    yield Path(shutil.copytree(built.fused, tmp_path / "victim"))
-    shutil.rmtree(tmp_path)  # hundreds of bundles would take long to remove later
 
 
 def redigest(folder: Path) -> None:

@@ -4,11 +4,10 @@ import io
 import json
 import os
 import shutil
-import signal
 import socket
 import struct
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,23 +24,6 @@ if TYPE_CHECKING:
 
 Raw = dict[str, Any]
 FORMS = "text/forms.npy"
-
-
-@pytest.fixture(autouse=True)
-def _never_a_hang() -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise TimeoutError("an attack made ranklet hang")
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(30)
-    yield
-    signal.alarm(0)
-
-
-@pytest.fixture
-def victim(built: "Built", tmp_path: Path) -> Iterator[Path]:
-    yield Path(shutil.copytree(built.fused, tmp_path / "victim"))
-    shutil.rmtree(tmp_path)  # hundreds of bundles would take long to remove later
 
 
 def rejected(path: Path) -> str:

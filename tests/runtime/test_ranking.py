@@ -568,6 +568,7 @@ def test_without_a_collection_it_says_what_to_do(built: "Built") -> None:
 # ------------------------------------------------------------------------------------- threads
 
 
+@pytest.mark.slow
 def test_threads_get_the_same_answers(built: "Built") -> None:
     tasks = [(q, name, d) for q in QUERIES for name in PIPELINES for d in (None, OWN)]
     calm = Bundle(built.fused)

@@ -27,12 +27,14 @@ def document(text: str, name: str = "module.name", module: str = "module") -> Py
     return python_docs._document(docstrings.Docstring(name, "", text, module))
 
 
+@pytest.mark.slow
 def test_there_are_thousands_of_documents_with_one_id_each(docs: list[PythonDoc]) -> None:
     assert 4_000 < len(docs) < 15_000
     assert len({doc.id for doc in docs}) == len(docs)
     assert all(doc.id.split() == [doc.id] and doc.title and doc.text.strip() for doc in docs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -51,6 +53,7 @@ def test_what_people_look_for_is_there(docs: list[PythonDoc], name: str) -> None
     assert [doc for doc in docs if doc.id == name]
 
 
+@pytest.mark.slow
 def test_what_nobody_looks_for_is_not(docs: list[PythonDoc]) -> None:
     private = [doc.id for doc in docs if re.search(r"\._|^_(?!thread)", doc.id)]
     assert private == []
@@ -58,6 +61,7 @@ def test_what_nobody_looks_for_is_not(docs: list[PythonDoc]) -> None:
     assert not modules & {"test", "idlelib", "lib2to3", "turtledemo", "antigravity", "this"}
 
 
+@pytest.mark.slow
 def test_dedent_is_cut_into_question_and_answer(docs: list[PythonDoc]) -> None:
     dedent = next(doc for doc in docs if doc.id == "textwrap.dedent")
     assert dedent.title == "textwrap.dedent(text)"
@@ -68,6 +72,7 @@ def test_dedent_is_cut_into_question_and_answer(docs: list[PythonDoc]) -> None:
     assert dedent.text == f"{dedent.summary}\n\n{dedent.body}"
 
 
+@pytest.mark.slow
 def test_no_query_stands_in_its_document(docs: list[PythonDoc]) -> None:
     documents, splits = as_collection(docs, summaries=False)
     text = {document.id: document.text for document in documents}
@@ -82,6 +87,7 @@ def test_no_query_stands_in_its_document(docs: list[PythonDoc]) -> None:
             assert len(text[answer].split()) >= 4
 
 
+@pytest.mark.slow
 def test_queries_are_many_and_of_one_meaning(docs: list[PythonDoc]) -> None:
     _, splits = as_collection(docs, summaries=False)
     queries = [query for queries, _ in splits.values() for query in queries]
@@ -89,6 +95,7 @@ def test_queries_are_many_and_of_one_meaning(docs: list[PythonDoc]) -> None:
     assert len({plain(query.text) for query in queries}) == len(queries)
 
 
+@pytest.mark.slow
 def test_splits_share_no_module_and_have_their_sizes(docs: list[PythonDoc]) -> None:
     _, splits = as_collection(docs, summaries=False)
     module = {doc.id: doc.module for doc in docs}
@@ -103,6 +110,7 @@ def test_splits_share_no_module_and_have_their_sizes(docs: list[PythonDoc]) -> N
         assert modules[split].total() / total == pytest.approx(share, abs=0.04)
 
 
+@pytest.mark.slow
 def test_an_index_for_people_holds_the_whole_text(docs: list[PythonDoc]) -> None:
     documents, splits = as_collection(docs, summaries=True)
     assert splits == {}
@@ -110,6 +118,7 @@ def test_an_index_for_people_holds_the_whole_text(docs: list[PythonDoc]) -> None
     assert dedent.text.startswith("Remove any common leading whitespace")
 
 
+@pytest.mark.slow
 def test_another_process_collects_the_same(docs: list[PythonDoc]) -> None:
     program = (
         "import json, sys; from ranklet.commands.demo.python_docs import *; docs = collect();"
@@ -126,6 +135,7 @@ def test_another_process_collects_the_same(docs: list[PythonDoc]) -> None:
     assert printed.stderr == b""
 
 
+@pytest.mark.slow
 def test_it_makes_a_collection(docs: list[PythonDoc], tmp_path: Path) -> None:
     documents, splits = as_collection(docs, summaries=False)
     collection = write_collection(tmp_path / "python-docs", documents, splits)

@@ -94,6 +94,7 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_exported_and_served_it_scores_as_pytorch_does(
     maker: Maker, form: str, tmp_path: Path
@@ -122,6 +123,7 @@ def test_exported_and_served_it_scores_as_pytorch_does(
     assert list(verify(path))[-1] == "tokenizer"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["vanilla", "cedr_drmm"])
 def test_electra_too(
     tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_electra: Path, head: str,
@@ -358,6 +360,7 @@ def test_a_second_phase_keeps_the_head(maker: Maker) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_indexing_tells_of_windows_that_leave_words_out(
     maker: Maker, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -371,6 +374,7 @@ def test_indexing_tells_of_windows_that_leave_words_out(
     assert re.search(r"in \d+ of 48 sampled documents some words are in none", caplog.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["model1", "cedr_pacrr"])
 def test_an_expansion_is_no_word_of_the_query(maker: Maker, tmp_path: Path, head: str) -> None:
     checkpoint = maker.checkpoint(head=head, expansion="mask", max_query_tokens=12)
@@ -444,6 +448,7 @@ def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) ->
         load(damaged, device="cpu").rank("the red apple", pipeline=RERANK)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_of_its_own(maker: Maker, tmp_path: Path) -> None:
     checkpoint = maker.checkpoint(field="", head="model1")
     path = maker.bundle(tmp_path, checkpoint)
@@ -458,6 +463,7 @@ def test_a_tokenizer_of_its_own(maker: Maker, tmp_path: Path) -> None:
     assert "red" in marked
 
 
+@pytest.mark.slow
 def test_of_two_tokenizers_one_is_the_bundles(maker: Maker, tmp_path: Path) -> None:
     from tokenizers import Tokenizer
 
@@ -496,6 +502,7 @@ def test_settings_are_checked(changes: dict[str, Any], told: str) -> None:
         replace(SHORT, **changes)
 
 
+@pytest.mark.slow
 def test_indexing_tells_of_documents_that_are_too_long(
     maker: Maker, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -504,6 +511,7 @@ def test_indexing_tells_of_documents_that_are_too_long(
     assert "it reads the first 9 word pieces of a document" in caplog.text
 
 
+@pytest.mark.slow
 def test_alone_in_a_bundle_it_ranks_the_callers_texts(maker: Maker, tmp_path: Path) -> None:
     loaded = load(export_bundle({"cross": maker.checkpoint()}, tmp_path / "x", ONE), device="cpu")
     texts = ["river " * 10, "red apple"]

@@ -322,6 +322,7 @@ def test_what_was_not_read_is_not_marked(indexed: Bundle) -> None:
     assert hit.explanation.read.spans == ((0, 3),)
 
 
+@pytest.mark.slow
 def test_eight_bits_find_documents_and_their_vectors_score_them(
     checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path
 ) -> None:
@@ -377,6 +378,7 @@ def test_terms_of_texts_are_kept_before_others(exported: Path, tiny_collection: 
     assert other.digest != ranker.digest
 
 
+@pytest.mark.slow
 def test_auto_keeps_as_few_values_as_lose_next_to_nothing(
     checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:
@@ -404,6 +406,7 @@ def test_pruning_is_measured_beside_vectors_with_values_below_0(
     assert whole.max_error == pytest.approx(np.abs(kept - exact).max() / exact.std(), rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["float32", "uint8"])
 def test_the_index_in_other_forms(
     form: str, checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
@@ -459,6 +462,7 @@ def test_an_interrupted_index_goes_on_where_it_was(
     np.testing.assert_array_equal(whole.store.values, parts.store.values)
 
 
+@pytest.mark.slow
 def test_the_command_prunes(
     checkpoints: dict[str, Checkpoint], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -546,6 +550,7 @@ def test_without_probes_there_is_no_proof(
         export_bundle({"epic": replace(checkpoints["epic"], probes=None)}, tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_beside_other_word_pieces_it_keeps_its_own(
     checkpoints: dict[str, Checkpoint], tmp_path: Path, tiny_collection: Collection
 ) -> None:

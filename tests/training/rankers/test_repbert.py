@@ -137,6 +137,7 @@ def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) 
     assert learned.training["backbone"] == "tiny-bert"
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_ends_the_same(
     learned: Checkpoint, tiny_collection: Collection, tiny_bert: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -222,6 +223,7 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     assert main([*arguments, "--negatives", "none"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
     tiny_collection: Collection,

@@ -243,6 +243,7 @@ def test_every_architecture_trains(
     assert (model.latent is None) == (architecture == "ndrm2")
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_ends_the_same(
     worded: AnalysedCollection, tiny_collection: Collection, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

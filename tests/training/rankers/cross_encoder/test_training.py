@@ -54,6 +54,7 @@ def test_it_learns(learned: Checkpoint) -> None:
     assert learned.training["plan"]["head_rate"] == 10
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_ends_the_same(
     tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_bert: Path,
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -189,6 +189,7 @@ def test_the_checkpoint_is_read_back_and_transformers_opens_it(
     assert "tiny-bert" not in (folder / "config.json").read_text()
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_ends_the_same(
     tiny_collection: Collection, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
