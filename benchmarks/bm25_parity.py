@@ -15,7 +15,7 @@ from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.tuning.judged_candidates import grades
 
 PACKAGES = ("bm25s", "simplemma")

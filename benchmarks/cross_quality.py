@@ -24,9 +24,9 @@ from ranklet.training.evaluation.measures import Judged, parse_measure, per_quer
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.pretrained.backbone import load_backbone
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.cross_encoder.pairs import (
     DEV_CANDIDATES,
     DEV_QUERIES,

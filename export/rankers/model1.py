@@ -25,8 +25,7 @@ from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.rankers.model1.em import Translations
-from ranklet.training.rankers.model1.training import as_table, background
+from ranklet.training.indexing.translation_tables import Translations, as_table, background
 
 
 def export(

@@ -14,6 +14,7 @@ from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import analyse
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.batches import batches, draw
 from ranklet.training.learning.negatives import (
     Numbers,
@@ -25,7 +26,6 @@ from ranklet.training.learning.negatives import (
 )
 from ranklet.training.learning.ragged import packed, padded
 from ranklet.training.progress import progress
-from ranklet.training.rankers.bm25 import open_bm25
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

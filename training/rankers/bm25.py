@@ -5,12 +5,13 @@ from itertools import product
 
 import numpy as np
 
-from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
-from ranklet.training.indexing.analysed import AnalysedCollection, Postings
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.progress import progress
 from ranklet.training.tuning.judged_candidates import grades
 
@@ -73,9 +74,3 @@ def train(
             "grid": [{"k1": k1, "b": b, "value": value} for (k1, b), value in tried.items()],
         },
     )
-
-
-def open_bm25(settings: BM25Settings, postings: Postings) -> BM25:
-    """Return a BM25 ranker over postings in memory."""
-    index = postings.bm25(settings.k1, settings.b)
-    return BM25(settings, index, postings.average_length)

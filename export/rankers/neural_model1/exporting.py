@@ -38,7 +38,7 @@ from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.rankers.model1.training import as_table
+from ranklet.training.indexing.translation_tables import as_table
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -5,6 +5,7 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.negatives import (
     bm25_negatives,
     known_positives,
@@ -12,7 +13,6 @@ from ranklet.training.learning.negatives import (
     random_pools,
     relevant_numbers,
 )
-from ranklet.training.rankers.bm25 import open_bm25
 
 IDS = ["a", "b", "c", "d"]
 

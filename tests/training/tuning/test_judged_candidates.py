@@ -7,7 +7,7 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.rankers.bm25 import open_bm25
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.tuning.judged_candidates import grades, judge
 
 QUERIES = [

@@ -25,13 +25,13 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.negatives import Numbers
 from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.weights import load_weights, weights_of
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import (
     ConformerKernel,

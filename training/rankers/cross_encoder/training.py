@@ -22,6 +22,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
@@ -29,7 +30,6 @@ from ranklet.training.learning.losses import margin_loss, pointwise_loss
 from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import Backbone, new_model
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, make_head
 from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.network import CrossNetwork

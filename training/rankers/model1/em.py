@@ -14,33 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
+from ranklet.training.indexing.translation_tables import Translations
 from ranklet.training.rankers.model1.bitext import Bitext, concatenated_ranges
 
 NULL = 0  # the empty word's rank among the sources; the tokens follow from 1
 BLOCK_LINKS = 1 << 20  # links; some 50 MB of scratch arrays at a time
-
-
-@dataclass(frozen=True, eq=False)
-class Translations:
-    """A sparse table T(target | source), sorted by (target, source).
-
-    Attributes:
-        source: (entries,) int32 token ids.
-        target: (entries,) int32 token ids.
-        probability: (entries,) float64 in (0, 1].
-    """
-
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    probability: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        """Number of entries."""
-        return len(self.probability)
-
-    def only(self, mask: NDArray[np.bool_]) -> "Translations":
-        """The entries where mask (entries,) holds, in the same order."""
-        return Translations(self.source[mask], self.target[mask], self.probability[mask])
 
 
 @dataclass(frozen=True, eq=False)

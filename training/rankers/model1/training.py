@@ -5,18 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.model1 import UNSEEN
-from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.translation_tables import Translations, as_table, background
 from ranklet.training.progress import progress
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.model1.bitext import build_bitext
 from ranklet.training.rankers.model1.constants import Likelihoods, tune_constants
-from ranklet.training.rankers.model1.em import Translations, off_diagonal, train_model1
+from ranklet.training.rankers.model1.em import off_diagonal, train_model1
 
 
 def train(
@@ -76,24 +75,6 @@ def train(
             **tuned.report,
         },
     )
-
-
-def as_table(translations: Translations, size: int) -> TranslationTable:
-    """Return translations, sorted by (target, source), as rows of query tokens."""
-    counts = np.bincount(translations.target, minlength=size)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return TranslationTable(
-        offsets, translations.source, translations.probability.astype(np.float32)
-    )
-
-
-def background(frequencies: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return P(q|C), the maximum-likelihood estimate, 1e-9 for unseen tokens; (tokens,) float32.
-
-    Source: paper 000, §3, footnote 3.
-    """
-    total = max(1, int(frequencies.sum()))
-    return np.maximum(frequencies / total, UNSEEN).astype(np.float32)
 
 
 def _aligned(

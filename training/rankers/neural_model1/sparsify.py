@@ -14,10 +14,9 @@ from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.training.indexing.translation_tables import Translations, as_table
 from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.constants import Tables
-from ranklet.training.rankers.model1.em import Translations
-from ranklet.training.rankers.model1.training import as_table
 from ranklet.training.rankers.neural_model1.model import NeuralModel1
 from ranklet.training.rankers.neural_model1.network import THRESHOLD, NetworkTranslation
 

@@ -20,15 +20,15 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.translation_tables import background
 from ranklet.training.indexing.wordpieces import padding_token, special_tokens
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.weights import load_weights, weights_of
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.model1.constants import Likelihoods, fused_value, tune_constants
-from ranklet.training.rankers.model1.training import background
 from ranklet.training.rankers.neural_model1.embeddings import projected
 from ranklet.training.rankers.neural_model1.model import NeuralModel1
 from ranklet.training.rankers.neural_model1.network import Network, Parametrisation

@@ -23,10 +23,10 @@ from ranklet.training.data.query_log import with_query_log
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.losses import ranknet_loss
 from ranklet.training.learning.negatives import relevant_numbers
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs

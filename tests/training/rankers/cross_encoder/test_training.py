@@ -16,9 +16,9 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.losses import margin_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.cross_encoder import training as cross_encoder
 from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.pairs import CrossOptions, CrossPairs

@@ -7,15 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import InputError
+from ranklet.training.indexing.translation_tables import Translations
 from ranklet.training.rankers.model1 import em
 from ranklet.training.rankers.model1.bitext import Bitext, build_bitext
-from ranklet.training.rankers.model1.em import (
-    Translations,
-    drop_below,
-    number,
-    off_diagonal,
-    train_model1,
-)
+from ranklet.training.rankers.model1.em import drop_below, number, off_diagonal, train_model1
 
 Pairs = list[tuple[list[int], list[int]]]  # (target, source)
 SENTENCE = st.lists(st.integers(0, 6), min_size=1, max_size=5)

@@ -2,15 +2,13 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.model1 import UNSEEN
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.model1.constants import GRID
-from ranklet.training.rankers.model1.em import Translations
-from ranklet.training.rankers.model1.training import as_table, background, train
+from ranklet.training.rankers.model1.training import train
 
 
 @pytest.mark.parametrize("name", ["model1", "model1_pieces"])
@@ -86,24 +84,6 @@ def test_a_threshold_of_one_leaves_an_empty_table_and_no_fault(
     found = train(analysed, queries[:5], queries[5:8], threshold=1.0, iterations=1)
     assert found.training["pairs"] == len(found.arrays["source"])
     assert len(found.tokens) <= 2 * len(found.arrays["source"])
-
-
-def test_as_table_gives_rows_by_query_token() -> None:
-    translations = Translations(
-        np.array([1, 2, 0], np.int32), np.array([0, 0, 3], np.int32), np.array([0.5, 0.25, 1.0])
-    )
-    table = as_table(translations, 5)
-    assert table.offsets.tolist() == [0, 2, 2, 2, 3, 3]
-    assert [each.tolist() for each in table.row(0)] == [[1, 2], [0.5, 0.25]]
-    assert [each.tolist() for each in table.row(3)] == [[0], [1.0]]
-    table.verify("a table")
-
-
-def test_the_background_is_the_share_of_each_token() -> None:
-    found = background(np.array([3, 0, 1]))
-    np.testing.assert_allclose(found, [0.75, UNSEEN, 0.25])
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(background(np.array([0, 0])), UNSEEN)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.learning.ragged import unique_tokens
-from ranklet.training.rankers.bm25 import open_bm25
 from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.model import NeuralModel1, smoothed
 from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation
