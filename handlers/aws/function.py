@@ -121,7 +121,7 @@ class Function:
         begin, path, allow = time.perf_counter(), "", ""
         try:
             request = http_request(event, shape)
-            path = _known(request.path)
+            path = served_path(request.path)
             allow = "GET" if path in HEALTH else "POST"
             if request.method != allow:
                 raise RequestError(405, f"{path} takes {allow}, not {request.method[:20]}")
@@ -132,7 +132,7 @@ class Function:
                     self._ready()
                 outcome = Outcome(200, {"status": "ok"})
             else:
-                outcome = self._answer(path, parse(request.body), self._budget_ms(context))
+                outcome = self._answer(path, parse(request.body), self.budget_ms(context))
             text = _json(outcome.body)
             reply = http_reply(event, shape, 200, text)
             check_size(reply, shape, len(text))
@@ -152,7 +152,7 @@ class Function:
         """
         begin = time.perf_counter()
         try:
-            outcome = self._answer(_action(event), event, self._budget_ms(context))
+            outcome = self._answer(_action(event), event, self.budget_ms(context))
             check_size(outcome.body, "direct", len(_json(outcome.body)))
         except Exception as error:
             outcome = Outcome.of(error)
@@ -176,7 +176,7 @@ class Function:
             self._log(outcome, begin, context, shape="sqs", message_id=identity)
             return outcome.error is None
 
-        return failures_of(records, lambda: self._budget_ms(context), answered)
+        return failures_of(records, lambda: self.budget_ms(context), answered)
 
     def _answer(self, path: str, body: Mapping[str, Any], budget_ms: float) -> Outcome:
         return Outcome(200, *ANSWERS[path](self._ready(), body, self._limits, budget_ms))
@@ -188,7 +188,8 @@ class Function:
             raise RequestError(503, "not ready: there is no bundle; the function's log says why")
         return self._bundle
 
-    def _budget_ms(self, context: Context) -> float:
+    def budget_ms(self, context: Context) -> float:
+        """Return the milliseconds that ranking may take: the time left, less a margin."""
         left = context.get_remaining_time_in_millis() - self._margin_ms
         return max(0.0, min(float(left), self._limits.seconds * 1e3))
 
@@ -204,7 +205,7 @@ class Function:
         self._cold = False
 
 
-def _known(path: str) -> str:
+def served_path(path: str) -> str:
     """Return the path that a request's ends with: API Gateway puts a stage or base path before."""
     parts = path.rstrip("/").split("/")
     for at in range(1, len(parts)):

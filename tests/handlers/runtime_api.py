@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,7 +25,7 @@ MOST_BYTES = 6_291_556
 ARN = "arn:aws:lambda:eu-central-1:111122223333:function:search"
 CLIENT = (sys.executable, "-W", "error", "-m", "awslambdaric")
 HANDLER = "ranklet.handlers.aws_lambda.handler"
-PATIENCE = 90  # seconds before a test gives up waiting
+PATIENCE = 120  # seconds before a test gives up waiting, however slow the machine is
 
 
 @dataclass
@@ -237,9 +237,13 @@ class Function:
 
     def wait_for(self, message: str, count: int = 1) -> list[dict[str, Any]]:
         """Return the structured lines with a message once there are so many."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if len(found := self.lines(message)) >= count:
-                return found
-            time.sleep(0.02)
-        raise AssertionError(f"no line {message!r} in the log:\n{self.log}")
+        until(lambda: len(self.lines(message)) >= count, lambda: f"of its log:\n{self.log}")
+        return self.lines(message)
+
+
+def until(condition: Callable[[], bool], says: Callable[[], str] = lambda: "") -> None:
+    """Wait until a condition holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain {says()}"
+        time.sleep(0.02)

@@ -8,11 +8,10 @@ import pytest
 from tests.conftest import Built
 
 from ranklet.handlers.api.answers import ANSWERS, explain, rank, rerank
-from ranklet.handlers.api.errors import RequestError, failure
+from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError, InputError
 
 LIMITS = Limits()
 ASKED: dict[str, Any] = {"query": "rising dough", "k": 3}
@@ -173,17 +172,6 @@ def test_what_is_wrong_is_told(
     assert told in message
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"{", b"\xff", b'{"query": NaN}', b"[" * 100_000, b'{"k": ' + b"9" * 5000 + b"}"],
-)
-def test_a_body_that_is_not_json_is_malformed(data: bytes) -> None:
-    with pytest.raises(RequestError) as caught:
-        parse(data)
-    status, told = failure(caught.value)
-    assert (status, told["error_type"]) == (400, "malformed")
-
-
 def test_half_a_character_is_answered(bundle: Bundle) -> None:
     body = rank(bundle, parse(b'{"query": "dough \\ud83d", "documents": ["\\ud83d"]}'), LIMITS).body
     json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
@@ -195,18 +183,3 @@ def test_a_bundle_without_a_collection_reranks_and_says_what_it_lacks(built: Bui
         status, message = refused(models_only, path, body)
         assert status == 422
         assert "no collection" in message
-
-
-def test_a_fault_of_the_server_names_neither_path_nor_stack() -> None:
-    for error in (BundleError("the bundle '/srv/x' is damaged"), KeyError("/srv/x"), MemoryError()):
-        status, told = failure(error)
-        assert status == 500
-        assert "srv" not in json.dumps(told)
-
-
-def test_limits_are_read_from_variables() -> None:
-    found = Limits.from_variables({"RANKLET_MAX_DOCUMENTS": "5", "RANKLET_MAX_K": "", "HOME": "/"})
-    assert found == Limits(documents=5)
-    for wrong in ("0", "-1", "5.0", "many", "9" * 5000, "٣"):
-        with pytest.raises(InputError, match="RANKLET_MAX_K is"):
-            Limits.from_variables({"RANKLET_MAX_K": wrong})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.conftest import Built
-from tests.handlers.page.test_page import amount, check_tables, check_tree, shown
+from tests.handlers.page.parsed import amount, check_tables, check_tree, shown
 
 from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime.bundle import Bundle
@@ -18,7 +18,7 @@ from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 if TYPE_CHECKING:
-    from tests.handlers.page.test_page import Element
+    from tests.handlers.page.parsed import Element
 
 QUERY, TITLE, TEXT = "oil until water", "Kneading", "Knead the dough until it is smooth"
 EXPANSION = {"water": 3.0, "with": 2.5, "and": 2.0}  # of any document; all are word pieces

@@ -1,0 +1,148 @@
+"""Lambda's events and context, and S3 by a server that speaks its protocol."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Built
+
+from ranklet.handlers.aws import s3
+from ranklet.handlers.aws.function import Function
+from ranklet.runtime.bundle import Bundle
+
+EVENTS = Path(__file__).parent.parent / "events"
+HTTP_EVENTS = ("rest", "http", "function_url", "alb", "alb_multi_value")
+ASKED = {"query": "how long to knead dough with water", "k": 3}
+ADDRESS = "s3://bundles/team/search.zip"
+PLACE = {"Bucket": "bundles", "Key": "team/search.zip"}
+
+
+@dataclass
+class Context:
+    aws_request_id: str = "a-request"
+    left_ms: int = 60_000
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.left_ms
+
+
+def recorded(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text("utf-8"))
+    return found
+
+
+def with_body(name: str, body: Any, path: str = "/rank", method: str = "POST") -> dict[str, Any]:
+    event = recorded(name)
+    text = body if isinstance(body, str | None) else json.dumps(body)
+    event |= {"body": text, "isBase64Encoded": False}
+    if name in ("http", "function_url"):
+        event["rawPath"] = path
+        event["requestContext"]["http"]["method"] = method
+    else:
+        event |= {"path": path, "httpMethod": method}
+    return event
+
+
+@pytest.fixture
+def function(built: Built, monkeypatch: pytest.MonkeyPatch) -> Function:
+    monkeypatch.setenv("RANKLET_BUNDLE", str(built.fused))
+    made = Function({"AWS_LAMBDA_FUNCTION_NAME": "search"})
+    made.load(must=True)
+    return made
+
+
+@pytest.fixture
+def wanted(bundle: Bundle) -> list[tuple[str, float]]:
+    return [(hit.id, hit.score) for hit in bundle.rank(ASKED["query"], k=3)]  # type: ignore[arg-type]
+
+
+def lines(capsys: pytest.CaptureFixture[str], message: str = "request") -> list[dict[str, Any]]:
+    parsed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [line for line in parsed if line["message"] == message]
+
+
+def answered(reply: dict[str, Any], status: int = 200) -> Any:
+    assert reply["statusCode"] == status, reply
+    assert reply["isBase64Encoded"] is False
+    return json.loads(reply["body"])
+
+
+def got(body: Any) -> list[tuple[str, float]]:
+    return [(hit["id"], hit["score"]) for hit in body["hits"]]
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    pytest.importorskip("boto3")
+    moto_server = pytest.importorskip("moto.server")
+    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """Return a client of an empty bucket; what is downloaded goes to a folder of the test's."""
+    given = {
+        "AWS_ENDPOINT_URL_S3": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "TMPDIR": str(tmp_path),
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("tempfile.tempdir", None)  # so that TMPDIR is read
+    monkeypatch.setattr(s3, "FIRST_PAUSE", 0.001)
+    client = s3.client()
+    client.create_bucket(Bucket="bundles")
+    yield client
+    for each in client.list_objects_v2(Bucket="bundles").get("Contents", []):
+        client.delete_object(Bucket="bundles", Key=each["Key"])
+    client.delete_bucket(Bucket="bundles")
+    client.close()
+
+
+def digest(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def left(folder: Path) -> list[str]:
+    """Return the suffixes of what a download left behind."""
+    return sorted(path.suffix for path in folder.rglob("*") if path.is_file())
+
+
+class Watched:
+    """A client that counts what it is asked for, and may do something before it answers."""
+
+    def __init__(self, client: Any, before: Callable[[str, int], None] | None = None) -> None:
+        self._client, self._before = client, before
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._client, name)
+
+        def watched(*given: Any, **options: Any) -> Any:
+            self.calls.append(name)
+            if self._before is not None:
+                self._before(name, self.calls.count(name))
+            return call(*given, **options)
+
+        return watched if name in ("get_object", "head_object") else call
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Watched]:
+    def watched(before: Callable[[str, int], None] | None = None) -> Watched:
+        made = Watched(s3.client(), before)
+        monkeypatch.setattr(s3, "client", lambda: made)
+        return made
+
+    return watched

@@ -1,0 +1,29 @@
+"""The line that a request leaves in the log: one for each, and its metrics."""
+
+import pytest
+from tests.handlers.aws.conftest import ASKED, Context, lines, recorded
+
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.aws.function import Function
+
+
+def test_every_request_leaves_one_line_that_is_its_metrics(
+    function: Function, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    function(recorded("rest"), Context("first"))
+    function(ASKED, Context("second"))
+    with pytest.raises(RequestError):
+        function({}, Context("third"))
+    first, second, third = lines(capsys)
+    assert (first["request_id"], first["cold_start"], first["ColdStarts"]) == ("first", True, 1)
+    assert (second["cold_start"], second["ColdStarts"], second["shape"]) == (False, 0, "direct")
+    assert (third["severity"], third["status"], third["ClientErrors"]) == ("WARNING", 422, 1)
+    assert "exception" not in third
+    assert next(iter(first["stages"])).startswith("retrieve")
+    assert first["Duration"] >= sum(first["stages"].values()) > 0
+    (directive,) = first["_aws"]["CloudWatchMetrics"]
+    assert directive["Dimensions"] == [["function"]]
+    assert first["function"] == "search"
+    for metric in directive["Metrics"]:
+        assert isinstance(first[metric["Name"]], int | float)

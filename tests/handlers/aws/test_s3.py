@@ -1,0 +1,119 @@
+"""One object of S3: parts that break off, networks that stay away, and what may not be read."""
+
+import os
+import sys
+from contextlib import suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.handlers.aws.conftest import ADDRESS, PLACE, digest, left
+
+from ranklet.handlers.aws import s3
+from ranklet.handlers.aws.bundle_download import fetch
+from ranklet.runtime.errors import BundleError
+
+
+def test_parts_that_break_off_are_read_again(
+    bucket: Any, watch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = os.urandom(20_000)
+    bucket.put_object(**PLACE, Body=data)
+    monkeypatch.setattr(s3, "PART_BYTES", 1000)
+    failing = iter([ConnectionResetError("reset"), TimeoutError("slow"), OSError("cut")] * 2)
+
+    def fail(name: str, count: int) -> None:
+        if name == "get_object" and count % 4 == 2:
+            with suppress(StopIteration):
+                raise next(failing)
+
+    seen = watch(fail)
+    assert fetch(ADDRESS, digest(data)).path.read_bytes() == data
+    assert seen.calls.count("get_object") == 20 + 6
+
+
+def test_a_network_that_stays_away_is_told_and_leaves_nothing(
+    bucket: Any, watch: Any, tmp_path: Path
+) -> None:
+    bucket.put_object(**PLACE, Body=b"x" * 100)
+
+    def fail(name: str, count: int) -> None:
+        if name == "get_object":
+            raise ConnectionResetError("reset by peer")
+
+    watch(fail)
+    with pytest.raises(BundleError, match="ConnectionResetError: reset by peer"):
+        fetch(ADDRESS, digest(b"any"))
+    assert left(tmp_path) == [".lock"]
+
+
+def test_what_is_not_there_is_told(bucket: Any, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="there is no such object; upload the bundle's zip"):
+        fetch(ADDRESS)
+    with pytest.raises(BundleError, match="no such object"):
+        fetch("s3://no-such-bucket/key")
+    assert left(tmp_path) == [".lock", ".lock"]
+
+
+def test_what_may_not_be_read_is_told(bucket: Any, watch: Any) -> None:
+    from botocore.exceptions import ClientError, NoCredentialsError
+
+    bucket.put_object(**PLACE, Body=b"x")
+    refused = {"Error": {"Code": "403"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
+
+    def deny(name: str, count: int) -> None:
+        raise ClientError(refused, name)
+
+    seen = watch(deny)
+    with pytest.raises(BundleError, match=r"access denied .*the role needs s3:GetObject"):
+        fetch(ADDRESS)
+    assert seen.calls == ["head_object"]  # no second try
+
+    def nobody(name: str, count: int) -> None:
+        raise NoCredentialsError
+
+    seen = watch(nobody)
+    with pytest.raises(BundleError, match="Unable to locate credentials"):
+        fetch(ADDRESS)
+    assert seen.calls == ["head_object"]
+
+
+def test_a_bucket_that_may_not_be_listed_hides_that_no_digest_is_there(
+    bucket: Any, watch: Any
+) -> None:
+    from botocore.exceptions import ClientError
+
+    bucket.put_object(**PLACE, Body=b"x")
+    refused = {"Error": {"Code": "403"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
+
+    def deny(name: str, count: int) -> None:
+        if name == "get_object" and count == 1:  # the .sha256 beside it
+            raise ClientError(refused, name)
+
+    watch(deny)
+    assert not fetch(ADDRESS).proven
+
+
+def test_without_boto3_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3.session", None)
+    with pytest.raises(BundleError, match=r"pip install 'ranklet\[s3\]'"):
+        fetch(ADDRESS)
+
+
+def test_what_a_role_may_not_read_is_told(bucket: Any, endpoint: str) -> None:
+    bucket.put_object(**PLACE, Body=b"x")
+
+    def unasked(count: str) -> None:
+        """Let the server ask who calls after so many requests; it knows nobody."""
+        connection = HTTPConnection(endpoint.removeprefix("http://"))
+        connection.request("POST", "/moto-api/reset-auth", count, {"Content-Type": "text/plain"})
+        assert connection.getresponse().status == 200
+        connection.close()
+
+    unasked("0")
+    try:
+        with pytest.raises(BundleError, match="access denied"):
+            fetch(ADDRESS)
+    finally:
+        unasked("inf")

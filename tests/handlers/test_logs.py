@@ -1,0 +1,47 @@
+import io
+import json
+import logging
+import sys
+from typing import Any
+
+import pytest
+
+from ranklet.handlers import logs
+
+
+def written(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    (line,) = capsys.readouterr().out.splitlines()
+    found: dict[str, Any] = json.loads(line)
+    return found
+
+
+def test_a_line_is_one_json_object_whatever_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.write("INFO", "two\nlines", stages={"retrieve": 1.5}, path=io, half="\udcff")
+    line = written(capsys)
+    assert (line["severity"], line["message"]) == ("INFO", "two\nlines")
+    assert line["time"].endswith("Z")
+    assert line["stages"] == {"retrieve": 1.5}
+
+
+def test_warnings_of_libraries_go_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
+    logger = logging.Logger("a.library")
+    logger.addHandler(logs.JSONLines(logging.WARNING))
+    logger.info("no")
+    try:
+        raise OSError("gone")
+    except OSError:
+        logger.exception("it %s", "failed")
+    line = written(capsys)
+    assert (line["severity"], line["message"], line["logger"]) == (
+        "ERROR",
+        "it failed",
+        "a.library",
+    )
+    assert "OSError: gone" in line["exception"]
+
+
+def test_a_reader_that_went_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = io.TextIOWrapper(io.BytesIO())
+    closed.buffer.close()
+    monkeypatch.setattr(sys, "stdout", closed)
+    logs.write("INFO", "nobody reads this")
