@@ -1,7 +1,7 @@
-"""What can go wrong while a neural ranker learns."""
+"""Errors of training."""
 
 from ranklet.runtime.errors import RankletError
 
 
 class TrainingError(RankletError):
-    """A training that cannot go on, or cannot be resumed."""
+    """A training that cannot continue or cannot be resumed."""

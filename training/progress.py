@@ -1,4 +1,4 @@
-"""Progress bars on standard error, only where a person watches."""
+"""Show progress bars on standard error if it is a terminal."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
@@ -7,12 +7,12 @@ T = TypeVar("T")
 
 
 def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
-    """Pass items through, with a bar where standard error is a terminal.
+    """Yield the items, with a progress bar if standard error is a terminal.
 
     Args:
-        items: what is worked on.
-        label: what is done to them.
-        total: how many there are, where `items` cannot tell.
+        items: the items.
+        label: the bar's label.
+        total: number of items, if `items` has no length.
     """
     from tqdm import tqdm
 
@@ -20,12 +20,12 @@ def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterat
 
 
 def progress_bar(label: str, total: int, done: int = 0) -> Any:
-    """Return a bar for work that is counted by hand: a tqdm, used in a ``with``.
+    """Return a tqdm bar that is updated by hand, for use in a ``with``.
 
     Args:
-        label: what is done.
-        total: how many steps there are.
-        done: how many are behind us already.
+        label: the bar's label.
+        total: number of steps.
+        done: number of steps that are already done.
     """
     from tqdm import tqdm
 

@@ -1,1 +1,1 @@
-"""Building indexes of a collection."""
+"""Build the indexes of a collection."""

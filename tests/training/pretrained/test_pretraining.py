@@ -93,9 +93,9 @@ def test_a_text_without_hidden_pieces_teaches_nothing(tiny_backbone: Backbone) -
 
 
 def test_what_is_not_allowed_is_told(tiny_backbone: Backbone) -> None:
-    with pytest.raises(InputError, match="reads 64"):
+    with pytest.raises(InputError, match="reads at most 64"):
         pretrain(["a", "b"], tiny_backbone, data=MaskOptions(max_tokens=65))
-    with pytest.raises(InputError, match="no two texts"):
+    with pytest.raises(InputError, match="at least two texts"):
         pretrain(["", ""], tiny_backbone, data=SHORT)
     with pytest.raises(InputError, match="batch is 0"):
         MaskOptions(batch=0)

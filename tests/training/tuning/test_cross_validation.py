@@ -52,5 +52,5 @@ def test_alpha_is_the_best_of_the_grid_and_the_value_is_held_out() -> None:
 def test_what_is_not_allowed_is_told() -> None:
     with pytest.raises(InputError, match="from 2 to 40"):
         interpolate(judged(), folds=41)
-    with pytest.raises(InputError, match="two rankers; there are 3"):
+    with pytest.raises(InputError, match="two rankers, but there are 3"):
         interpolate(Judged.from_lists([np.zeros((2, 3))], [np.ones(2)]), folds=2)
