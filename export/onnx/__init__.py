@@ -1,1 +1,1 @@
-"""ONNX graphs: exported, fused, quantised."""
+"""Export, fuse and quantise ONNX graphs."""

@@ -1,4 +1,4 @@
-"""Calibration: what really goes into a graph, and how large its tensors become on it."""
+"""Record the real inputs of a graph and measure how large its tensors become on them."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,23 +11,23 @@ from ranklet.runtime.onnx.session import Runs
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-# The inputs of one run by name, int64: for an encoder each (batch, tokens).
+# The inputs of one run by name, int64, which are (batch, tokens) for an encoder.
 Feeds = Mapping[str, NDArray[Any]]
 
 
-RUNS = 200  # that are enough to calibrate on
+RUNS = 200  # number of runs that is enough for calibration
 
 
 def thinned(feeds: Sequence[Feeds]) -> Sequence[Feeds]:
-    """Return every n-th of the feeds, some `RUNS` of them."""
+    """Return every n-th of the feeds, about `RUNS` of them."""
     return feeds[:: max(1, len(feeds) // RUNS)]
 
 
 class Recording:
-    """Runs a model and keeps what it was fed, so that calibration sees just what the runtime feeds.
+    """Runs a model and records its inputs, so that calibration sees exactly what serving feeds.
 
     Args:
-        runs: does the work.
+        runs: runs the model.
     """
 
     def __init__(self, runs: Runs) -> None:
@@ -36,21 +36,21 @@ class Recording:
 
     @property
     def provider(self) -> str:
-        """What it runs on."""
+        """The provider that the model runs on."""
         return self._runs.provider
 
     @property
     def on_gpu(self) -> bool:
-        """True if and only if it runs on CUDA."""
+        """Whether the model runs on CUDA."""
         return self._runs.on_gpu
 
     @property
     def workers(self) -> int:
-        """One: the feeds are kept in their order."""
+        """Always 1, which keeps the feeds in their order."""
         return 1
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """Run the model, and keep the feeds."""
+        """Run the model and record the feeds."""
         self.feeds.append(feeds)
         return self._runs.run(output, feeds)
 
@@ -61,12 +61,12 @@ def channel_maxima(
     """Return the largest absolute value of each channel of some tensors, over all feeds.
 
     Args:
-        model: fp32; not changed.
-        names: of float32 tensors inside it, each (…, channels).
+        model: an fp32 model, which is not changed.
+        names: float32 tensors of the model, each (…, channels).
         calibration: one or more feeds.
 
     Returns:
-        By name, (channels,) float32.
+        The maxima by name, (channels,) float32.
     """
     import onnx
     import onnxruntime
@@ -82,10 +82,10 @@ def channel_maxima(
         watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     inputs = {each.name for each in session.get_inputs()}
-    found: dict[str, NDArray[np.float32]] = {}
+    maxima: dict[str, NDArray[np.float32]] = {}
     for feeds in calibration:
-        fed = {name: values for name, values in feeds.items() if name in inputs}
-        for name, values in zip(names, session.run(list(names), fed), strict=True):
+        own_feeds = {name: values for name, values in feeds.items() if name in inputs}
+        for name, values in zip(names, session.run(list(names), own_feeds), strict=True):
             largest = np.abs(values).reshape(-1, values.shape[-1]).max(0)
-            found[name] = np.maximum(found[name], largest) if name in found else largest
-    return found
+            maxima[name] = np.maximum(maxima[name], largest) if name in maxima else largest
+    return maxima

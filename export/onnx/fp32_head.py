@@ -1,7 +1,7 @@
-"""The head of a cross-encoder in its graph, which keeps 32 bits in every variant.
+"""Keep the head of a cross-encoder's graph in 32 bits in every variant.
 
-It is a thousandth of the work and where the small numbers are: probabilities of 10⁻⁹ and logarithms
-of sums are lost in 16 bits. So it is taken off, the encoder is converted, and it is put back.
+The head is a thousandth of the work, but it computes with probabilities of 10⁻⁹ and logarithms of
+sums, which 16 bits cannot represent. So it is removed while the encoder is converted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
-HEAD = "head:"  # begins the names of its nodes
-_LAST = "SkipLayerNormalization"  # of a fused encoder, the operator that each layer ends with
+HEAD = "head:"  # prefix of the names of the head's nodes
+_LAST = "SkipLayerNormalization"  # the last operator of each layer in a fused encoder
 
 
 def name_head(model: "ModelProto", keep: Sequence[str] = (), last: str = _LAST) -> None:
-    """Name the nodes that the encoder's last layer does not need, in place.
+    """Name the nodes of the head, which the encoder's last layer does not need, in place.
 
     Args:
-        model: fused, unless `last` is an operator that is there without.
-        keep: tensors behind the last layer that are the encoder's, too.
-        last: the operator that each layer of the encoder ends with.
+        model: a fused model, unless `last` also occurs in unfused ones.
+        keep: tensors after the last layer that also belong to the encoder.
+        last: the last operator of each layer of the encoder.
     """
     makers = {name: node for node in model.graph.node for name in node.output}
     todo = [name for node in model.graph.node if node.op_type == last for name in node.output]
@@ -32,9 +32,9 @@ def name_head(model: "ModelProto", keep: Sequence[str] = (), last: str = _LAST) 
         if name in makers and name not in encoder:
             encoder.update(makers[name].output)
             todo += makers[name].input
-    for at, node in enumerate(model.graph.node):
+    for index, node in enumerate(model.graph.node):
         if not encoder & {*node.output}:
-            node.name = f"{HEAD}{at}"
+            node.name = f"{HEAD}{index}"
 
 
 def vocabulary_products(model: "ModelProto", vocabulary: int) -> list[str]:
@@ -47,11 +47,12 @@ def vocabulary_products(model: "ModelProto", vocabulary: int) -> list[str]:
 
 @contextmanager
 def head_aside(model: "ModelProto", *, half: bool = False) -> Iterator[None]:
-    """Keep the head out of a graph within a ``with``; a graph without a named one stays as it is.
+    """Remove the head from a graph during a ``with``, if the graph has a named head.
 
     Args:
-        model: changed in place, not replaced, within.
-        half: whether the rest computes in 16 bits afterwards, and the head needs its results in 32.
+        model: the graph, which the block may change in place but not replace.
+        half: whether the block converts the rest to 16 bits, so that the head must widen its inputs
+            to 32 bits.
     """
     from onnx import NodeProto, ValueInfoProto
 
@@ -67,21 +68,21 @@ def head_aside(model: "ModelProto", *, half: bool = False) -> Iterator[None]:
     del graph.output[:]
     del graph.node[:]
     graph.node.extend(body)
-    made = {name for node in body for name in node.output}
-    taken = made & {name for node in head for name in node.input}
-    floats = _floats(model, sorted(taken)) if half else []
+    body_outputs = {name for node in body for name in node.output}
+    head_inputs = body_outputs & {name for node in head for name in node.input}
+    floats = _floats(model, sorted(head_inputs)) if half else []
     yield
     graph.output.extend(outputs)
     graph.node.extend(_widened(head, floats))
 
 
 def _own_constants(model: "ModelProto", head: "list[NodeProto]", body: "list[NodeProto]") -> None:
-    """Give the head copies of the constants that it shares with the body, which may change them."""
+    """Give the head its own copies of constants that the body uses and may change."""
     from onnx import TensorProto
 
-    used = {name for node in body for name in node.input}
-    wanted = {name for node in head for name in node.input}
-    shared = [each for each in model.graph.initializer if each.name in used & wanted]
+    of_body = {name for node in body for name in node.input}
+    of_head = {name for node in head for name in node.input}
+    shared = [each for each in model.graph.initializer if each.name in of_body & of_head]
     for each in shared:
         copy = TensorProto.FromString(each.SerializeToString())
         copy.name = HEAD + each.name
@@ -90,14 +91,14 @@ def _own_constants(model: "ModelProto", head: "list[NodeProto]", body: "list[Nod
 
 
 def _floats(model: "ModelProto", names: list[str]) -> list[str]:
-    """Return those of some tensors that are float32: onnxruntime knows, its own operators too."""
+    """Return which tensors are float32; onnxruntime also knows the types of its own operators."""
     import onnxruntime
     from onnx import ModelProto, ValueInfoProto
 
     watched = ModelProto.FromString(model.SerializeToString())
     watched.graph.output.extend(ValueInfoProto(name=name) for name in names)
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only: it warns of the head's constants
+    options.log_severity_level = 3  # errors only, because it warns of the head's constants
     session = onnxruntime.InferenceSession(
         watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
@@ -105,7 +106,7 @@ def _floats(model: "ModelProto", names: list[str]) -> list[str]:
 
 
 def _widened(head: "list[NodeProto]", taken: list[str]) -> "list[NodeProto]":
-    """Return the head with what it takes in 16 bits brought to 32 bits."""
+    """Return the head with casts of its 16-bit inputs to 32 bits."""
     from onnx import TensorProto, helper
 
     _rename(head, {name: f"{HEAD}{name}" for name in taken})
@@ -118,5 +119,5 @@ def _widened(head: "list[NodeProto]", taken: list[str]) -> "list[NodeProto]":
 
 def _rename(nodes: "list[NodeProto]", names: dict[str, str]) -> None:
     for node in nodes:
-        for at, name in enumerate(node.input):
-            node.input[at] = names.get(name, name)
+        for index, name in enumerate(node.input):
+            node.input[index] = names.get(name, name)

@@ -1,11 +1,11 @@
-"""MatMul and Attention in 8 bits, whose integer sums are exact on every processor.
+"""Quantise MatMul and Attention to 8 bits with integer sums that are exact on every processor.
 
-x86 processors without VNNI multiply unsigned activations a by signed weights w in pairs, and clamp
-a₁w₁ + a₂w₂ to 16 bits. On MiniLM-L6 with the full range of int8 that moves the output projection of
-attention by 12 % of its length (emulated), and so vectors with the machine that made them.
-onnxruntime's own remedies cost half of the speed (unsigned weights) or a bit of every weight
-(reduce_range). A pair is safe where its weights sum to 128 at most, and that costs a quarter of a
-step: neighbours of a channel's largest weight are seldom as large.
+x86 processors without VNNI multiply unsigned activations a by signed weights w in pairs and clamp
+a₁w₁ + a₂w₂ to 16 bits. On MiniLM-L6 with the full range of int8 this moves the output projection of
+attention by 12 % of its length (emulated), so vectors depend on the machine. onnxruntime's own
+remedies cost half of the speed (unsigned weights) or one bit of every weight (reduce_range). A pair
+is safe if its weights sum to at most 128. This costs only a quarter of a step, because neighbours
+of a channel's largest weight are seldom as large.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,19 +16,20 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
-# Of a weight and of a pair's sum. Rounding adds ½ to each of two weights: 255 · 128 < 2¹⁵.
+# Maximum of a weight and of a pair's sum. Rounding adds ½ to each of two weights, 255 · 128 < 2¹⁵.
 LEVELS = 127
 QUANTISED = ("MatMul", "Attention")
 
 
 def quantise_channels(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return a weight in 8 bits, and the scale of each output channel: weight ≈ int8 · scale.
+    """Return a weight in 8 bits and the scale of each output channel, where weight ≈ int8 · scale.
 
     Args:
         weight: (inputs, outputs) float32.
 
     Returns:
-        (inputs, outputs) int8, the sum of inputs 2i and 2i + 1 in ±128; (outputs,) float32 above 0.
+        (inputs, outputs) int8, where the sum of inputs 2i and 2i + 1 is within ±128, and (outputs,)
+        float32 above 0.
     """
     even, odd = weight[0::2], weight[1::2]
     largest = np.abs(weight).max(0)
@@ -38,11 +39,12 @@ def quantise_channels(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], ND
 
 
 def store_weights_by_channel(model: "ModelProto") -> None:
-    """Quantise constant weights, and activations as they come, a scale a tensor; in place.
+    """Quantise constant weights, and activations dynamically with one scale per tensor, in place.
 
     Args:
-        model: fp32. Nodes of which onnxruntime has no 8-bit form stay as they are, and those of
-            a single channel: they are no work, and what they make, a weight or a gate, tells much.
+        model: an fp32 model. Nodes without an 8-bit form in onnxruntime stay as they are, and so do
+            nodes with a single channel, which are cheap and whose output (a weight or a gate)
+            matters a lot.
     """
     from onnx import NodeProto, numpy_helper
 
@@ -51,9 +53,9 @@ def store_weights_by_channel(model: "ModelProto") -> None:
     nodes: list[NodeProto] = []
     done: set[str] = set()
     for node in model.graph.node:
-        held = NodeProto.FromString(node.SerializeToString())  # not one of the list that is emptied
+        copy = NodeProto.FromString(node.SerializeToString())  # because the list is emptied below
         if not _has_8_bit_form(node) or node.input[1] not in weights:
-            nodes.append(held)
+            nodes.append(copy)
             continue
         name = node.input[1]
         if name not in done:
@@ -68,7 +70,7 @@ def store_weights_by_channel(model: "ModelProto") -> None:
                 for part, value in constants.items()
             )
             done.add(name)
-        nodes += _in_8_bits(held)
+        nodes += _in_8_bits(copy)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     used = {name for node in nodes for name in node.input}
@@ -82,7 +84,7 @@ def _has_8_bit_form(node: "NodeProto") -> bool:
 
 
 def _in_8_bits(node: "NodeProto") -> "list[NodeProto]":
-    """Return the nodes in place of one, in the form that onnxruntime fuses when it loads them."""
+    """Return the nodes that replace a node, in the form that onnxruntime fuses on loading."""
     from onnx import TensorProto, helper
 
     values, weight, result = node.input[0], node.input[1], node.output[0]

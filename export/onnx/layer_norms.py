@@ -1,9 +1,9 @@
-"""Layer norms as processors run them fastest: not fused with the sum before them.
+"""Split layer norms from the sums before them, which is faster on CPUs.
 
 onnxruntime's kernel of SkipLayerNormalization adds up each row one number after the other. For 128
-tokens of 384 dimensions it takes 255 µs on one thread, the two sums and LayerNormalization that it
-stands for 47 µs (onnxruntime 1.31, AVX-512); a quarter of int8 MiniLM-L6's time was that. On a GPU
-the fused one is the faster.
+tokens of 384 dimensions it takes 255 µs on one thread, but the equivalent two sums and
+LayerNormalization take 47 µs (onnxruntime 1.31, AVX-512). This was a quarter of int8 MiniLM-L6's
+time. On GPUs the fused operator is faster.
 """
 
 from typing import TYPE_CHECKING
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def split_skip_norms(model: "ModelProto") -> None:
-    """Put sums and a LayerNormalization in place of each SkipLayerNormalization, in place.
+    """Replace each SkipLayerNormalization by sums and a LayerNormalization, in place.
 
     Args:
-        model: of opset 17 or later, which has LayerNormalization.
+        model: a model of opset 17 or later, which has LayerNormalization.
     """
     from onnx import NodeProto
 
     nodes: list[NodeProto] = []
     for node in model.graph.node:
-        held = NodeProto.FromString(node.SerializeToString())  # not one of the list that is emptied
-        nodes += _split(held) if node.op_type == "SkipLayerNormalization" else [held]
+        copy = NodeProto.FromString(node.SerializeToString())  # because the list is emptied below
+        nodes += _split(copy) if node.op_type == "SkipLayerNormalization" else [copy]
     del model.graph.node[:]
     model.graph.node.extend(nodes)
 
@@ -33,9 +33,9 @@ def _split(node: "NodeProto") -> "list[NodeProto]":
 
     values, skip, gamma, beta, bias = [*node.input, ""][:5]
     result = node.output[0]
-    # Its fourth output, where it has one, is the sum that is normed.
+    # The fourth output, if there is one, is the sum before the norm.
     total = node.output[3] if len(node.output) > 3 and node.output[3] else f"{result}.sum"
-    # The bias comes last: before the skip, onnxruntime would fuse all of it again when it loads.
+    # The bias comes last. If it came before the skip, onnxruntime would fuse the nodes again.
     inner = f"{result}.skip" if bias else total
     sums = [helper.make_node("Add", [values, skip], [inner], inner)]
     if bias:

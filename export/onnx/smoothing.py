@@ -1,18 +1,18 @@
-"""Smoothing: the same function in a form that loses less when its activations get 8 bits.
+"""Smooth a graph, so that it computes the same function but loses less with 8-bit activations.
 
-Dynamic quantisation gives a whole activation one scale, so its largest value decides how coarse
-all others become. In a BERT the large values have two patterns, and each can be divided away:
+Dynamic quantisation gives a whole activation one scale, so its largest value determines the
+precision of all others. In a BERT the large values have two patterns, and both can be removed.
 
-- Behind a layer norm they are always in the same few *channels*. Xiao et al. 2023 (SmoothQuant),
-  eq. 3: Y = (X diag(s)⁻¹) (diag(s) W), with s of eq. 4, moves them into the weights.
-- Behind GELU they they are in a few *tokens*. The same identity from the other side,
-  Y = diag(r) ((diag(r)⁻¹ X) W) with a token's largest value as r, gives each token a scale of its
-  own (Yao et al. 2022, ZeroQuant: token-wise quantisation), which onnxruntime's kernels lack.
+- After a layer norm they are always in the same few *channels*. Xiao et al. 2023 (SmoothQuant),
+  eq. 3, moves them into the weights by Y = (X diag(s)⁻¹) (diag(s) W), with s of eq. 4.
+- After GELU they are in a few *tokens*. The same identity from the other side,
+  Y = diag(r) ((diag(r)⁻¹ X) W) with a token's largest value as r, gives each token its own scale
+  (token-wise quantisation, Yao et al. 2022, ZeroQuant), which onnxruntime's kernels lack.
 
-On MiniLM-L6 the first brings the error of Attention's and the first feed-forward's quantisation
-from 4.4 and 5.8 % of a vector's length to 1.8 and 2.1 %, the second that of the second feed-forward
-from 7.1 to 2.4 %; there eq. 4 gives 4.9 % at best. The output projection of attention has neither
-pattern (1.1 % with and without), so it is left as it is.
+On MiniLM-L6 the first reduces the quantisation error of Attention and of the first feed-forward
+matrix from 4.4 and 5.8 % of a vector's length to 1.8 and 2.1 %. The second reduces the error of the
+second feed-forward matrix from 7.1 to 2.4 %, where eq. 4 reaches 4.9 % at best. The output
+projection of attention has neither pattern (1.1 % with and without), so it is left as it is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 NORMS = ("EmbedLayerNormalization", "SkipLayerNormalization", "LayerNormalization")
 GELUS = ("BiasGelu", "FastGelu", "Gelu")
 GELU_LOW = 0.17  # GELU is never below −0.16998
-STRENGTH = 0.75  # α of eq. 4; MiniLM-L6 does not tell 0.7 from 0.9, 0.5 is a fifth worse
-TINY = 1e-5  # least maximum of a channel, so that one that is always 0 divides nothing by 0
+STRENGTH = 0.75  # α of eq. 4; on MiniLM-L6 0.7 and 0.9 make no difference, 0.5 is a fifth worse
+TINY = 1e-5  # lower bound of a channel's maximum, so that nothing is divided by 0
 
 
 def smooth_channels(model: "ModelProto", calibration: Sequence[Feeds]) -> None:
-    """Even out the channels behind layer norms, in place; without calibration nothing is done.
+    """Even out the channels after layer norms in place; do nothing without calibration.
 
     Args:
-        model: fp32.
+        model: an fp32 model.
         calibration: feeds of real texts.
     """
     from onnx import helper, numpy_helper
@@ -50,12 +50,12 @@ def smooth_channels(model: "ModelProto", calibration: Sequence[Feeds]) -> None:
     maxima = channel_maxima(model, names, calibration)
     weights = {each.name: each for each in model.graph.initializer}
     before: dict[str, list[NodeProto]] = {}
-    for at, node in enumerate(readers):
-        held = weights[node.input[1]]
-        weight = numpy_helper.to_array(held)  # (channels, outputs) float32
+    for index, node in enumerate(readers):
+        initializer = weights[node.input[1]]
+        weight = numpy_helper.to_array(initializer)  # (channels, outputs) float32
         scales = channel_scales(maxima[node.input[0]], weight)
-        held.CopyFrom(numpy_helper.from_array(weight * scales[:, None], held.name))
-        divisors, smoothed = f"channels_{at}_inverse", f"channels_{at}"
+        initializer.CopyFrom(numpy_helper.from_array(weight * scales[:, None], initializer.name))
+        divisors, smoothed = f"channels_{index}_inverse", f"channels_{index}"
         model.graph.initializer.append(numpy_helper.from_array(1 / scales, divisors))
         divide = helper.make_node("Mul", [node.input[0], divisors], [smoothed], smoothed + "_mul")
         before[node.output[0]] = [divide]
@@ -66,14 +66,14 @@ def smooth_channels(model: "ModelProto", calibration: Sequence[Feeds]) -> None:
 def channel_scales(
     maxima: NDArray[np.float32], weight: NDArray[np.float32], strength: float = STRENGTH
 ) -> NDArray[np.float32]:
-    """Return s_j = max|X_j|^α / max|W_j|^(1−α) (Xiao et al. 2023, eq. 4), their geometric mean 1.
+    """Return s_j = max|X_j|^α / max|W_j|^(1−α) (Xiao et al. 2023, eq. 4), with geometric mean 1.
 
-    A common factor of all s changes no quantised value; with mean 1 weights keep their size.
+    A common factor of all s changes no quantised value. With mean 1 the weights keep their size.
 
     Args:
         maxima: max|X_j|, (channels,).
         weight: W, (channels, outputs).
-        strength: α, from 0 to 1: how much of the difficulty goes over to the weights.
+        strength: α, from 0 to 1, the share of the difficulty that moves to the weights.
 
     Returns:
         (channels,) float32, above 0.
@@ -86,10 +86,10 @@ def channel_scales(
 
 
 def scale_tokens(model: "ModelProto") -> None:
-    """Divide each token behind GELU by its largest value, and multiply the result again, in place.
+    """Divide each token after GELU by its largest value and multiply the result by it, in place.
 
-    GELU's least value bounds the divisor from below, so |x/r| ≤ 1 without a pass for |x|, and a
-    token whose values are all small is not blown up.
+    The divisor is at least the size of GELU's minimum. So |x/r| ≤ 1 without a pass for |x|, and a
+    token with only small values is not magnified.
     """
     from onnx import helper, numpy_helper
 
@@ -100,11 +100,11 @@ def scale_tokens(model: "ModelProto") -> None:
     model.graph.initializer.append(numpy_helper.from_array(np.array(GELU_LOW, np.float32), low))
     before: dict[str, list[NodeProto]] = {}
     after: dict[str, list[NodeProto]] = {}
-    for at, node in enumerate(readers):
+    for index, node in enumerate(readers):
         values, result = node.input[0], node.output[0]
-        name = f"tokens_{at}"
+        name = f"tokens_{index}"
         top, largest, scaled, unscaled = (
-            f"{name}_{each}" for each in ("top", "largest", "scaled", "unscaled")
+            f"{name}_{part}" for part in ("top", "largest", "scaled", "unscaled")
         )
         before[unscaled] = [
             helper.make_node("ReduceMax", [values], [top], top, axes=[-1], keepdims=1),
@@ -117,17 +117,17 @@ def scale_tokens(model: "ModelProto") -> None:
 
 
 def _readers(model: "ModelProto", producers: Sequence[str]) -> list["NodeProto"]:
-    """Return the MatMul and Attention whose input is of such an operator, and whose weight theirs.
+    """Return the MatMul and Attention nodes that read the producers and own a constant weight.
 
-    In between each token may be multiplied, as EPIC does by its importance: its channels are still
-    of the same pattern. A head is never quantised. A weight that several nodes share is left alone:
-    it cannot follow the input of each.
+    A product may lie between them, as in EPIC, which multiplies each token by its importance. This
+    does not change the pattern of the channels. A head is never quantised. A weight that several
+    nodes share is skipped, because it cannot fit the inputs of all of them.
     """
-    made = {node.output[0] for node in model.graph.node if node.op_type in producers}
-    made |= {
+    produced = {node.output[0] for node in model.graph.node if node.op_type in producers}
+    produced |= {
         node.output[0]
         for node in model.graph.node
-        if node.op_type == "Mul" and made & {*node.input} and not node.name.startswith(HEAD)
+        if node.op_type == "Mul" and produced & {*node.input} and not node.name.startswith(HEAD)
     }
     constants = {each.name for each in model.graph.initializer}
     uses = [name for node in model.graph.node for name in node.input]
@@ -135,7 +135,7 @@ def _readers(model: "ModelProto", producers: Sequence[str]) -> list["NodeProto"]
         node
         for node in model.graph.node
         if node.op_type in ("MatMul", "Attention")
-        and node.input[0] in made
+        and node.input[0] in produced
         and node.input[1] in constants
         and uses.count(node.input[1]) == 1
     ]
@@ -146,9 +146,10 @@ def _insert(
     before: Mapping[str, Iterable["NodeProto"]],
     after: Mapping[str, Iterable["NodeProto"]],
 ) -> None:
-    """Put nodes before and after those whose first output is the key; order must stay topological.
+    """Insert nodes before and after the nodes whose first output is the key.
 
-    The list is built anew: inserting into it moves the nodes that one holds.
+    The order must stay topological. The list is rebuilt, because inserting into it would move nodes
+    to which references exist.
     """
     from onnx import NodeProto
 

@@ -1,4 +1,4 @@
-"""The variants of an exported graph: fp32 as the reference, fp16 for GPUs, int8 for processors."""
+"""Write the variants of an exported graph, fp32 as the reference, fp16 for GPUs, int8 for CPUs."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,12 +19,12 @@ def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feed
 
     Args:
         variant: fp32, fp16 or int8.
-        source: the fp32 graph.
-        target: the file.
-        calibration: feeds of real texts, which int8 ranks better with.
+        source: the file of the fp32 graph.
+        target: the file to write.
+        calibration: feeds of real texts, which improve int8.
 
     Raises:
-        InputError: an unknown variant.
+        InputError: the variant is unknown.
     """
     quiet_telemetry()
     if variant not in _CONVERTERS:
@@ -41,10 +41,10 @@ def _fp32(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # 
 
 
 def _fp16(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # noqa: ARG001
-    """Store and compute in 16 bits; inputs and outputs stay as they are.
+    """Store and compute in 16 bits, except inputs and outputs.
 
     The fused Attention and SkipLayerNormalization kernels sum softmax and variance in 32 bits
-    themselves; casting around them would undo the fusion.
+    anyway. Casts around them would undo the fusion.
     """
     import onnx
     from onnxruntime.transformers.float16 import convert_float_to_float16
@@ -56,10 +56,10 @@ def _fp16(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # 
 
 
 def _int8(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:
-    """Store weights in 8 bits a channel, quantise activations as they come, outliers divided away.
+    """Store weights in 8 bits per channel, smooth outliers, and quantise activations dynamically.
 
-    Chosen by measurement over per-tensor, unsigned, reduced-range, static and weight-only forms:
-    docs/LOG.md and `python -m benchmarks quantisation`.
+    Measurements favoured this over per-tensor, unsigned, reduced-range, static and weight-only
+    forms, see docs/LOG.md and `python -m benchmarks quantisation`.
     """
     import onnx
 

@@ -60,7 +60,7 @@ def test_an_electra_will_do_and_a_model_without_segments_will_not(
     roberta = RobertaModel(RobertaConfig(**sizes, hidden_size=32, type_vocab_size=1))
     distil = DistilBertModel(DistilBertConfig(vocab_size=300, dim=32, n_layers=1, n_heads=2))
     for name, model in (("roberta", roberta), ("distilbert", distil)):
-        with pytest.raises(InputError, match=f"'{name}', which does not distinguish .* token_type_ids"):
+        with pytest.raises(InputError, match=f"'{name}', which does not .* token_type_ids"):
             load_backbone(save(model, tmp_path / name, tokenizer))
 
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_had_is_told(
 def test_a_name_of_the_hub_needs_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match=r"'nobody/nothing' is not a folder .* \(HF_HUB_OFFLINE is 1\)"):
+    with pytest.raises(InputError, match=r"'nobody/nothing' is not .* \(HF_HUB_OFFLINE is 1\)"):
         load_backbone("nobody/nothing")
     with pytest.raises(InputError, match="not a folder and cannot be fetched"):
         load_backbone("not a name")
