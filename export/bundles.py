@@ -6,14 +6,14 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.rankers import KINDS, RETRIEVERS, ranker_module
+from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry, check_name
 from ranklet.training.checkpoint import Checkpoint, check_finite
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _log = logging.getLogger(__name__)
-
-OWN_PIECES = ("cross_encoder", "epic")  # kinds that can have a tokenizer of their own
 
 
 def exporter(kind: str) -> ModuleType:
@@ -122,7 +120,7 @@ def index_bundle(
     with BundleWriter(target, overwrite=overwrite) as writer:
         analysed = analyse(
             collection.documents(),
-            {field for name, entry in rankers.items() if (field := _field(name, entry))},
+            {entry.read_settings(name).field for name, entry in rankers.items()} - {""},
             tokenizer=bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
             titles=titles,
             known_words=known,
@@ -148,7 +146,7 @@ def index_bundle(
 
 
 def _tell_where_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
-    if not any(entry.kind in RETRIEVERS for entry in rankers.values()):
+    if not any(KINDS[entry.kind].retrieves for entry in rankers.values()):
         _log.warning(
             "%s cannot retrieve: such a bundle ranks texts that it is given, and no collection; "
             "export a ranker with an index beside, such as BM25",
@@ -156,24 +154,18 @@ def _tell_where_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
         )
 
 
-def _field(name: str, entry: RankerEntry) -> str:
-    settings: Any = ranker_module(entry.kind).SETTINGS.from_json(entry.settings, f"rankers.{name}")
-    field: str = getattr(settings, "field", "")  # a dense ranker has none
-    return field
-
-
 def _with_own_tokenizers(checkpoints: Mapping[str, Checkpoint]) -> dict[str, Checkpoint]:
-    """Let kinds of `OWN_PIECES` keep tokenizers that differ from that of the stored word pieces.
+    """Let rankers of some kinds keep a tokenizer that differs from the bundle's.
 
-    Those are of another ranker over word pieces, where there is one, or else of the first of these
-    kinds: only they can read texts in place of word pieces.
+    The bundle's word pieces are those of a ranker that needs them, or else of the first that could
+    read texts instead.
     """
     pieces = [each for each in checkpoints.values() if _is_over_pieces(each)]
-    first = sorted(pieces, key=lambda each: each.kind in OWN_PIECES)[:1]
+    first = sorted(pieces, key=lambda each: KINDS[each.kind].own_tokenizer)[:1]
     shared = {each.tokenizer.to_str() for each in first if each.tokenizer is not None}
     return {
         name: replace(each, settings=replace(each.settings, field=""))
-        if each.kind in OWN_PIECES
+        if KINDS[each.kind].own_tokenizer
         and each.tokenizer is not None
         and each.tokenizer.to_str() not in shared
         else each
@@ -182,7 +174,7 @@ def _with_own_tokenizers(checkpoints: Mapping[str, Checkpoint]) -> dict[str, Che
 
 
 def _is_over_pieces(checkpoint: Checkpoint) -> bool:
-    return getattr(checkpoint.settings, "field", "") == "wordpieces"
+    return bool(checkpoint.settings.field == "wordpieces")
 
 
 def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":

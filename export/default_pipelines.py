@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from ranklet.export.errors import ExportError
 from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.rankers import IMPACTS, RETRIEVERS, reranks
+from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.storage.checks import Settings
 from ranklet.runtime.storage.manifest import RankerEntry
 
 DEPTH = 1000  # of a list from impacts; the paper found no gain beyond (000, §4.1)
@@ -40,14 +41,16 @@ def stages(
             raise UnknownRankerError(
                 f"unknown ranker {name!r}; the bundle has {', '.join(rankers)}"
             )
-    able = [name for name in names if _retrieves(rankers[name])]
-    wholly = [name for name in able if not _reranks(rankers[name])]
+    able = [name for name in names if KINDS[rankers[name].kind].retrieves]
+    wholly = [name for name in able if not _per_pair(name, rankers)]
     if not able:
         raise ExportError(f"a pipeline of {', '.join(names)}: none of them retrieves")
-    if any(_reranks(rankers[name]) for name in names):
+    if any(_per_pair(name, rankers) for name in names):
         depth = min(depth, RERANKED)
     lists = [
-        Retrieve(name, depth if rankers[name].kind in IMPACTS else min(depth, DENSE_DEPTH))
+        Retrieve(
+            name, depth if KINDS[rankers[name].kind].index == "impacts" else min(depth, DENSE_DEPTH)
+        )
         for name in wholly or able
     ]
     return (*lists, *(Rescore(name) for name in names if name not in wholly))
@@ -68,11 +71,11 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     alone = {
         name: Pipeline(stages([name], rankers))
         for name, entry in rankers.items()
-        if _retrieves(entry)
+        if KINDS[entry.kind].retrieves
     }
     if not alone:
         return {}, ""
-    networks = [name for name, entry in rankers.items() if _reranks(entry)]
+    networks = [name for name in rankers if _per_pair(name, rankers)]
     first = default = next((name for name in alone if name not in networks), next(iter(alone)))
     rerankers = [name for name in networks if name != first]
     names = (first, *(name for name in rankers if name != first and name not in rerankers))
@@ -85,9 +88,6 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     return found, rerankers[0] if rerankers else default
 
 
-def _retrieves(entry: RankerEntry) -> bool:
-    return entry.kind in RETRIEVERS
-
-
-def _reranks(entry: RankerEntry) -> bool:
-    return reranks(entry.kind, entry.settings)
+def _per_pair(name: str, rankers: Mapping[str, RankerEntry]) -> bool:
+    settings: Settings = rankers[name].read_settings(name)
+    return settings.per_pair

@@ -9,12 +9,12 @@ import numpy as np
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings
 
-ENCODERS = ("repbert", "epic", "cross_encoder")  # kinds that need no collection to rank texts
 UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham and cuneiform, which no vocabulary contains
 
 
@@ -36,7 +36,7 @@ def verify(path: str | Path) -> Iterator[str]:
     for name, entry in bundle.manifest.rankers.items():
         if bundle.manifest.documents:
             yield from _steps((f"ranker {name}", partial(_ranker, bundle, name)))
-        elif entry.kind in ENCODERS:
+        elif not KINDS[entry.kind].needs_collection:
             yield from _steps((f"ranker {name}", partial(_encoder, bundle, name)))
     if TOKENIZER in bundle.manifest.files:
         yield from _steps(("tokenizer", lambda: _tokenizer(bundle)))

@@ -1,8 +1,7 @@
 """BM25 over one field: retrieval and rescoring from an impact index, or of the caller's texts."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
-from ranklet.runtime.storage.checks import check_field, check_number, settings_from
+from ranklet.runtime.storage.checks import Settings, check_field, check_number
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -24,7 +23,7 @@ STATISTICS = "statistics.npy"  # mean tokens a document, (1,) float64
 
 
 @dataclass(frozen=True)
-class BM25Settings:
+class BM25Settings(Settings):
     """What a BM25 ranker is made of.
 
     Attributes:
@@ -42,11 +41,6 @@ class BM25Settings:
         check_field(self.field)
         check_number("k1", self.k1, 0, 100)
         check_number("b", self.b, 0, 1)
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "BM25Settings":
-        """Read settings; BundleError names `where`."""
-        return settings_from(cls, raw, where)
 
 
 class BM25:

@@ -5,11 +5,11 @@ stored twice: by document for rescoring and explanations, and by term for retrie
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encod
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.protocol import QueryContext
-from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of, settings_from
+from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ AT_A_TIME = 64  # documents whose whole vectors are in memory before they are pr
 
 
 @dataclass(frozen=True)
-class SparseSettings:
+class SparseSettings(Settings):
     """Limits of the encoders, and how vectors are stored.
 
     Attributes:
@@ -88,11 +88,6 @@ class SparseSettings:
         check_integer("truncated", self.truncated, 0, 1 << 32)
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> Self:
-        """Read settings; BundleError names `where`."""
-        return settings_from(cls, raw, where)
 
 
 class SparseEncoder(NamedTuple):

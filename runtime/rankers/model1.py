@@ -1,8 +1,7 @@
 """IBM Model 1 over one field: rescoring through a sparse translation table."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelih
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
-from ranklet.runtime.storage.checks import check_field, check_number, settings_from
+from ranklet.runtime.storage.checks import Settings, check_field, check_number
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -32,7 +31,7 @@ SHOWN = 5  # document tokens that an explanation names for each query token
 
 
 @dataclass(frozen=True)
-class Model1Settings:
+class Model1Settings(Settings):
     """What a Model 1 ranker is made of.
 
     Attributes:
@@ -50,11 +49,6 @@ class Model1Settings:
         check_field(self.field)
         check_number("p_self", self.p_self, 0, 1)
         check_number("lambda_", self.lambda_, 1e-6, 1)
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "Model1Settings":
-        """Read settings; BundleError names `where`."""
-        return settings_from(cls, raw, where)
 
 
 class Model1:

@@ -4,9 +4,8 @@ Served from the network's sparsified table by Model 1's own scorer, or, with ``s
 the network itself, which pays on a GPU. Source: Boytsov & Kolter 2021 (paper 000), §3.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.rankers import model1
-from ranklet.runtime.storage.checks import settings_from
 
 if TYPE_CHECKING:
     from ranklet.runtime.onnx.session import Runs
@@ -54,11 +52,6 @@ class NeuralModel1Settings(model1.Model1Settings):
             raise InputError(f"field is {self.field!r}; a neural Model 1 has wordpieces only")
         if self.scorer not in SCORERS:
             raise InputError(f"scorer is {self.scorer!r}; allowed are {', '.join(SCORERS)}")
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "NeuralModel1Settings":
-        """Read settings; BundleError names `where`."""
-        return settings_from(cls, raw, where)
 
 
 class NeuralModel1(model1.Model1):

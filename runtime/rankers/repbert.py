@@ -3,10 +3,9 @@
 Source: Zhan et al. 2020 (paper 004), §3.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.encoder import Encoded, Encoder, open_encoder
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.rankers.protocol import QueryContext
-from ranklet.runtime.storage.checks import check_integer, check_number, settings_from
+from ranklet.runtime.storage.checks import Settings, check_integer, check_number
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -36,7 +35,7 @@ SEARCHES = ("exact", "hnsw")
 
 
 @dataclass(frozen=True)
-class RepBERTSettings:
+class RepBERTSettings(Settings):
     """What a RepBERT encoder and its index are made of.
 
     Attributes:
@@ -73,11 +72,6 @@ class RepBERTSettings:
         check_integer("truncated", self.truncated, 0, 1 << 32)
         if self.search not in SEARCHES:
             raise InputError(f"search is {self.search!r}; allowed are {', '.join(SEARCHES)}")
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "RepBERTSettings":
-        """Read settings; BundleError names `where`."""
-        return settings_from(cls, raw, where)
 
 
 class RepBERT:

@@ -4,9 +4,8 @@ Source: Hofstätter et al. 2020. The query's terms are read together, so a TK ha
 rescores. It reads the word forms that a Conformer-Kernel reads.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.rankers.protocol import QueryContext
-from ranklet.runtime.storage.checks import check_integer, settings_from
+from ranklet.runtime.storage.checks import check_integer
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -40,10 +39,10 @@ class TKSettings(TermSettings):
         super().__post_init__()
         check_integer("truncated", self.truncated, 0, 1 << 32)
 
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "TKSettings":
-        """Read settings; BundleError names `where`."""
-        return settings_from(cls, raw, where)
+    @property
+    def per_pair(self) -> bool:
+        """True: the network reads query and document together."""
+        return True
 
 
 class TK:

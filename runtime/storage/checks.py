@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.text.analysis import FIELDS
-
-S = TypeVar("S")
 
 
 def check_field(field: object) -> None:
@@ -35,17 +33,35 @@ def check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:
         raise InputError(f"{name} is {value!r}; allowed are {', '.join(allowed)}")
 
 
-def settings_from(kind: type[S], raw: Mapping[str, Any], where: str) -> S:
-    """Make a frozen settings dataclass of a JSON object.
+class Settings:
+    """What the settings of every kind have; a kind's are a frozen dataclass over this class.
 
-    Raises:
-        BundleError: an option is unknown or its value is not allowed; `where` is named.
+    Attributes:
+        field: of the text that it reads: lemmas, words or wordpieces; empty if it reads the text
+            itself.
     """
-    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    unknown = [name for name in raw if name not in known]
-    if unknown:
-        raise BundleError(f"{where}: unknown setting {unknown[0]!r}; known are {', '.join(known)}")
-    try:
-        return kind(**raw)
-    except InputError as error:
-        raise BundleError(f"{where}: {error}") from error
+
+    field: str = ""
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> Self:
+        """Read the settings of a manifest or a checkpoint.
+
+        Raises:
+            BundleError: a setting is unknown or its value is not allowed; it names `where`.
+        """
+        known = [each.name for each in fields(cls)]  # type: ignore[arg-type]
+        unknown = [name for name in raw if name not in known]
+        if unknown:
+            raise BundleError(
+                f"{where}: unknown setting {unknown[0]!r}; known are {', '.join(known)}"
+            )
+        try:
+            return cls(**raw)
+        except InputError as error:
+            raise BundleError(f"{where}: {error}") from error
+
+    @property
+    def per_pair(self) -> bool:
+        """Whether a network runs over each pair, so that the ranker is for few candidates."""
+        return False

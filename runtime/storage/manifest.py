@@ -12,7 +12,7 @@ from typing import Any
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
-from ranklet.runtime.rankers import KINDS, RETRIEVERS
+from ranklet.runtime.rankers import KINDS, ranker_module
 from ranklet.runtime.storage.earlier import translated
 from ranklet.runtime.text.analysis import FIELDS
 
@@ -42,6 +42,10 @@ class RankerEntry:
 
     kind: str
     settings: Mapping[str, Any]
+
+    def read_settings(self, name: str) -> Any:
+        """Return the kind's settings; BundleError names the ranker where one is not allowed."""
+        return ranker_module(self.kind).SETTINGS.from_json(self.settings, f"rankers.{name}")
 
 
 @dataclass(frozen=True)
@@ -143,11 +147,11 @@ class Manifest:
             for stage in pipeline.stages:
                 if isinstance(stage, Retrieve):
                     kind = self.rankers[stage.ranker].kind
-                    if kind not in RETRIEVERS:
+                    if not KINDS[kind].retrieves:
                         raise BundleError(
                             f"{MANIFEST}: pipeline {name!r} retrieves by {stage.ranker!r}, a "
                             f"{kind} that has no index; kinds that retrieve are "
-                            f"{', '.join(RETRIEVERS)}"
+                            f"{', '.join(each.name for each in KINDS.values() if each.retrieves)}"
                         )
 
 
@@ -208,7 +212,7 @@ class _Reader:
 
 
 def _ranker(read: _Reader, version: int) -> RankerEntry:
-    kind, settings = read.choice("kind", KINDS), read.mapping("settings")
+    kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
     if version == 1:
         kind, settings = translated(kind, settings)
     return RankerEntry(kind, settings)

@@ -1,6 +1,5 @@
 """What was chosen for a ranker over word forms: for a TK, and for a Conformer-Kernel."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import term_match
-from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of, settings_from
+from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
 
 ARCHITECTURES = ("ndrm1", "ndrm2", "ndrm3")
 FIELDS = ("words", "lemmas")
@@ -17,7 +16,7 @@ SCORERS = ("impacts", "onnx")
 
 
 @dataclass(frozen=True)
-class TermSettings:
+class TermSettings(Settings):
     """What a network over word forms reads.
 
     Attributes:
@@ -98,6 +97,11 @@ class ConformerKernelSettings(TermSettings):
         """True if and only if there is explicit matching."""
         return self.architecture != "ndrm1"
 
+    @property
+    def per_pair(self) -> bool:
+        """True if stored documents meet the network; its index then only finds them."""
+        return self.scorer == "onnx" and self.latent
+
     def matches(self, tf: Any, length: Any, idf_of: Any) -> NDArray[np.float32]:
         """Return w2 · eq. 4, of shapes that fit together."""
         found = term_match(
@@ -110,8 +114,3 @@ class ConformerKernelSettings(TermSettings):
             bias=self.length_bias,
         )
         return np.asarray(found * np.float32(self.explicit_weight))
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "ConformerKernelSettings":
-        """Read settings; BundleError names `where`."""
-        return settings_from(cls, raw, where)

@@ -4,9 +4,8 @@ Sources: Boytsov & Kolter 2021 (paper 000), §3; MacAvaney et al. 2019 (CEDR); B
 001), chapter 7.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.rankers.cross_encoder.explanation import explain_translations
 from ranklet.runtime.rankers.protocol import QueryContext
-from ranklet.runtime.storage.checks import check_one_of, settings_from
+from ranklet.runtime.storage.checks import Settings, check_one_of
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
 
@@ -42,7 +41,7 @@ OUTPUT, TRANSLATIONS = "pair_scores", "pair_translations"
 
 
 @dataclass(frozen=True)
-class CrossEncoderSettings(PairFormat):
+class CrossEncoderSettings(PairFormat, Settings):
     """What a cross-encoder is made of.
 
     Attributes:
@@ -67,10 +66,10 @@ class CrossEncoderSettings(PairFormat):
         if self.head.startswith("marker") and self.marking == "none":
             raise InputError(f"head is {self.head}, and marking is none: choose a marking for it")
 
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any], where: str) -> "CrossEncoderSettings":
-        """Read settings; BundleError names `where`."""
-        return settings_from(cls, raw, where)
+    @property
+    def per_pair(self) -> bool:
+        """True: the network reads query and document together."""
+        return True
 
 
 class CrossEncoder:
