@@ -84,7 +84,7 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
         "has no manifest.json": ("inspect", tmp_path),
         "nor a zip": ("verify", tmp_path / "file"),
         "no checkpoint at": ("export", nothing, "-o", out),
-        "--split is of --probes": ("export", checkpoint, "-o", out, "--split", "dev"),
+        "--split needs --probes": ("export", checkpoint, "-o", out, "--split", "dev"),
         "no checkpoint is one": ("export", checkpoint, "-o", out, "--prune", "5"),
         "two rankers are named": ("export", checkpoint, f"bm25={checkpoint}", "-o", out),
         "not a name": ("export", f"a b={checkpoint}", "-o", out),
@@ -98,7 +98,7 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
         "k must be": ("eval", bundle, collection, "--depth", "-5"),
         "--consistency is 0": ("eval", bundle, collection, "--consistency", "0"),
         "two rankers or more": ("fuse", bundle, collection, "-o", out, "--rankers", "bm25"),
-        "a number above 0": ("fuse", bundle, collection, "-o", out, "--max-queries", "-1"),
+        "use a limit above 0": ("fuse", bundle, collection, "-o", out, "--max-queries", "-1"),
         "unknown field": ("train", "bm25", collection, "-o", out, "--field", "stems"),
         "need --tokenizer": ("train", "bm25", collection, "-o", out, "--field", "wordpieces"),
         "no tokenizer.json": (

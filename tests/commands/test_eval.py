@@ -20,7 +20,7 @@ def test_eval_prints_a_table_and_writes_runs(
     arguments = (*begin, "--pipelines", "bm25,linear", "--consistency", "3")
     text = succeeds(capsys, *arguments)
     assert [line.split()[0] for line in text.splitlines()[:3]] == ["system", "bm25", "linear"]
-    assert "of the top 3 of linear, bm25 has 100.0%" in text
+    assert "100.0% of the top 3 of linear are also in bm25" in text
     told = strict(succeeds(capsys, *arguments, "--json"))
     assert told["consistency@3"] == {"linear": 1}
     assert sorted(each.name for each in runs.iterdir()) == ["bm25.run", "linear.run"]

@@ -36,7 +36,7 @@ def test_it_serves_until_it_is_interrupted(built: "Built") -> None:
     ("arguments", "told"),
     [
         (["nothing"], "no bundle at"),
-        (["BUNDLE", "--workers", "0"], "--workers must be 1 or more"),
+        (["BUNDLE", "--workers", "0"], "--workers must be at least 1"),
         (["BUNDLE", "--port", "70000"], "--port from 0 to 65535"),
     ],
 )

@@ -36,7 +36,7 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
 
     for bundle in (fused, packed):
         assert "bread" in succeeds(capsys, "rank", bundle, "how long to knead dough", "-k", 1)
-        assert succeeds(capsys, "verify", bundle).endswith(f"{bundle} is whole\n")
+        assert succeeds(capsys, "verify", bundle).endswith(f"{bundle} is valid\n")
         assert "ranker   m1: model1" in succeeds(capsys, "inspect", bundle)
     assert BundleFiles(packed).manifest.default_pipeline == "linear"
 

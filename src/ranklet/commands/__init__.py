@@ -1,4 +1,4 @@
-"""The command line: ``ranklet COMMAND …``; one command a file, imported when it is called."""
+"""The command line ``ranklet COMMAND …``, with one file per command, imported when it is called."""
 
 import argparse
 import os
@@ -15,42 +15,42 @@ from ranklet import __version__
 from ranklet.runtime.errors import RankletError
 
 COMMANDS = {
-    "pretrain": "train a backbone on a collection's texts; writes a folder for --backbone",
-    "train": "train a ranker on a collection; writes a checkpoint",
+    "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
+    "train": "train a ranker on a collection and write a checkpoint",
     "export": "pack checkpoints into a bundle of rankers",
-    "index": "add a collection to a bundle's rankers; writes a bundle that ranks",
-    "fuse": "learn the weights that fuse a bundle's rankers",
+    "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
+    "fuse": "learn weights to fuse a bundle's rankers",
     "rank": "rank a bundle's collection for a query",
-    "explain": "explain one document's score for a query",
+    "explain": "explain the scores of documents for a query",
     "eval": "evaluate a bundle's pipelines on judged queries",
-    "inspect": "show what is in a bundle",
-    "serve": "answer over HTTP, with a page to try it",
-    "bench": "measure a bundle: milliseconds by stage, cold and warm",
+    "inspect": "show the contents of a bundle",
+    "serve": "serve a bundle over HTTP, with a web page to try it",
+    "bench": "measure a bundle's latency per stage, cold and warm",
     "verify": "check every byte and number of a bundle",
-    "demo": "the whole way once, on Python's own documentation",
+    "demo": "run all steps once, on Python's own documentation",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0, 1 for an error that is told, 2 for wrong usage."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run a command; return the exit status, 0, 1 after a reported error, or 2 for wrong usage."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
-    if not given or given[0] not in COMMANDS:
-        parser.parse_args(given)  # --help, --version and mistakes end here
+    if not words or words[0] not in COMMANDS:
+        parser.parse_args(words)  # exits after --help, --version and mistakes
         parser.print_help()
         return 2
-    return run(given[0], given[1:])
+    return run(words[0], words[1:])
 
 
 def run(command: str, arguments: Sequence[str]) -> int:
-    """Run one command by name with its own arguments."""
+    """Run one command by name with its own arguments; return the exit status."""
     module = import_module(f"{__name__}.{command}")
     parser = argparse.ArgumentParser(
         prog=f"ranklet {command}", description=module.__doc__, allow_abbrev=False
     )
     module.add_arguments(parser)
     options = parser.parse_args(arguments)
-    for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show must not end a command
+    for stream in (sys.stdout, sys.stderr):  # so that no character can make printing fail
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -66,17 +66,17 @@ def run(command: str, arguments: Sequence[str]) -> int:
         extra = "http" if command == "serve" else "train"
         print(
             f"ranklet {command}: the package {error.name!r} is not installed; "
-            f"pip install 'ranklet[{extra}]' has all that this needs",
+            f"run: pip install 'ranklet[{extra}]'",
             file=sys.stderr,
         )
         return 1
     except KeyboardInterrupt:
         print(f"ranklet {command}: interrupted; no result was written", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has had enough
+    except BrokenPipeError:  # the reader of our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:  # no room, no right to write
+    except OSError as error:  # for example a full disk or missing permissions
         print(f"ranklet {command}: {error}", file=sys.stderr)
         return 1
     return status or 0
@@ -84,14 +84,14 @@ def run(command: str, arguments: Sequence[str]) -> int:
 
 @contextmanager
 def _ended_as_by_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does: what is half-written goes, a training is saved."""
+    """Let SIGTERM end a command like Ctrl-C, which removes partial files and saves a training."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def end(number: int, frame: FrameType | None) -> None:
         handler = signal.getsignal(signal.SIGINT)
-        if not callable(handler):  # started in the background, where Ctrl-C is ignored
+        if not callable(handler):  # in a background process Ctrl-C is ignored
             raise KeyboardInterrupt
         handler(number, frame)
 
@@ -103,7 +103,7 @@ def _ended_as_by_ctrl_c() -> Iterator[None]:
 
 
 def export_onnx() -> int:
-    """Run ``export-onnx``, which is ``ranklet export`` under the name that people look for."""
+    """Run ``export-onnx``, an alias of ``ranklet export`` that people may look for."""
     return run("export", sys.argv[1:])
 
 
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ranklet",
         description="Train a text ranker, export it once, rank anywhere without PyTorch.",
-        epilog=f"commands:\n{lines}\n\n`ranklet COMMAND --help` tells the options of one.",
+        epilog=f"commands:\n{lines}\n\n`ranklet COMMAND --help` lists the options of a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -1,4 +1,4 @@
-"""Measure a bundle: milliseconds by stage, in fresh processes and in a warm one."""
+"""Measure a bundle's latency per stage, in fresh processes and in a warm one."""
 
 import argparse
 import json
@@ -34,14 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="a bundle: folder or .zip")
     parser.add_argument(
-        "--queries", help="file with a query a line (default: titles of the bundle's documents)"
+        "--queries",
+        help="file with one query per line (default: titles of the bundle's documents)",
     )
-    parser.add_argument("--pipeline", help="a pipeline of the bundle (default: its default)")
-    parser.add_argument("-n", type=int, default=200, help="warm queries (default: %(default)s)")
+    parser.add_argument("--pipeline", help="pipeline to measure (default: the bundle's default)")
     parser.add_argument(
-        "--cold", type=int, default=5, help="fresh processes (default: %(default)s)"
+        "-n", type=int, default=200, help="number of warm queries (default: %(default)s)"
     )
-    parser.add_argument("--json", action="store_true", help="all figures as JSON")
+    parser.add_argument(
+        "--cold", type=int, default=5, help="number of fresh processes (default: %(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print all figures as JSON")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,15 +52,15 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
 
-    for name, given, least in (("-n", options.n, 1), ("--cold", options.cold, 0)):
-        if given < least:
-            raise InputError(f"{name} is {given}; it must be a whole number from {least}")
+    for name, count, least in (("-n", options.n, 1), ("--cold", options.cold, 0)):
+        if count < least:
+            raise InputError(f"{name} is {count}; it must be a whole number from {least}")
     bundle = load(options.bundle)
     queries = _queries(options.queries, bundle.sample_texts(options.n))[: options.n]
     if not queries:
         raise InputError("there is no query to measure with; give --queries FILE")
-    bundle.rank(queries[0], pipeline=options.pipeline)  # opens what is opened once, tells mistakes
-    cold = _medians(_cold(options, queries[at % len(queries)]) for at in range(options.cold))
+    bundle.rank(queries[0], pipeline=options.pipeline)  # opens the rankers and reports mistakes
+    cold = _medians(_cold(options, queries[i % len(queries)]) for i in range(options.cold))
     warm: dict[str, list[float]] = {}
     for query in queries:
         timings = bundle.rank(query, pipeline=options.pipeline).timings
@@ -76,22 +79,22 @@ def run(options: argparse.Namespace) -> None:
     for name, ms in cold.items():
         print(f"  {ms:9.1f} ms  {name}")
     print(f"warm, {len(queries)} queries{'p50':>8}{'p90':>9}{'p99':>9}  ms")
-    for name, found in figures.items():
-        print(f"  {found['p50']:22.2f}{found['p90']:9.2f}{found['p99']:9.2f}  {name}")
+    for name, ms in figures.items():
+        print(f"  {ms['p50']:22.2f}{ms['p90']:9.2f}{ms['p99']:9.2f}  {name}")
 
 
 def _cold(options: argparse.Namespace, query: str) -> dict[str, float]:
-    given = [str(Path(options.bundle)), query, options.pipeline or ""]
-    done = subprocess.run(  # noqa: S603 (our own interpreter and script)
-        [sys.executable, "-c", COLD, *given], check=True, capture_output=True, text=True
+    arguments = [str(Path(options.bundle)), query, options.pipeline or ""]
+    process = subprocess.run(  # noqa: S603 (our own interpreter and script)
+        [sys.executable, "-c", COLD, *arguments], check=True, capture_output=True, text=True
     )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    stages: dict[str, float] = json.loads(process.stdout)
+    return stages
 
 
-def _medians(runs: Iterable[dict[str, float]]) -> dict[str, float]:
-    found = list(runs)
-    return {name: median(run[name] for run in found) for name in (found[0] if found else {})}
+def _medians(processes: Iterable[dict[str, float]]) -> dict[str, float]:
+    runs = list(processes)
+    return {name: median(run[name] for run in runs) for name in (runs[0] if runs else {})}
 
 
 def _queries(path: str | None, texts: Sequence[str]) -> list[str]:

@@ -3,35 +3,46 @@
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ranklet.training.evaluation.systems import Evaluation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="an indexed bundle")
-    parser.add_argument("collection", help="folder in BEIR form")
-    parser.add_argument("--split", default="test", help="judged queries (default: %(default)s)")
-    parser.add_argument("--max-queries", type=int, help="at most so many, drawn at random")
+    parser.add_argument("collection", help="collection folder in BEIR form")
     parser.add_argument(
-        "--pipelines", help="comma-separated; the first is the baseline (default: all)"
+        "--split", default="test", help="split with the judged queries (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--max-queries", type=int, help="maximum number of queries, drawn at random (default: all)"
+    )
+    parser.add_argument(
+        "--pipelines",
+        help="comma-separated pipelines, of which the first is the baseline (default: all)",
     )
     parser.add_argument(
         "--measures",
         default="MRR@10,nDCG@10,R@100",
-        help="comma-separated, as ir-measures names them (default: %(default)s)",
+        help="comma-separated names of measures as in ir-measures (default: %(default)s)",
     )
-    parser.add_argument("--depth", type=int, default=1000, help="documents ranked a query")
+    parser.add_argument(
+        "--depth", type=int, default=1000, help="documents to rank per query (default: %(default)s)"
+    )
     parser.add_argument(
         "--consistency",
         metavar="N",
         type=int,
-        help="also the share of each system's top N that is in the baseline's top 1,000",
+        help="also print the share of each system's top N that is in the baseline's top 1,000",
     )
-    parser.add_argument("--runs", help="folder to write TREC runs to, PIPELINE.run each")
-    parser.add_argument("--json", action="store_true", help="means and p-values as JSON")
+    parser.add_argument("--runs", help="folder for TREC runs, one file PIPELINE.run each")
+    parser.add_argument("--json", action="store_true", help="print means and p-values as JSON")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Evaluate and print."""
+    """Evaluate and print the results."""
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
     from ranklet.training.data.collection import Collection
@@ -46,8 +57,8 @@ def run(options: argparse.Namespace) -> None:
     queries = read_split(Collection(options.collection), options.split, limit=options.max_queries)
     names = options.pipelines.split(",") if options.pipelines else list(bundle.manifest.pipelines)
     if not names:
-        raise InputError("the bundle has no pipeline; it needs a ranker that retrieves")
-    found = evaluation.evaluate(
+        raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
+    evaluations = evaluation.evaluate(
         bundle,
         queries,
         {name: name for name in names},
@@ -57,37 +68,38 @@ def run(options: argparse.Namespace) -> None:
     if options.runs:
         folder = Path(options.runs)
         folder.mkdir(parents=True, exist_ok=True)
-        for each in found:
+        for each in evaluations:
             run = {query: evaluation.untied(hits) for query, hits in each.run.items()}
             write_run(folder / f"{each.pipeline}.run", run, f"ranklet-{each.pipeline}")
     shares = {
-        each.pipeline: consistency(each.run, found[0].run, options.consistency)
-        for each in (found[1:] if options.consistency else ())
+        each.pipeline: consistency(each.run, evaluations[0].run, options.consistency)
+        for each in (evaluations[1:] if options.consistency else ())
     }
     if options.json:
         more = {f"consistency@{options.consistency}": shares} if shares else {}
-        print(json.dumps({**_plain(found, names[0]), **more}))
+        print(json.dumps({**_plain(evaluations, names[0]), **more}))
         return
-    print(evaluation.table(found, names[0]))
+    print(evaluation.table(evaluations, names[0]))
     for name, share in shares.items():
-        print(f"of the top {options.consistency} of {name}, {names[0]} has {share:.1%}")
+        print(f"{share:.1%} of the top {options.consistency} of {name} are also in {names[0]}")
 
 
-def _plain(found: "list[evaluation.Evaluation]", baseline: str) -> dict[str, object]:  # type: ignore[name-defined]  # noqa: F821
-    from ranklet.training.evaluation import systems as evaluation
+def _plain(evaluations: "list[Evaluation]", baseline: str) -> dict[str, object]:
+    """Return means and p-values as plain dictionaries."""
+    from ranklet.training.evaluation.systems import comparisons
 
     return {
-        "queries": len(found[0].run),
+        "queries": len(evaluations[0].run),
         "baseline": baseline,
         "systems": {
             each.pipeline: {measure: each.mean(measure) for measure in each.values}
-            for each in found
+            for each in evaluations
         },
         "p": {
             measure: {
                 name: compared.p_holm
-                for name, compared in evaluation.comparisons(found, measure, baseline).items()
+                for name, compared in comparisons(evaluations, measure, baseline).items()
             }
-            for measure in found[0].values
+            for measure in evaluations[0].values
         },
     }

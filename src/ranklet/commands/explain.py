@@ -1,4 +1,4 @@
-"""Explain documents' scores for a query, ranked high or not; as text, as JSON or as a page."""
+"""Explain the scores of documents for a query, as text, as JSON or as a web page."""
 
 import argparse
 import contextlib
@@ -16,38 +16,42 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="a bundle: folder or .zip")
-    parser.add_argument("query", help="what was asked")
+    parser.add_argument("query", help="the query")
     parser.add_argument(
-        "document", nargs="*", help="ids of documents of the collection (default: the best -k)"
+        "document",
+        nargs="*",
+        help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
-    parser.add_argument("-k", type=int, default=5, help="how many hits (default: %(default)s)")
-    parser.add_argument("--pipeline", help="a pipeline of the bundle (default: its default)")
+    parser.add_argument(
+        "-k", type=int, default=5, help="number of hits to explain (default: %(default)s)"
+    )
+    parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--json", action="store_true", help="the trees as JSON, one a line")
+    shape.add_argument("--json", action="store_true", help="print one JSON tree per line")
     shape.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page to look at, anew each time"
+        "--html", type=Path, metavar="FILE", help="write a web page, replacing an existing file"
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Explain, and print or write."""
+    """Explain the scores, and print or write the explanations."""
     from ranklet.runtime import load
 
     if options.html:
         check_target(options.html)
     bundle = load(options.bundle)
-    asked, pipeline = options.query, options.pipeline
+    query, pipeline = options.query, options.pipeline
     hits: list[Hit]
     if options.document:
-        hits = [bundle.explained(asked, each, pipeline=pipeline) for each in options.document]
+        hits = [bundle.explained(query, name, pipeline=pipeline) for name in options.document]
     else:
-        hits = list(bundle.rank(asked, k=options.k, pipeline=pipeline, explain=True))
+        hits = list(bundle.rank(query, k=options.k, pipeline=pipeline, explain=True))
     if options.html:
         from ranklet.handlers.page.page import page
 
         manifest = bundle.manifest
         recipe = manifest.pipelines[pipeline or manifest.default_pipeline]
-        write_page(options.html, page(bundle, asked, hits, str(recipe)))
+        write_page(options.html, page(bundle, query, hits, str(recipe)))
         print(f"{len(hits)} explained → {options.html}")
         return
     alone = len(options.document) == 1
@@ -57,25 +61,25 @@ def run(options: argparse.Namespace) -> None:
         else:
             print(hit.explanation if alone else f"{hit.id}  {hit.title}\n{hit.explanation}")
     if not hits and not options.json:
-        print(f"no hits for {asked!r}")
+        print(f"no hits for {query!r}")
 
 
 def as_json(hit: "Hit", alone: bool) -> str:
-    """Return a hit's tree as one line of JSON; its id with it, where it is not the only one."""
+    """Return a hit's tree as one line of JSON, with its id unless it is the only hit."""
     tree = hit.explanation.to_json() if hit.explanation else {}
     return json.dumps(tree if alone else {"id": hit.id, **tree}, ensure_ascii=False)
 
 
 def check_target(path: Path) -> None:
-    """Raise InputError where a page cannot be written; a file that is there is replaced."""
+    """Raise InputError if `path` is a folder or its folder does not exist."""
     if path.is_dir() or not path.parent.is_dir():
         raise InputError(
-            f"no page can be written to {str(path)!r}: give a file, in a folder that is there"
+            f"cannot write a page to {str(path)!r}; give the name of a file in an existing folder"
         )
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page under a temporary name beside the target, then rename it."""
+    """Write a page to a temporary file in the same folder, then rename it."""
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         partial.write_text(page, "utf-8")

@@ -1,7 +1,7 @@
-"""Pack checkpoints into a bundle of rankers; neural ones as ONNX variants that are proven first.
+"""Pack checkpoints into a bundle of rankers, and neural rankers as proven ONNX variants.
 
-The same as the command export-onnx. A variant whose scores stray too far from PyTorch's on real
-pairs is not written, and the exit status is then 3.
+The command export-onnx does the same. If the scores of a variant differ too much from PyTorch's on
+real pairs, the variant is not written and the exit status is 3.
 """
 
 import argparse
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.probes import Probes
 
-REFUSED = 3  # exit status where a variant was refused and others were written
+REFUSED = 3  # exit status if a variant was refused but others were written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,47 +23,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checkpoints",
         nargs="+",
         metavar="[NAME=]CHECKPOINT",
-        help="checkpoint folder, and the ranker's name in the bundle (the folder's, unless given); "
-        "the first retriever named is the default one",
+        help="checkpoint folder and the ranker's name in the bundle (default: the folder's name); "
+        "the first ranker that can retrieve is the default retriever",
     )
-    parser.add_argument("-o", "--output", required=True, help="bundle to write: a folder or .zip")
-    parser.add_argument("--force", action="store_true", help="replace a bundle that is there")
+    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+    parser.add_argument("--force", action="store_true", help="replace an existing bundle")
     parser.add_argument(
         "--variants",
         default="fp32,int8",
-        help="comma-separated, of fp32, fp16 (GPU) and int8 (processor) (default: %(default)s)",
+        help="comma-separated variants to write, of fp32, fp16 (for GPUs) and int8 (for CPUs) "
+        "(default: %(default)s)",
     )
     parser.add_argument(
-        "--probes", help="collection to prove the variants on (default: what training set aside)"
+        "--probes",
+        help="collection to prove the variants on (default: the probes stored with a checkpoint)",
     )
-    parser.add_argument("--split", help="of --probes (default: dev)")
+    parser.add_argument("--split", help="split of the --probes collection (default: dev)")
     parser.add_argument(
         "--max-ndcg-loss",
         type=float,
         default=0.01,
-        help="largest relative loss of nDCG@10 against PyTorch (default: %(default)s)",
+        help="maximum relative loss of nDCG@10 against PyTorch (default: %(default)s)",
     )
-    parser.add_argument("--max-mb", type=float, help="largest size of a variant's file")
+    parser.add_argument("--max-mb", type=float, help="maximum size of a variant's file in MB")
     parser.add_argument(
         "--prune",
-        help="epic: values kept of a document's vector, or auto: as few as lose next to nothing on "
-        "the probes (default: 1000)",
+        help="epic: number of values to keep per document vector, or auto for as few as lose next "
+        "to nothing on the probes (default: 1000)",
     )
     parser.add_argument(
         "--impacts",
-        help="epic: what its impact index stores values as: float32, float16 or uint8 (default: "
-        "float16)",
+        help="epic: storage type of the impact index, float32, float16 or uint8 (default: float16)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Export; returns the exit status."""
+    """Export, print the proofs and return the exit status."""
     from ranklet.export.bundles import export_bundle
     from ranklet.export.options import ExportOptions
     from ranklet.export.proof.report import read_reports, report_table
 
     if options.split and not options.probes:
-        raise InputError("--split is of --probes: give the collection, too")
+        raise InputError("--split needs --probes; give the collection, too")
     chosen = ExportOptions(
         variants=tuple(options.variants.split(",")),
         probes=_probes(options.probes, options.split or "dev") if options.probes else None,
@@ -85,31 +86,31 @@ def run(options: argparse.Namespace) -> int:
     return REFUSED if refused else 0
 
 
-def read_checkpoints(given: list[str]) -> "dict[str, Checkpoint]":
-    """Read NAME=PATH or PATH arguments.
+def read_checkpoints(arguments: list[str]) -> "dict[str, Checkpoint]":
+    """Read NAME=PATH or PATH arguments; return the checkpoints by name.
 
     Raises:
-        InputError: a name comes twice, or a checkpoint cannot be read.
+        InputError: two rankers have the same name, or a checkpoint cannot be read.
     """
     from ranklet.training.checkpoint import read_checkpoint
 
-    found = {}
-    for each in given:
-        name, _, path = each.partition("=")
-        if not path or Path(each).exists():  # no name, or a path that holds a "="
-            name, path = Path(each).resolve().name, each
-        if name in found:
-            raise InputError(f"two rankers are named {name!r}; name them: NAME=CHECKPOINT")
-        found[name] = read_checkpoint(path)
-    return found
+    checkpoints = {}
+    for argument in arguments:
+        name, _, path = argument.partition("=")
+        if not path or Path(argument).exists():  # no name, or a path that contains "="
+            name, path = Path(argument).resolve().name, argument
+        if name in checkpoints:
+            raise InputError(f"two rankers are named {name!r}; rename one by NAME=CHECKPOINT")
+        checkpoints[name] = read_checkpoint(path)
+    return checkpoints
 
 
-def _prune(given: str) -> int | None:
-    if given == "auto":
+def _prune(text: str) -> int | None:
+    if text == "auto":
         return None
-    if not given.isdecimal():
-        raise InputError(f"--prune {given!r} is neither a whole number nor auto")
-    return int(given)
+    if not text.isdecimal():
+        raise InputError(f"--prune {text!r} is neither a whole number nor auto")
+    return int(text)
 
 
 def _probes(path: str, split: str) -> "Probes":

@@ -1,4 +1,4 @@
-"""Learn the weights that fuse a bundle's rankers, by coordinate ascent."""
+"""Learn weights to fuse a bundle's rankers, by coordinate ascent."""
 
 import argparse
 
@@ -6,33 +6,48 @@ import argparse
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="an indexed bundle")
-    parser.add_argument("collection", help="folder in BEIR form; its judged queries are learned on")
-    parser.add_argument("-o", "--output", required=True, help="bundle to write: a folder or .zip")
+    parser.add_argument("collection", help="collection folder in BEIR form with judged queries")
+    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     parser.add_argument(
         "--split",
         default="train[90%:]",
-        help="queries that no ranker was trained on (default: %(default)s)",
+        help="queries to learn from, on which no ranker was trained (default: %(default)s)",
     )
-    parser.add_argument("--max-queries", type=int, default=1000, help="use at most so many")
-    parser.add_argument("--rankers", help="comma-separated; who can retrieve does (default: all)")
-    parser.add_argument("--measure", default="MRR@10", help="MRR@k, nDCG@k or R@k")
+    parser.add_argument(
+        "--max-queries",
+        type=int,
+        default=1000,
+        help="maximum number of queries to learn from (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rankers",
+        help="comma-separated rankers to fuse; rankers with an index retrieve, the others rescore "
+        "(default: all)",
+    )
+    parser.add_argument(
+        "--measure",
+        default="MRR@10",
+        help="measure to optimise, MRR@k, nDCG@k or R@k (default: %(default)s)",
+    )
     parser.add_argument(
         "--folds", type=int, default=0,
-        help="of two rankers: choose α in α·first + (1 − α)·second by cross-validation over so "
-        "many folds, and tell the held-out value",
+        help="with two rankers, choose α in α·first + (1 − α)·second by cross-validation over this "
+        "many folds and print the held-out value",
     )  # fmt: skip
-    parser.add_argument("--name", default="linear", help="of the pipeline (default: %(default)s)")
-    parser.add_argument("--force", action="store_true", help="replace a bundle that is there")
+    parser.add_argument(
+        "--name", default="linear", help="name of the new pipeline (default: %(default)s)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace an existing bundle")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Learn and write."""
+    """Learn the weights and write the bundle."""
     from ranklet.export.fusion import fuse_bundle
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.splits import read_split
 
     queries = read_split(Collection(options.collection), options.split, limit=options.max_queries)
-    found = fuse_bundle(
+    learned = fuse_bundle(
         options.bundle,
         options.output,
         queries,
@@ -42,5 +57,5 @@ def run(options: argparse.Namespace) -> None:
         folds=options.folds,
         overwrite=options.force,
     )
-    weights = ", ".join(f"{weight:.4f}" for weight in found.weights)
-    print(f"weights {weights}: {options.measure} {found.value:.4f} → {options.output}")
+    weights = ", ".join(f"{weight:.4f}" for weight in learned.weights)
+    print(f"weights {weights}: {options.measure} {learned.value:.4f} → {options.output}")

@@ -1,4 +1,4 @@
-"""Show what is in a bundle."""
+"""Show the contents of a bundle."""
 
 import argparse
 import json
@@ -7,11 +7,11 @@ import json
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="a bundle: folder or .zip")
-    parser.add_argument("--json", action="store_true", help="the manifest, as it is")
+    parser.add_argument("--json", action="store_true", help="print the manifest")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the manifest's content."""
+    """Print the contents of the manifest."""
     from ranklet.runtime import load
 
     manifest = load(options.bundle).manifest

@@ -9,39 +9,43 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     from ranklet.runtime import Ranking
 
-SHOWN = 300  # characters of a document's text
+SHOWN = 300  # maximum number of characters that are printed of a document's text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="a bundle: folder or .zip")
-    parser.add_argument("query", help="what to rank for; - reads queries from standard input")
-    parser.add_argument("-k", type=int, default=10, help="how many hits (default: %(default)s)")
-    parser.add_argument("--pipeline", help="a pipeline of the bundle (default: its default)")
-    parser.add_argument("--budget-ms", type=float, help="leave out what begins after so long")
+    parser.add_argument("query", help="the query, or - to read queries from standard input")
+    parser.add_argument("-k", type=int, default=10, help="number of hits (default: %(default)s)")
+    parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
+    parser.add_argument(
+        "--budget-ms",
+        type=float,
+        help="skip stages that would begin after this many milliseconds",
+    )
     parser.add_argument("--explain", action="store_true", help="explain every score")
-    parser.add_argument("--json", action="store_true", help="a JSON object a query, one a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per query")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Rank and print."""
+    """Rank and print the hits."""
     from ranklet.runtime import load
 
     bundle = load(options.bundle)
     queries = _lines(sys.stdin.buffer) if options.query == "-" else [options.query]
     for query in queries:
-        found = bundle.rank(
+        ranking = bundle.rank(
             query,
             k=options.k,
             pipeline=options.pipeline,
             explain=options.explain,
             budget_ms=options.budget_ms,
         )
-        print(as_json(found) if options.json else as_text(found))
+        print(as_json(ranking) if options.json else as_text(ranking))
 
 
 def _lines(source: BinaryIO) -> Iterator[str]:
-    """Yield the lines that are not blank; what is not UTF-8 is replaced."""
+    """Yield the lines that are not blank, with bytes replaced that are not UTF-8."""
     for line in source:
         if query := line.decode("utf-8", "replace").strip():
             yield query
@@ -72,7 +76,7 @@ def as_json(ranking: "Ranking") -> str:
 
 
 def as_text(ranking: "Ranking") -> str:
-    """Return a ranking for people."""
+    """Return a ranking as readable text."""
     if not len(ranking):
         return f"no hits for {ranking.query!r}"
     lines = []
@@ -85,7 +89,7 @@ def as_text(ranking: "Ranking") -> str:
     total = sum(timing.ms for timing in ranking.timings)
     lines.append(f"({total:.1f} ms)")
     for ranker, count in ranking.truncated.items():
-        lines.append(f"longer than {ranker} reads, and cut: {count}")
+        lines.append(f"truncated because longer than {ranker} reads: {count}")
     if ranking.left_out:
         lines.append(f"no time for: {'; '.join(ranking.left_out)}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Answer over HTTP: ranking, explanations, reranking, and a page to try them."""
+"""Serve a bundle over HTTP for ranking, reranking and explanations, with a web page to try it."""
 
 import argparse
 import os
@@ -12,21 +12,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )
     parser.add_argument(
-        "--port", type=int, help="port; 0 lets the system choose (default: $PORT, else 8080)"
+        "--port",
+        type=int,
+        help="port to listen on, or 0 to let the system choose (default: $PORT, else 8080)",
     )
-    parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
+    parser.add_argument(
+        "--workers", type=int, default=1, help="number of processes (default: %(default)s)"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve until SIGTERM or Ctrl-C; docs/serving.md lists the variables that set the rest."""
+    """Serve until SIGTERM or Ctrl-C; docs/serving.md lists the variables for other settings."""
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import serve
     from ranklet.runtime.bundle import Bundle
     from ranklet.runtime.errors import InputError
 
     if options.workers < 1 or not 0 <= (options.port or 0) <= 65_535:
-        raise InputError("--workers must be 1 or more, and --port from 0 to 65535")
-    Bundle(options.bundle)  # at a terminal a wrong path is told at once
+        raise InputError("--workers must be at least 1, and --port from 0 to 65535")
+    Bundle(options.bundle)  # reports a wrong path at once
     settings = ServerSettings.from_environment({**os.environ, "RANKLET_BUNDLE": options.bundle})
     port = settings.port if options.port is None else options.port
     serve(replace(settings, host=options.host, port=port, workers=options.workers))

@@ -9,9 +9,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Check, and print what was found right."""
+    """Check the bundle and print every part that is correct."""
     from ranklet.runtime.verification import verify
 
     for checked in verify(options.bundle):
         print(f"ok  {checked}")
-    print(f"{options.bundle} is whole")
+    print(f"{options.bundle} is valid")

@@ -182,5 +182,5 @@ def test_a_python_without_sources_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
-    with pytest.raises(CollectionError, match=r"no Python sources in .*; use a Python that has"):
+    with pytest.raises(CollectionError, match=r"no Python sources in .*; use a Python whose"):
         collect()

@@ -1,4 +1,4 @@
-"""The whole way once, on Python's own documentation: collect, train, export, index, evaluate."""
+"""Collect, train, export, index and evaluate once, on Python's own documentation."""
 
 from ranklet.commands.demo.command import add_arguments, run
 

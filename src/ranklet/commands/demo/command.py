@@ -1,7 +1,7 @@
-"""The whole way once, on the documentation inside this Python: from collecting it to answers.
+"""Run all steps once on the documentation inside this Python, from collecting it to answers.
 
-A document's summary line is its query: for training and evaluation it is taken out of the document,
-so that the words which people search by and the words of the answer differ, as they do in life.
+A document's summary line is its query. For training and evaluation it is removed from the document,
+so that the words of queries and answers differ, as they do in practice.
 """
 
 import argparse
@@ -23,10 +23,10 @@ QUESTIONS = (
     "keep the most recently used results of a function",
     "read a spreadsheet exported as comma separated text",
 )
-TUNING_QUERIES = 600  # of 1,600; more change neither k1 nor b
+TUNING_QUERIES = 600  # of about 1,600; more queries change neither k1 nor b
 LEXICAL, NEURAL = ("bm25", "model1"), ("neural_model1", "repbert")
-NEURAL_MINUTES, DENSE_MINUTES = 1.0, 1.5  # of training: enough to see a gain, and to wait for
-DOCUMENT_TOKENS = 64  # of the neural rankers; docstrings say what they are about at once
+NEURAL_MINUTES, DENSE_MINUTES = 1.0, 1.5  # training time, long enough for a gain
+DOCUMENT_TOKENS = 64  # for the neural rankers, because docstrings begin with their subject
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,14 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", default="demo", help="folder to write to (default: %(default)s)"
     )
-    parser.add_argument("-k", type=int, default=3, help="answers to each question")
     parser.add_argument(
-        "--lexical", action="store_true", help="BM25 and Model 1 only: seconds, and no PyTorch"
+        "-k", type=int, default=3, help="number of answers per question (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--lexical",
+        action="store_true",
+        help="train only BM25 and Model 1, which takes seconds and needs no PyTorch",
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Carry Python's documentation through all of ranklet."""
+    """Run all steps on Python's documentation and print the results."""
     folder = Path(options.output)
     begin = perf_counter()
     rankers = LEXICAL if options.lexical else (*LEXICAL, *NEURAL)
@@ -62,8 +66,8 @@ def _collect(folder: Path) -> None:
 
     _headline("1. Collect Python's own documentation")
     docs = python_docs.collect()
-    # Two collections: one to learn and evaluate on, with the summaries taken out as queries, and
-    # one to serve, with all of the text.
+    # Training and evaluation use a collection whose summaries are removed and become queries.
+    # Serving uses a collection with the whole text.
     judged = write_collection(
         folder / "judged", *python_docs.as_collection(docs, summaries=False), overwrite=True
     )
@@ -71,8 +75,8 @@ def _collect(folder: Path) -> None:
         folder / "whole", *python_docs.as_collection(docs, summaries=True), overwrite=True
     )
     counts = {split: len(judged.queries(split)) for split in judged.splits()}
-    told = ", ".join(f"{count} {split}" for split, count in counts.items())
-    print(f"{len(docs):,} documents; summary lines as queries, split by module: {told}")
+    sizes = ", ".join(f"{count} {split}" for split, count in counts.items())
+    print(f"{len(docs):,} documents; summary lines as queries, split by module: {sizes}")
 
 
 def _train_lexical(folder: Path) -> None:
@@ -88,8 +92,8 @@ def _train_lexical(folder: Path) -> None:
     _headline("2. Train: k1 and b of BM25, Model 1 by EM")
     collection = Collection(folder / "judged")
     queries = read_split(collection, "train")
-    asked = {word for query in queries for word in words(query.text)}
-    analysed = analyse(collection.documents(), ["lemmas", "words"], known_words=asked)
+    query_words = {word for query in queries for word in words(query.text)}
+    analysed = analyse(collection.documents(), ["lemmas", "words"], known_words=query_words)
     Checkpoint("bm25", BM25Settings()).save(folder / "plain")
     tuned = bm25.train(
         analysed, read_split(collection, "train", limit=TUNING_QUERIES), measure="nDCG@10"
@@ -117,7 +121,7 @@ def _train_neural(folder: Path) -> None:
     dense = ["repbert", *data, *length, "--minutes", str(DENSE_MINUTES)]
     for arguments in (neural, dense):
         if command("train", [*arguments, "-o", str(folder / arguments[0])]):
-            raise InputError(f"the demo cannot go on without {arguments[0]}; see above")
+            raise InputError(f"the demo cannot continue without {arguments[0]}; see above")
 
 
 def _bundle(folder: Path, rankers: Sequence[str]) -> None:
@@ -133,12 +137,12 @@ def _bundle(folder: Path, rankers: Sequence[str]) -> None:
     judged = Collection(folder / "judged")
     for name, parts in (("plain", ("plain",)), ("fused", rankers)):
         checkpoints = {part: read_checkpoint(folder / part) for part in parts}
-        made = export_bundle(checkpoints, folder / f"{name}.rankers", overwrite=True)
-        for ranker, reports in read_reports(made).items():
+        exported = export_bundle(checkpoints, folder / f"{name}.rankers", overwrite=True)
+        for ranker, reports in read_reports(exported).items():
             print(f"{ranker}\n{report_table(reports)}")
-        index_bundle(made, judged, folder / f"{name}.ranklet", overwrite=True)
+        index_bundle(exported, judged, folder / f"{name}.ranklet", overwrite=True)
     fused = folder / "fused.ranklet"
-    # "dev" chose two settings of Model 1, no more: it still helps to weigh it.
+    # "dev" chose only two settings of Model 1, so it can still help to learn the weights.
     queries = read_split(judged, "fusion") + read_split(judged, "dev")
     for name, parts in _fusions(rankers).items():
         fuse_bundle(
@@ -153,7 +157,7 @@ def _bundle(folder: Path, rankers: Sequence[str]) -> None:
 
 
 def _fusions(rankers: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Return the fusions that are compared, by name; the last is what is served."""
+    """Return the rankers of the fusions to compare, by name; the last fusion is served."""
     first, *others = rankers
     pairs: dict[str, Sequence[str]] = {f"{first}-{each}": (first, each) for each in others}
     return pairs if len(pairs) == 1 else pairs | {"all": tuple(rankers)}
@@ -168,11 +172,11 @@ def _evaluate(folder: Path, rankers: Sequence[str]) -> None:
     queries = read_split(Collection(folder / "judged"), "test")
     fusions = {f"+ {name.removeprefix('bm25-')}": name for name in _fusions(rankers)}
     alone = {"repbert alone": "repbert"} if "repbert" in rankers else {}
-    found = [
+    evaluations = [
         *_evaluated(folder / "plain.ranklet", queries, {"plain BM25": "plain"}),
         *_evaluated(folder / "fused.ranklet", queries, {"tuned BM25": "bm25", **alone, **fusions}),
     ]
-    print(table(found, "plain BM25"))
+    print(table(evaluations, "plain BM25"))
 
 
 def _evaluated(
@@ -190,9 +194,9 @@ def _ask(folder: Path, k: int) -> None:
 
     _headline("6. Ask: ranked and explained, without any of the training code")
     bundle = load(folder / "python-docs.ranklet")
-    for at, question in enumerate(QUESTIONS):
+    for number, question in enumerate(QUESTIONS):
         print(f"\n? {question}")
-        print(as_text(bundle.rank(question, k=k, explain=at == 0)))
+        print(as_text(bundle.rank(question, k=k, explain=number == 0)))
 
 
 def _headline(text: str) -> None:

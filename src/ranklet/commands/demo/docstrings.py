@@ -1,4 +1,4 @@
-"""Every docstring inside the installed Python: of sources, extension modules and help topics."""
+"""Collect every docstring of the installed Python's sources, extension modules and help topics."""
 
 import ast
 import importlib
@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 from ranklet.runtime.errors import CollectionError
 
-# Tests, programs that merely lie beside the library, jokes, and tables made by a generator.
+# Tests, programs that are not part of the library, jokes, and generated tables.
 SKIPPED_FOLDERS = {"dist-packages", "ensurepip", "idle_test", "idlelib", "lib2to3", "pydoc_data"}
 SKIPPED_FOLDERS |= {"site-packages", "test", "tests", "turtledemo"}
 SKIPPED_MODULES = {"antigravity", "ntpath", "this"}
 GENERATED_CODECS = "encodings."
-# Modules that programs import under another name. (ntpath is posixpath once more, for Windows.)
+# Modules that programs import under another name. (ntpath repeats posixpath for Windows.)
 RENAMED = {"posixpath": "os.path", "genericpath": "os.path"}
 
-# Modules without a Python source, by the name under which programs import what they hold. All of
-# them only define things when imported; readline and tkinter, which touch the terminal or the
-# display, are left out.
+# Modules without Python source, by the name under which programs import their contents. Importing
+# them has no side effects. readline and tkinter are left out, because they touch the terminal or
+# the display.
 EXTENSIONS = {
     name.lstrip("_"): name
     for name in (  # noqa: SIM905 (as a list it takes sixty lines)
@@ -37,7 +37,7 @@ EXTENSIONS = {
 
 
 class Docstring(NamedTuple):
-    """A docstring as it was found, with the dotted name of what it documents."""
+    """An unchanged docstring with the dotted name of the object that it documents."""
 
     id: str
     signature: str
@@ -46,21 +46,22 @@ class Docstring(NamedTuple):
 
 
 def from_sources() -> Iterator[Docstring]:
-    """Yield the docstrings of the standard library's sources, which are parsed and never run.
+    """Yield the docstrings of the standard library's sources, which are parsed but never run.
 
     Raises:
-        CollectionError: this Python came without them.
+        CollectionError: this Python has no sources.
     """
     library = Path(sysconfig.get_path("stdlib"))
-    # The shorter path first: where a package and its parts share a docstring, the package keeps it.
-    # genericpath last: it calls itself an internal of os.path.
+    # Shorter paths come first, so that a docstring shared by a package and its parts belongs to the
+    # package. genericpath comes last, because it calls itself an internal of os.path.
     paths = sorted(
         _source_files(library),
         key=lambda path: (len(path.parts), path.stem == "genericpath", path.parts),
     )
     if not paths:
         raise CollectionError(
-            f"no Python sources in {library}; use a Python that has its standard library as files"
+            f"no Python sources in {library}; use a Python whose standard library is stored as "
+            "source files"
         )
     for path in paths:
         parts = path.relative_to(library).with_suffix("").parts
@@ -77,7 +78,7 @@ def from_sources() -> Iterator[Docstring]:
 
 def _source_files(library: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(library):
-        # Not entered at all: the installed packages may be many times the library.
+        # Skipped folders are not entered, because installed packages may be huge.
         folders[:] = [name for name in folders if _is_public(name) and name not in SKIPPED_FOLDERS]
         for path in (Path(folder, file) for file in files):
             if path.suffix == ".py" and (path.stem == "__init__" or _is_public(path.stem)):
@@ -99,7 +100,7 @@ def _definitions(node: ast.AST, prefix: str, module: str) -> Iterator[Docstring]
                 if isinstance(child, ast.ClassDef):
                     yield from _definitions(child, name, module)
         elif isinstance(child, ast.stmt):
-            # Definitions also stand under `if` and `try`, for one platform or another.
+            # Definitions for single platforms are inside `if` and `try`.
             yield from _definitions(child, prefix, module)
 
 
@@ -114,7 +115,7 @@ def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, owne
         return ""
     arguments = ast.unparse(node.args)
     if isinstance(owner, ast.ClassDef) and "staticmethod" not in decorators:
-        # A reader does not pass self.
+        # Callers do not pass self.
         arguments = re.sub(r"^\w+(, /)?(, |$)", "", arguments)
     return f"({arguments})"
 
@@ -127,7 +128,7 @@ def from_extensions() -> Iterator[Docstring]:
         except ImportError:  # not built on this platform
             continue
         top = public.partition(".")[0]
-        # Nobody writes builtins.len.
+        # People write len, not builtins.len.
         prefix = "" if public == "builtins" else f"{public}."
         yield Docstring(public, "", _own_doc(module), top)
         for name, member in _members(module):
@@ -143,9 +144,9 @@ def from_extensions() -> Iterator[Docstring]:
 def _members(owner: object) -> list[tuple[str, object]]:
     public = {name: member for name, member in vars(owner).items() if _is_public(name)}
     if owner is sys:
-        # Where a program has put a hook of its own, sys keeps the first one: sys.__excepthook__.
+        # If a program replaced a hook, sys still has the original, for example sys.__excepthook__.
         public = {name: vars(sys).get(f"__{name}__", public[name]) for name in public}
-    # By its own name before a second one, as in array.array and array.ArrayType.
+    # An object's own name comes before an alias, as in array.array and array.ArrayType.
     return sorted(public.items(), key=lambda item: (_name(item[1]) != item[0], item[0]))
 
 
@@ -159,16 +160,16 @@ def _own_doc(member: object) -> str:
 
 
 def _signature(member: object) -> str:
-    # Not inspect.signature, which evaluates the defaults and fails on some.
+    # inspect.signature would evaluate the defaults and fail on some of them.
     signature = " ".join((getattr(member, "__text_signature__", None) or "").split())
     return re.sub(r"^\(\$\w+(, /)?(, |(?=\)))", "(", signature).replace("<unrepresentable>", "...")
 
 
 def from_topics() -> Iterator[Docstring]:
-    """Yield the chapters of the language reference that ``help()`` knows."""
+    """Yield the chapters of the language reference that ``help()`` shows."""
     try:
         from pydoc_data.topics import topics
-    except ImportError:  # some distributions pack the reference apart
+    except ImportError:  # some distributions package the reference separately
         return
     for name, text in sorted(topics.items()):
         yield Docstring("topic." + "-".join(name.split()), "", text, "topic")
