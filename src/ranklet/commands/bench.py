@@ -79,8 +79,8 @@ def run(options: argparse.Namespace) -> None:
     for name, ms in cold.items():
         print(f"  {ms:9.1f} ms  {name}")
     print(f"warm, {len(queries)} queries{'p50':>8}{'p90':>9}{'p99':>9}  ms")
-    for name, ms in figures.items():
-        print(f"  {ms['p50']:22.2f}{ms['p90']:9.2f}{ms['p99']:9.2f}  {name}")
+    for name, quantiles in figures.items():
+        print(f"  {quantiles['p50']:22.2f}{quantiles['p90']:9.2f}{quantiles['p99']:9.2f}  {name}")
 
 
 def _cold(options: argparse.Namespace, query: str) -> dict[str, float]:
