@@ -1,4 +1,4 @@
-"""Explanation of a learned sparse score: query weights, document impacts, and expansion."""
+"""Explain a learned sparse score by query weights, document impacts and expansion terms."""
 
 from collections.abc import Callable, Set
 from dataclasses import replace
@@ -9,7 +9,7 @@ import numpy as np
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 
-EXPANSION_SHOWN = 10  # terms of a document's vector that are not in its text
+EXPANSION_SHOWN = 10  # number of terms shown that are in a document's vector but not in its text
 
 
 def explain_terms(
@@ -32,7 +32,7 @@ def explain_terms(
         document: its number in the store.
         in_text: terms of the document's text.
         spell: returns the spelling of a term.
-        field: that the terms belong to, as in `Explanation.source`.
+        field: the field of the terms, as in `Explanation.source`.
     """
     parts = []
     impacts = store.impacts(query.terms, np.array([document]))[:, 0]
@@ -47,10 +47,10 @@ def explain_terms(
         parts.append(replace(Explanation.total(label, inner), query_token=(field, name)))
     terms, values = store.vector(document)
     descending = np.argsort(-values, kind="stable").tolist()
-    expansion = (at for at in descending if int(terms[at]) not in in_text)
+    expansion = (index for index in descending if int(terms[index]) not in in_text)
     strongest = [
-        Explanation(f"{spell(int(terms[at]))}: impact {values[at]:.3f}", 0.0)
-        for at in islice(expansion, EXPANSION_SHOWN)
+        Explanation(f"{spell(int(terms[index]))}: impact {values[index]:.3f}", 0.0)
+        for index in islice(expansion, EXPANSION_SHOWN)
     ]
     if strongest:
         parts.append(Explanation.total("not in the text: its strongest expansion", strongest))

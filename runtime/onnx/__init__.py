@@ -1,1 +1,1 @@
-"""ONNX models: sessions and encoders."""
+"""Run ONNX models, by sessions and encoders."""

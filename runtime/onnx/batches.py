@@ -1,4 +1,4 @@
-"""Texts of like length run together, as many as a budget allows."""
+"""Batch texts of similar length, as many as a budget allows."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -10,16 +10,16 @@ def length_batches(
     *,
     together: bool = True,
 ) -> Iterator[list[int]]:
-    """Yield the places of the items of each batch; the longest items come first.
+    """Yield the indices of the items of each batch, starting with the longest items.
 
-    Items of like length share a batch, so that little of it is padding. An item that is over the
-    budget by itself gets a batch of its own.
+    Items of similar length share a batch, so that little of it is padding. An item that exceeds the
+    budget gets a batch of its own.
 
     Args:
         lengths: tokens per item.
-        fitting: returns how many rows of a length one batch may have.
-        rows: rows per item; None for one each.
-        together: False runs each item alone, in the order given.
+        fitting: returns how many rows of a given length fit into one batch.
+        rows: rows per item; None for one row per item.
+        together: whether to batch items; False yields each item alone, in order.
 
     >>> list(length_batches([2, 5, 3, 5], lambda length: 10 // length))
     [[1, 3], [2, 0]]
@@ -29,17 +29,17 @@ def length_batches(
     [[0], [1]]
     """
     if not together:
-        yield from ([at] for at in range(len(lengths)))
+        yield from ([index] for index in range(len(lengths)))
         return
     batch: list[int] = []
-    left = 0
-    for at in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        wanted = 1 if rows is None else rows[at]
-        if not batch or wanted > left:
+    left = 0  # number of rows that still fit into the batch
+    for index in sorted(range(len(lengths)), key=lambda item: -lengths[item]):
+        needed = 1 if rows is None else rows[index]
+        if not batch or needed > left:
             if batch:
                 yield batch
-            batch, left = [], fitting(max(1, lengths[at]))
-        batch.append(at)
-        left -= wanted
+            batch, left = [], fitting(max(1, lengths[index]))
+        batch.append(index)
+        left -= needed
     if batch:
         yield batch

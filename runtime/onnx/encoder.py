@@ -1,4 +1,4 @@
-"""Texts to vectors through an exported encoder."""
+"""Turn texts into vectors by an exported encoder."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +10,6 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, Session, run_each, will_run_on_gpu
 from ranklet.runtime.text.analysis import encodable
-from ranklet.runtime.text.limit import cut
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -21,29 +20,29 @@ if TYPE_CHECKING:
 VARIANTS = {"fp32": "model.onnx", "fp16": "model_fp16.onnx", "int8": "model_int8.onnx"}
 TOKENIZER = "tokenizer.json"
 
-TOKEN_BUDGET = 16_384  # padded tokens in one batch on a GPU
+TOKEN_BUDGET = 16_384  # maximum number of padded tokens per batch on a GPU
 
 
 class Encoded(NamedTuple):
     """Vectors of some texts."""
 
     vectors: NDArray[np.float32]  # (texts, dimension)
-    cut: list[int]  # places of the texts that were longer than the limit
+    cut: list[int]  # indices of the texts that were truncated
 
 
 def variant_file(bundle: "BundleFiles", folder: str) -> str:
-    """Return the variant to run: fp16 on CUDA, int8 on a processor, else what is there.
+    """Return the file of the variant to run, preferably fp16 on CUDA and int8 on a CPU.
 
     Raises:
         BundleError: there is no variant.
-        InputError: the device is unknown, or cannot be had and the bundle was loaded strictly.
+        InputError: the device is unknown, or not available while the bundle was loaded strictly.
     """
     on_gpu = will_run_on_gpu(bundle.device, strict=bundle.strict)
     order = ("fp16", "fp32", "int8") if on_gpu else ("int8", "fp32", "fp16")
-    found = [folder + VARIANTS[each] for each in order if bundle.has(folder + VARIANTS[each])]
-    if not found:
+    files = [folder + VARIANTS[name] for name in order if bundle.has(folder + VARIANTS[name])]
+    if not files:
         raise BundleError(f"the bundle has no model in {folder}; export it again")
-    return found[0]
+    return files[0]
 
 
 def open_session(bundle: "BundleFiles", folder: str, *, many: bool = False) -> Session:
@@ -64,12 +63,12 @@ def open_encoder(
     """Open an exported encoder of a bundle with its tokenizer; see `variant_file`.
 
     Args:
-        bundle: with the encoder.
-        folder: of its variants, and of its tokenizer where none is given.
+        bundle: the bundle with the encoder.
+        folder: the folder of its variants, and of its tokenizer if none is passed.
         output: name of the graph's output.
-        dimension: of the vectors.
-        tokenizer: that it shares with others.
-        many: it encodes many texts at a time, see `Session`.
+        dimension: dimension of the vectors.
+        tokenizer: a tokenizer that it shares with other rankers.
+        many: whether it encodes many texts at a time, see `Session`.
     """
     digest = bundle.manifest.files[variant_file(bundle, folder)].sha256
     own = bundle.tokenizer(folder + TOKENIZER) if tokenizer is None else tokenizer
@@ -77,26 +76,26 @@ def open_encoder(
 
 
 class TokenValues(NamedTuple):
-    """A number for each token of some texts."""
+    """One number per token of some texts."""
 
-    ids: list[list[int]]  # of each text
-    values: list[NDArray[np.float32]]  # of each text, (its tokens,)
-    cut: list[int]  # places of the texts that were longer than the limit
+    ids: list[list[int]]  # token ids of each text
+    values: list[NDArray[np.float32]]  # values of each text, (its tokens,)
+    cut: list[int]  # indices of the texts that were truncated
 
 
 class Encoder:
-    """An encoder: a session, its tokenizer and the limits.
+    """An encoder, which is a session with its tokenizer.
 
-    On a processor each text runs alone and unpadded: a quantised model's scales hang on the whole
-    batch, so only then is a text's vector the same whatever runs beside it; and it costs no more
-    (docs/LOG.md). On a GPU texts of like length run together.
+    On a CPU each text runs alone and unpadded, because the scales of a quantised model depend on
+    the whole batch. Only so a text's vector is independent of other texts. This is not slower
+    (docs/LOG.md). On a GPU texts of similar length run together.
 
     Args:
-        session: a graph with the inputs input_ids, attention_mask, token_type_ids.
+        session: a graph with the inputs input_ids, attention_mask and token_type_ids.
         output: name of the graph's output, (batch, dimension) float32.
-        tokenizer: with the post-processing that adds [CLS] and [SEP]; its truncation is not used.
-        dimension: of the vectors.
-        digest: of the model's file, where it has one.
+        tokenizer: adds [CLS] and [SEP] by post-processing; its truncation is not used.
+        dimension: dimension of the vectors.
+        digest: sha256 of the model's file, if there is one.
     """
 
     def __init__(
@@ -114,65 +113,81 @@ class Encoder:
         """Encode texts.
 
         Args:
-            texts: any length; what is over the limit is cut at the end, [SEP] kept.
-            max_tokens: [CLS] and [SEP] counted.
+            texts: texts of any length.
+            max_tokens: longer texts are truncated to this many tokens, with [CLS] and [SEP].
             segment: token_type_ids of every token.
 
         Raises:
-            BundleError: the model gave a vector of another size, or one that is not finite.
+            BundleError: the model returned a vector of another size or one that is not finite.
         """
         ids, longer = self.token_ids(texts, max_tokens)
         vectors = np.empty((len(texts), self._dimension), np.float32)
-        lengths = [len(each) for each in ids]
+        lengths = [len(row) for row in ids]
         batches = list(length_batches(lengths, rows_in_budget, together=self.session.on_gpu))
-        inputs = (feeds([ids[at] for at in places], segment) for places in batches)
-        results = run_each(self.session, self._output, inputs)
-        for places, found in zip(batches, results, strict=True):
-            if found.shape != (len(places), self._dimension) or not np.isfinite(found).all():
-                raise BundleError(
-                    f"the encoder gave {found.shape} {found.dtype}, finite wanted, of shape "
-                    f"({len(places)}, {self._dimension}): the bundle is damaged"
-                )
-            vectors[places] = found
+        inputs = (feeds([ids[index] for index in batch], segment) for batch in batches)
+        outputs = run_each(self.session, self._output, inputs)
+        for batch, output in zip(batches, outputs, strict=True):
+            _check_output(output, (len(batch), self._dimension))
+            vectors[batch] = output
         return Encoded(vectors, longer)
 
     def encode_tokens(self, texts: Sequence[str], max_tokens: int, segment: int) -> TokenValues:
-        """Return a number for each token, where the graph's output is (batch, tokens) float32.
+        """Return one number per token, from a graph whose output is (batch, tokens) float32.
 
-        Each text runs alone: they are short, and few at a time. Arguments and errors as `encode`.
+        Each text runs alone, because such texts are short and few. Arguments and errors are those
+        of `encode`.
         """
         ids, longer = self.token_ids(texts, max_tokens)
         values = []
-        for each in ids:
-            found = self.session.run(self._output, feeds([each], segment))
-            if found.shape != (1, len(each)) or not np.isfinite(found).all():
-                raise BundleError(
-                    f"the encoder gave {found.shape} {found.dtype}, finite wanted, of shape "
-                    f"(1, {len(each)}): the bundle is damaged"
-                )
-            values.append(found[0])
+        for row in ids:
+            output = self.session.run(self._output, feeds([row], segment))
+            _check_output(output, (1, len(row)))
+            values.append(output[0])
         return TokenValues(ids, values, longer)
 
     def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], list[int]]:
-        """Return each text's token ids, cut to the limit, and the places of those that were cut."""
+        """Return each text's truncated token ids and the indices of the longer texts."""
         encoded = self._tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=True)
-        longer = [at for at, each in enumerate(encoded) if len(each.ids) > max_tokens]
-        return [cut(each.ids, max_tokens) for each in encoded], longer
+        longer = [index for index, each in enumerate(encoded) if len(each.ids) > max_tokens]
+        return [truncate(each.ids, max_tokens) for each in encoded], longer
+
+
+def truncate(ids: Sequence[int], max_tokens: int) -> list[int]:
+    """Return at most `max_tokens` token ids, always with the last one, which is [SEP].
+
+    This is the one rule for training and serving.
+
+    >>> truncate([101, 7, 8, 9, 102], 4)
+    [101, 7, 8, 102]
+
+    Args:
+        ids: token ids from [CLS] to [SEP].
+        max_tokens: at least 2.
+    """
+    return list(ids) if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
+
+
+def _check_output(output: NDArray[np.float32], shape: tuple[int, int]) -> None:
+    if output.shape != shape or not np.isfinite(output).all():
+        raise BundleError(
+            f"the encoder returned shape {output.shape}; expected finite values of shape {shape}. "
+            "The bundle is damaged: run `ranklet verify`"
+        )
 
 
 def rows_in_budget(length: int) -> int:
-    """Return how many rows of so many tokens are in one batch on a GPU."""
+    """Return how many rows of `length` tokens fit into one batch on a GPU."""
     return TOKEN_BUDGET // length
 
 
 def feeds(ids: Sequence[list[int]], segment: int) -> dict[str, NDArray[np.int64]]:
     """Return input_ids, attention_mask and token_type_ids, (batch, tokens) int64, padded with 0."""
-    longest = max(len(each) for each in ids)
+    longest = max(len(row) for row in ids)
     input_ids = np.zeros((len(ids), longest), np.int64)
     mask = np.zeros_like(input_ids)
-    for row, each in enumerate(ids):
-        input_ids[row, : len(each)] = each
-        mask[row, : len(each)] = 1
+    for i, row in enumerate(ids):
+        input_ids[i, : len(row)] = row
+        mask[i, : len(row)] = 1
     return {
         "input_ids": input_ids,
         "attention_mask": mask,

@@ -1,4 +1,4 @@
-"""A BM25 over postings in memory: it gives training its negatives and candidates."""
+"""Open a BM25 ranker over postings in memory, which retrieves negatives and candidates."""
 
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.training.indexing.analysed import Postings

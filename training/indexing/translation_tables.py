@@ -1,4 +1,4 @@
-"""Translation probabilities as the runtime reads them, and the probabilities of the collection."""
+"""Build the translation tables that the runtime reads, and P(q|C) of the collection."""
 
 from dataclasses import dataclass
 
@@ -24,16 +24,16 @@ class Translations:
     probability: NDArray[np.float64]
 
     def __len__(self) -> int:
-        """Number of entries."""
+        """Return the number of entries."""
         return len(self.probability)
 
     def only(self, mask: NDArray[np.bool_]) -> "Translations":
-        """The entries where mask (entries,) holds, in the same order."""
+        """Return the entries where `mask`, (entries,) bool, is True, in the same order."""
         return Translations(self.source[mask], self.target[mask], self.probability[mask])
 
 
 def as_table(translations: Translations, size: int) -> TranslationTable:
-    """Return translations, sorted by (target, source), as rows of query tokens."""
+    """Return translations, sorted by (target, source), as a table with rows of query tokens."""
     counts = np.bincount(translations.target, minlength=size)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return TranslationTable(
@@ -42,7 +42,7 @@ def as_table(translations: Translations, size: int) -> TranslationTable:
 
 
 def background(frequencies: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return P(q|C), the maximum-likelihood estimate, 1e-9 for unseen tokens; (tokens,) float32.
+    """Return the maximum-likelihood P(q|C), 1e-9 for unseen tokens, (tokens,) float32.
 
     Source: paper 000, §3, footnote 3.
     """

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.onnx.encoder import truncate
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.text.limit import cut
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
@@ -99,7 +99,7 @@ def tokenise(
     blocks = range(0, len(texts), _BLOCK)
     for begin in progress(blocks, label) if label else blocks:
         block = tokenizer.encode_batch(list(texts[begin : begin + _BLOCK]))
-        rows += [np.array(cut(each.ids, max_tokens), np.int64) for each in block]
+        rows += [np.array(truncate(each.ids, max_tokens), np.int64) for each in block]
     return Tokens(*packed(rows))
 
 

@@ -60,9 +60,9 @@ def test_no_more_threads_than_processors() -> None:
 def test_a_lost_gpu_is_loud() -> None:
     if will_run_on_gpu("auto", strict=False):
         pytest.skip("this machine has CUDA")
-    with pytest.warns(RuntimeWarning, match="CUDA was asked for"):
+    with pytest.warns(RuntimeWarning, match="CUDA was requested"):
         assert not will_run_on_gpu("cuda", strict=False)
-    with pytest.raises(InputError, match="CUDA was asked for"):
+    with pytest.raises(InputError, match="CUDA was requested"):
         will_run_on_gpu("cuda", strict=True)
     with pytest.raises(InputError, match="allowed are auto, cpu and cuda"):
         will_run_on_gpu("tpu", strict=False)
