@@ -156,7 +156,7 @@ def section(bundle: BundleFiles, queries: list[JudgedQuery], most: int = DOCUMEN
 are relevant to them and others at random. A term's scores are counted from its floor, a quantile \
 of what the network gives it for other documents; what is below is left out. Candidates are a \
 document's own terms and those that the network is likely to give most, as foretold for \
-{len(likely.terms):,} common terms from {len(likely.probes)} of them. A bundle is made with \
+{len(likely.terms):,} common terms from {len(likely.anchors)} of them. A bundle is made with \
 {usual.candidates} candidates, floors at {usual.floor:.0%}, {usual.terms} terms kept, \
 {usual.impacts}; each row changes one of these.
 

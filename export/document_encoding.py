@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ranklet.export.resumable import Arrays, KeptBlocks
+from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 
@@ -55,21 +55,21 @@ def encode_documents(
         analysed: the collection.
         folder: keeps finished blocks until the bundle is written.
     """
-    texts, kept = analysed.ranked_texts(), KeptBlocks(folder, ranker.digest, str(shape))
+    texts, cache = analysed.ranked_texts(), BlockCache(folder, ranker.digest, str(shape))
     types = {"rows": np.dtype(dtype), "cut": np.dtype(np.int64)}
 
     def encoded(block: list[str]) -> Arrays:
         rows, cut = encode(block)
         return {"rows": rows, "cut": np.array(len(cut), np.int64)}
 
-    blocks, truncated = [], 0
-    places = range(0, len(texts), BLOCK)
-    for begin in progress(places, f"encoding blocks of {BLOCK:,} documents"):
+    rows, truncated = [], 0
+    begins = range(0, len(texts), BLOCK)
+    for begin in progress(begins, f"encoding blocks of {BLOCK:,} documents"):
         block = texts[begin : begin + BLOCK]
-        found = kept.block("rows", tuple(block), types, partial(encoded, block))
-        blocks.append(found["rows"])
-        truncated += int(found["cut"])
-    return Rows(np.concatenate(blocks), truncated)
+        arrays = cache.block("rows", tuple(block), types, partial(encoded, block))
+        rows.append(arrays["rows"])
+        truncated += int(arrays["cut"])
+    return Rows(np.concatenate(rows), truncated)
 
 
 def warn_of_long_documents(

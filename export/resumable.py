@@ -1,4 +1,4 @@
-"""Finished parts of a long computation, kept so that an interrupted one goes on where it was."""
+"""Cache the finished blocks of a long computation, so that it can be resumed."""
 
 import hashlib
 import zipfile
@@ -11,16 +11,16 @@ from numpy.typing import DTypeLike, NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
-# What reading a file that is not whole may raise.
+# What reading an incomplete file may raise.
 _DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
 
-class KeptBlocks:
-    """Arrays under a digest of all that they depend on, so that no block is taken for another's.
+class BlockCache:
+    """Arrays by a digest of all that they depend on, so that no block is mistaken for another.
 
     Args:
-        folder: where they are kept; None for nowhere.
-        depends: what all of them depend on: arrays, and texts such as a model's digest.
+        folder: where blocks are stored; None stores none.
+        depends: what all blocks depend on: arrays, and texts such as a model's digest.
     """
 
     def __init__(self, folder: Path | None = None, *depends: str | NDArray[Any]) -> None:
@@ -28,40 +28,40 @@ class KeptBlocks:
 
     def block(
         self,
-        what: str,
+        name: str,
         depends: tuple[str | NDArray[Any], ...],
         types: Mapping[str, DTypeLike],
         make: Callable[[], Arrays],
     ) -> Arrays:
-        """Return a block's arrays as they are kept, or else made and kept.
+        """Return a block's arrays from the cache, or make and store them.
 
         Args:
-            what: tells blocks apart that depend on the same.
-            depends: what this block depends on, beside what all do.
-            types: of the arrays, by name.
+            name: distinguishes blocks that depend on the same.
+            depends: what this block depends on in addition.
+            types: dtype of each array by its name.
             make: makes the arrays.
         """
         if self._folder is None:
             return make()
-        path = self._folder / f"{_digest(self._base, what, *depends)[:32]}.npz"
-        found = _read(path, types)
-        if found is None:
-            found = make()
-            _write(path, found)
-        return found
+        path = self._folder / f"{_digest(self._base, name, *depends)[:32]}.npz"
+        arrays = _read(path, types)
+        if arrays is None:
+            arrays = make()
+            _write(path, arrays)
+        return arrays
 
 
 def _digest(base: str, *parts: str | NDArray[Any]) -> str:
-    found = hashlib.sha256(base.encode())
+    digest = hashlib.sha256(base.encode())
     for part in parts:
         if isinstance(part, str):
             content = part.encode("utf-8", "replace")
         else:
             content = np.ascontiguousarray(part).tobytes()
-            found.update(f"{part.dtype} {part.shape}".encode())
-        found.update(f"{len(content)} ".encode())
-        found.update(content)
-    return found.hexdigest()
+            digest.update(f"{part.dtype} {part.shape}".encode())
+        digest.update(f"{len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def _write(path: Path, arrays: Arrays) -> None:
@@ -73,11 +73,14 @@ def _write(path: Path, arrays: Arrays) -> None:
 
 
 def _read(path: Path, types: Mapping[str, DTypeLike]) -> Arrays | None:
-    """Return a finished block, None where there is none or it is not whole."""
+    """Return a finished block; None if there is none or it is incomplete."""
     try:
-        # A zip, whose checksums are compared. numpy leaves open what it opened and cannot read.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-            found = {name: held[name] for name in types}
+        # A zip, whose checksums are compared. numpy leaves a file open that it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in types}
     except _DAMAGE:
         return None
-    return found if all(found[name].dtype == types[name] for name in types) else None
+    return arrays if all(arrays[name].dtype == types[name] for name in types) else None
+
+
+NO_CACHE = BlockCache()

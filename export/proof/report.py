@@ -1,8 +1,8 @@
-"""The proof of an exported variant: its scores beside PyTorch's, on real pairs."""
+"""The proof of an exported variant: how its scores of real pairs compare with PyTorch's."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,13 @@ REPORT = "report.json"  # in rankers/NAME/
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What a variant must hold to.
+    """The limits that a variant must stay within.
 
     Attributes:
         max_ndcg_loss: largest relative loss of nDCG@10 against PyTorch.
-        min_overlap: least share of PyTorch's top 10 that is in its own, mean over queries.
-        max_batch_error: largest difference of a score between alone and among others, as a share
-            of the standard deviation of PyTorch's scores.
+        min_overlap: smallest share of PyTorch's top 10 that the variant has, mean over queries.
+        max_batch_error: largest difference between a document's scores alone and among others, as a
+            share of the standard deviation of PyTorch's scores.
     """
 
     max_ndcg_loss: float = 0.01
@@ -32,7 +32,7 @@ class Tolerance:
     max_batch_error: float = 0.01
 
 
-# An fp32 graph is the same computation in another order: what it changes is a fault, not noise.
+# An fp32 graph is the same computation in another order, so any larger difference is a fault.
 EXACT = Tolerance(max_ndcg_loss=0.001, min_overlap=0.99, max_batch_error=0.001)
 
 
@@ -46,8 +46,9 @@ class Agreement:
         kendall: Kendall's τ-b of the documents' order, mean over queries.
         overlap: share of PyTorch's top 10 in the variant's, mean over queries.
         same_top: share of queries with the same first document.
-        ndcg: nDCG@10; and what it is with PyTorch.
-        loss_error: standard error of the loss, over the queries: what chance may have added.
+        ndcg: nDCG@10 of the variant.
+        torch_ndcg: nDCG@10 of PyTorch.
+        loss_error: standard error of the relative loss over the queries.
     """
 
     max_error: float
@@ -66,41 +67,41 @@ class Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Agreement):
-    """What was found of a variant.
+    """How a variant, a table or an index compares with PyTorch.
 
     Attributes:
-        variant: fp32, fp16, int8, or table; r=… of a sparse vector's pruning, whose bytes are a
-            document's.
+        variant: fp32, fp16 or int8; or table, impacts, a storage type of impacts, or r=… for the
+            number of values that are kept of a sparse vector.
         pairs: scored pairs, queries × documents.
-        batch_error: largest difference of a score between alone and among others, as run.
-        bytes: size of the file.
-        ms: milliseconds a document, one at a time; of a cross-encoder a pair.
-        fused: fused operators in the graph.
-        refused: why the variant is out of tolerance; empty where it is not.
+        batch_error: largest difference between a document's scores alone and among others.
+        bytes: size of the files; for r=… the size of one document.
+        ms: milliseconds per document, one at a time; per pair if each pair is a run of its own.
+        fused: number of fused operators in the graph, by operator.
+        refused: why the variant is out of tolerance; empty if it is not.
     """
 
     variant: str
     pairs: int
-    batch_error: float
+    batch_error: float = 0.0
     bytes: int
-    ms: float
-    fused: dict[str, int]
+    ms: float = 0.0
+    fused: dict[str, int] = field(default_factory=dict)
     refused: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values, the loss among them."""
+        """Return plain values, including the loss."""
         return {**asdict(self), "ndcg_loss": self.ndcg_loss}
 
 
 def read_reports(path: str | Path) -> dict[str, list[Report]]:
-    """Return the proofs in a bundle, refused variants among them, by ranker."""
+    """Return the proofs in a bundle by ranker, including those of refused variants."""
     bundle = BundleFiles(path)
-    found = {name: reports_of(bundle, name) for name in bundle.manifest.rankers}
-    return {name: reports for name, reports in found.items() if reports is not None}
+    proofs = {name: reports_of(bundle, name) for name in bundle.manifest.rankers}
+    return {name: reports for name, reports in proofs.items() if reports is not None}
 
 
 def reports_of(bundle: BundleFiles, name: str) -> list[Report] | None:
-    """Return the proofs of a ranker of a bundle; None where it has none."""
+    """Return the proofs of a ranker of a bundle; None if it has none."""
     file = f"rankers/{name}/{REPORT}"
     if not bundle.has(file):
         return None
@@ -116,40 +117,41 @@ def compare_scores(
     Args:
         reference: PyTorch's scores.
         scores: the variant's.
-        relevant: for each query, the places of its relevant documents.
+        relevant: places of the relevant documents of each query.
     """
     from scipy.stats import kendalltau
 
     spread = max(float(reference.std()), 1e-9)
-    wanted = np.argsort(-reference, axis=1, kind="stable")[:, :TOP]
-    found = np.argsort(-scores, axis=1, kind="stable")[:, :TOP]
-    pairs = list(zip(wanted.tolist(), found.tolist(), strict=True))
+    theirs, ours = (
+        np.argsort(-each, axis=1, kind="stable")[:, :TOP] for each in (reference, scores)
+    )
+    pairs = list(zip(theirs.tolist(), ours.tolist(), strict=True))
     orders = [kendalltau(a, b).statistic for a, b in zip(reference, scores, strict=True)]
-    ours, theirs = _ndcg(found, relevant), _ndcg(wanted, relevant)
+    ndcg, torch_ndcg = _ndcg(ours, relevant), _ndcg(theirs, relevant)
     return Agreement(
         max_error=float(np.abs(scores - reference).max()) / spread,
         kendall=float(np.mean(orders)),
         overlap=float(np.mean([len({*a} & {*b}) / len(a) for a, b in pairs])),
         same_top=float(np.mean([a[0] == b[0] for a, b in pairs])),
-        ndcg=_mean(ours),
-        torch_ndcg=_mean(theirs),
-        loss_error=_standard_error(theirs - ours) / max(_mean(theirs), 1e-9),
+        ndcg=_mean(ndcg),
+        torch_ndcg=_mean(torch_ndcg),
+        loss_error=_standard_error(torch_ndcg - ndcg) / max(_mean(torch_ndcg), 1e-9),
     )
 
 
 def refusal(report: Report, tolerance: Tolerance) -> str:
-    """Return why a variant is out of tolerance, or "" where it is not."""
-    found = []
+    """Return why a variant is out of tolerance, or "" if it is not."""
+    reasons = []
     if report.ndcg_loss > tolerance.max_ndcg_loss:
-        found.append(
+        reasons.append(
             f"nDCG@10 loss {report.ndcg_loss:.2%} > {tolerance.max_ndcg_loss:.2%}, standard error "
-            f"{report.loss_error:.2%}: more probes tell it from chance"
+            f"{report.loss_error:.2%}; with more probes the loss is surer"
         )
     if report.overlap < tolerance.min_overlap:
-        found.append(f"top-10 overlap {report.overlap:.1%} < {tolerance.min_overlap:.1%}")
+        reasons.append(f"top-10 overlap {report.overlap:.1%} < {tolerance.min_overlap:.1%}")
     if report.batch_error > tolerance.max_batch_error:
-        found.append(f"batch error {report.batch_error:.2%} > {tolerance.max_batch_error:.2%}")
-    return "; ".join(found)
+        reasons.append(f"batch error {report.batch_error:.2%} > {tolerance.max_batch_error:.2%}")
+    return "; ".join(reasons)
 
 
 def report_table(reports: Sequence[Report]) -> str:
@@ -176,13 +178,13 @@ def report_table(reports: Sequence[Report]) -> str:
 
 
 def _ndcg(ranked: NDArray[np.intp], relevant: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-    """nDCG@10 with binary grades of each query that has a relevant document."""
+    """Return nDCG@10 with binary grades, for each query that has a relevant document."""
     values = []
-    for places, wanted in zip(ranked.tolist(), relevant, strict=True):
+    for documents, wanted in zip(ranked.tolist(), relevant, strict=True):
         if wanted:
-            hit = np.isin(places, list(wanted)).astype(np.float64)
+            hits = np.isin(documents, list(wanted)).astype(np.float64)
             ideal = discount(np.arange(1, min(len(wanted), TOP) + 1)).sum()
-            values.append(float(hit @ discount(np.arange(1, len(places) + 1)) / ideal))
+            values.append(float(hits @ discount(np.arange(1, len(documents) + 1)) / ideal))
     return np.array(values, np.float64)
 
 

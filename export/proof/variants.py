@@ -112,7 +112,7 @@ def export_proven(
     options: ExportOptions,
     *,
     variants: Sequence[str] = tuple(VARIANTS),
-    pairwise: bool = False,
+    runs: int | None = None,
 ) -> Proof:
     """Convert graphs that serve together, prove each variant of them and write those that pass.
 
@@ -124,11 +124,13 @@ def export_proven(
         writer: of the bundle.
         options: the variants to make, and their tolerances.
         variants: those that the network can be made into; the options' others are left out.
-        pairwise: whether each pair is a run of its own, so that `Report.ms` is the time of a pair.
+        runs: how often the model runs to score the probes, which `Report.ms` is the time of; None
+            for once per query and once per document.
 
     Raises:
         ExportError: no variant is within its tolerance; nothing is written then.
     """
+    texts = len(probes.queries) + len(probes.documents)
     with tempfile.TemporaryDirectory() as scratch:
         sources = [Path(scratch) / f"{at}.onnx" for at in range(len(graphs))]
         for graph, source in zip(graphs, sources, strict=True):
@@ -143,48 +145,18 @@ def export_proven(
                 convert(variant, source, target, calibration)
                 contents.append(target.read_bytes())
             sessions = [Session(content, name, device="cpu") for content in contents]
-            proven = partial(score, sessions)
-            report = _prove(variant, contents, reference, proven, probes, options, pairwise)
+            report = _prove(variant, contents, reference, partial(score, sessions), probes)
+            report = replace(
+                report, ms=report.ms / (runs or texts), refused=_refused(report, options)
+            )
             reports.append(report)
             if not report.refused:
                 for graph, content in zip(graphs, contents, strict=True):
                     writer.data(f"rankers/{name}/{graph.folder}{VARIANTS[variant]}", content)
-    _check_any(reports)
-    return Proof(reference, reports)
-
-
-def write_variants(
-    source: Path,
-    reference: NDArray[np.float32],
-    score: Callable[[bytes, Probes], NDArray[np.float32]],
-    probes: Probes,
-    options: ExportOptions,
-    folder: str,
-    writer: BundleWriter,
-    calibration: Sequence[Feeds] = (),
-    *,
-    pairwise: bool = False,
-) -> list[Report]:
-    """Do the same for one graph that is written already; the Conformer-Kernel still uses this."""
-    reports = []
-    with tempfile.TemporaryDirectory() as scratch:
-        target = Path(scratch) / "variant.onnx"
-        for variant in options.variants:
-            convert(variant, source, target, calibration)
-            content = target.read_bytes()
-            proven = partial(score, content)
-            report = _prove(variant, [content], reference, proven, probes, options, pairwise)
-            reports.append(report)
-            if not report.refused:
-                writer.data(folder + VARIANTS[variant], content)
-    _check_any(reports)
-    return reports
-
-
-def _check_any(reports: Sequence[Report]) -> None:
     if reports and all(report.refused for report in reports):
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no variant is within its tolerance, so nothing is written ({reasons})")
+    return Proof(reference, reports)
 
 
 def _export_fp32(graph: Graph, target: Path) -> None:
@@ -209,10 +181,8 @@ def _prove(
     reference: NDArray[np.float32],
     score: Callable[[Probes], NDArray[np.float32]],
     probes: Probes,
-    options: ExportOptions,
-    pairwise: bool,
 ) -> Report:
-    """Compare a variant with PyTorch; `Report.refused` says whether it is within its tolerance."""
+    """Compare a variant with PyTorch; `Report.ms` is the time of all probes."""
     begin = perf_counter()
     scores = score(probes)
     seconds = perf_counter() - begin
@@ -221,17 +191,15 @@ def _prove(
         np.abs(score(replace(few, documents=(text,)))[:, 0] - scores[:QUERIES_ALONE, at])
         for at, text in enumerate(few.documents)
     ]
-    runs = scores.size if pairwise else len(probes.queries) + len(probes.documents)
-    report = Report(
+    return Report(
         variant=variant,
         pairs=scores.size,
         batch_error=float(np.max(differences)) / max(float(reference.std()), 1e-9),
         bytes=sum(map(len, contents)),
-        ms=seconds * 1e3 / runs,
+        ms=seconds * 1e3,
         fused=_fused(contents),
         **asdict(compare_scores(reference, scores, probes.relevant)),
     )
-    return replace(report, refused=_refused(report, options))
 
 
 def _fused(contents: Sequence[bytes]) -> dict[str, int]:

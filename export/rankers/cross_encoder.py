@@ -68,7 +68,8 @@ def export(
     from ranklet.training.rankers.cross_encoder.network import ExplainedNetwork
 
     settings: CrossEncoderSettings = checkpoint.settings
-    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
+    probes = probes_of(checkpoint, name, options).nearest(*PROBES)
+    tokenizer = tokenizer_of(checkpoint, name)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         ranker = CrossEncoder(settings, sessions[0], tokenizer)
@@ -88,9 +89,8 @@ def export(
         edit=name_head,
         calibration=thinned,
     )
-    proof = export_proven(
-        [graph], score, probes.nearest(*PROBES), name, writer, options, pairwise=True
-    )
+    pairs = len(probes.queries) * len(probes.documents)
+    proof = export_proven([graph], score, probes, name, writer, options, runs=pairs)
     write_reports(proof.reports, f"rankers/{name}/", writer)
     if not settings.field:
         writer.data(f"rankers/{name}/{TOKENIZER}", tokenizer.to_str().encode())

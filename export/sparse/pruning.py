@@ -84,10 +84,7 @@ def pruning_reports(
             Report(
                 variant=f"r={r}",
                 pairs=scores.size,
-                batch_error=0.0,
                 bytes=round(VALUE_BYTES * len(store.terms) / len(store)),
-                ms=0.0,
-                fused={},
                 **asdict(compare_scores(reference, scores, relevant)),
             )
         )

@@ -1,11 +1,10 @@
-"""What each term gives to each document, computed for the terms that matter to it.
+"""Impacts of a Conformer-Kernel: the score of each term that matters to a document.
 
-A model with query term independence (paper 002, §3) gives any term to any document: some latent
-score, often below 0, of which an index can hold neither all nor what is negative. So a term's
-scores are counted from its floor, a quantile of its latent scores over some documents. That adds
-the same to every document's score for a query, and so changes no order. What then is not above 0
-is left out, and of the rest a document keeps its largest: both are losses, which `impact_reports`
-measures.
+A model with query term independence (paper 002, §3) gives every term of the vocabulary some latent
+score for every document, often below 0. An index cannot hold all of these, and none below 0. Scores
+are therefore counted from the term's floor, a quantile of its latent scores over some documents,
+which changes no order because it is subtracted from all documents. Impacts at or below 0 are left
+out, and each document keeps its largest; `impact_reports` measures both losses.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.rankers.conformer_kernel.floors import latent_scores, read_documents
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms
-from ranklet.export.resumable import Arrays, KeptBlocks
+from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
@@ -29,7 +28,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows
 from ranklet.training.progress import progress
 
-BLOCK = 256  # documents; what an interruption can cost
+BLOCK = 256  # documents; an interruption costs at most as many
 REPORT_DOCUMENTS, REPORT_QUERIES, REPORT_WORDS = 200, 50, 8
 _TYPES = {"lengths": np.int64, "terms": np.int32, "values": np.float32}
 
@@ -41,26 +40,26 @@ class Impacts(NamedTuple):
     terms: NDArray[np.int32]  # (impacts,)
     values: NDArray[np.float32]  # > 0, (impacts,)
 
-    def indexed(self, vocabulary: int, form: str) -> ImpactIndex:
-        """Return the index of them, stored in a form."""
-        return index_of_rows(self.offsets, self.terms, self.values, vocabulary, form)
+    def indexed(self, vocabulary: int, dtype: str) -> ImpactIndex:
+        """Return the index of the vectors, with impacts stored as `dtype`."""
+        return index_of_rows(self.offsets, self.terms, self.values, vocabulary, dtype)
 
 
 class CandidateScores(NamedTuple):
-    """What the model gives the terms that may matter to some documents, as rows of a CSR matrix."""
+    """Scores of the terms that may matter to some documents, as rows of a CSR matrix."""
 
     offsets: NDArray[np.int64]  # (documents + 1,)
-    own: NDArray[np.int64]  # of each document, how many are its own terms, which come first
+    own: NDArray[np.int64]  # number of the document's own terms, which come first, (documents,)
     terms: NDArray[np.int32]  # (candidates,)
-    latent: NDArray[np.float32]  # weighted, NaN where there is none, (candidates,)
+    latent: NDArray[np.float32]  # weighted; NaN if the network lacks the term, (candidates,)
     explicit: NDArray[np.float32]  # weighted, (candidates,)
 
     def largest(self, floors: NDArray[np.float32], count: int) -> Impacts:
         """Return the largest impacts of each document, at most `count` and all above 0.
 
         Args:
-            floors: what latent scores are counted from, of all word forms, (terms,) float32.
-            count: impacts a document.
+            floors: of the latent scores of all word forms, (terms,) float32.
+            count: impacts per document.
         """
         above = np.nan_to_num(self.latent - floors[self.terms])
         impacts = above + self.explicit
@@ -79,39 +78,34 @@ def document_impacts(
     matching: TermMatching,
     likely: LikelyTerms,
     analysed: AnalysedCollection,
-    kept: KeptBlocks | None = None,
+    cache: BlockCache = NO_CACHE,
 ) -> Impacts:
     """Return the largest impacts of every document.
 
     Args:
-        matching: the model, with its floors; its network gives a score for each term.
-        likely: tells which terms the network is likely to give most.
+        matching: the model, with its floors.
+        likely: predicts which terms the network gives most.
         analysed: the collection.
-        kept: where finished blocks are kept, if they are.
+        cache: keeps finished blocks.
     """
     offsets, tokens = read_documents(matching, analysed)
-    blocks = KeptBlocks() if kept is None else kept
-    found: list[Arrays] = []
-    places = range(0, len(offsets) - 1, BLOCK)
-    for begin in progress(places, f"impacts of blocks of {BLOCK} documents"):
+    blocks: list[Arrays] = []
+    begins = range(0, len(offsets) - 1, BLOCK)
+    for begin in progress(begins, f"impacts of blocks of {BLOCK} documents"):
         ends = offsets[begin : begin + BLOCK + 1]
-        some = [tokens[first:last] for first, last in pairwise(ends.tolist())]
+        documents = [tokens[first:last] for first, last in pairwise(ends.tolist())]
 
-        def make(some: list[NDArray[np.int32]] = some) -> Arrays:
-            scores = candidate_scores(matching, likely, some)
+        def make(documents: list[NDArray[np.int32]] = documents) -> Arrays:
+            scores = candidate_scores(matching, likely, documents)
             impacts = scores.largest(matching.floors, matching.settings.terms)
             lengths = np.diff(impacts.offsets)
             return {"lengths": lengths, "terms": impacts.terms, "values": impacts.values}
 
-        told = (likely.terms, likely.probes, likely.predictor)
-        depends = (matching.floors, *told, np.diff(ends), tokens[ends[0] : ends[-1]])
-        found.append(blocks.block("impacts", depends, _TYPES, make))
-    lengths = np.concatenate([each["lengths"] for each in found])
-    return Impacts(
-        np.append(0, np.cumsum(lengths)).astype(np.int64),
-        np.concatenate([each["terms"] for each in found]),
-        np.concatenate([each["values"] for each in found]),
-    )
+        prediction = (likely.terms, likely.anchors, likely.predictor)
+        depends = (matching.floors, *prediction, np.diff(ends), tokens[ends[0] : ends[-1]])
+        blocks.append(cache.block("impacts", depends, _TYPES, make))
+    lengths, terms, values = (np.concatenate([block[name] for block in blocks]) for name in _TYPES)
+    return Impacts(np.append(0, np.cumsum(lengths)).astype(np.int64), terms, values)
 
 
 def candidate_scores(
@@ -119,40 +113,39 @@ def candidate_scores(
     likely: LikelyTerms,
     documents: Sequence[NDArray[np.int32]],
 ) -> CandidateScores:
-    """Return what the model gives each document's candidates.
+    """Return the scores of each document's candidates.
 
-    These are its own terms and, as far as there is room, those that the network is likely to give
-    most.
+    Candidates are the document's own terms and then, up to `candidates`, the terms that the network
+    is likely to give most.
 
     Args:
         matching: the model, with its floors.
-        likely: as in `document_impacts`.
-        documents: tokens of each, as far as the model reads them.
+        likely: predicts which terms the network gives most.
+        documents: tokens of each document, cut where the model stops reading.
     """
     settings = matching.settings
-    own = [np.unique(held, return_counts=True) for held in documents]
-    terms = []
-    for (each, _), above in zip(own, likely.above_floors(matching, documents), strict=True):
+    counted = [np.unique(tokens, return_counts=True) for tokens in documents]
+    own = np.array([len(terms) for terms, _ in counted], np.int64)
+    candidates = []
+    for (terms, _), above in zip(counted, likely.above_floors(matching, documents), strict=True):
         best = likely.terms[np.argsort(-above, kind="stable")]
-        room = max(0, settings.candidates - len(each))
-        terms.append(np.append(each, best[~np.isin(best, each)][:room]).astype(np.int32))
-    lengths = np.array([len(each) for each in terms], np.int64)
-    offsets = np.append(0, np.cumsum(lengths))
-    every = np.concatenate(terms)
+        room = max(0, settings.candidates - len(terms))
+        candidates.append(np.append(terms, best[~np.isin(best, terms)][:room]).astype(np.int32))
+    offsets = np.append(0, np.cumsum([len(terms) for terms in candidates]))
+    every = np.concatenate(candidates)
     latent = np.full(len(every), np.nan, np.float32)
     explicit = np.zeros(len(every), np.float32)
     if settings.latent:
-        rows = [matching.rows[each].astype(np.int64) for each in terms]
+        rows = [matching.rows[terms].astype(np.int64) for terms in candidates]
+        known = [row[row >= FIRST] for row in rows]
         latent[matching.rows[every] >= FIRST] = np.concatenate(
-            latent_scores(matching, [each[each >= FIRST] for each in rows], documents)
+            latent_scores(matching, known, documents)
         )
     if settings.explicit:
-        for begin, (each, tf), held in zip(offsets.tolist(), own, documents, strict=False):
-            exact = settings.matches(tf, np.array([len(held)]), matching.idf_of[each])
-            explicit[begin : begin + len(each)] = exact
-    return CandidateScores(
-        offsets, np.array([len(each) for each, _ in own], np.int64), every, latent, explicit
-    )
+        for begin, (terms, tf), tokens in zip(offsets.tolist(), counted, documents, strict=False):
+            exact = settings.matches(tf, np.array([len(tokens)]), matching.idf_of[terms])
+            explicit[begin : begin + len(terms)] = exact
+    return CandidateScores(offsets, own, every, latent, explicit)
 
 
 def impact_reports(
@@ -160,51 +153,51 @@ def impact_reports(
 ) -> list[Report]:
     """Compare ranking by impacts with ranking by the model, on some documents of the collection.
 
-    Titles of some of them, or else their first words, are the queries.
+    The queries are titles of some of them, or the first words of those without a title.
 
     Args:
-        matching: the model.
+        matching: the model, with its floors.
         impacts: as computed.
         stored: as stored.
         analysed: the collection.
 
     Returns:
-        "impacts", of what was left out; and the stored form's name, of that and fewer bits.
+        Two reports: "impacts" is the loss by leaving terms out, and the one with the name of the
+        storage type adds the loss by fewer bits. None if there is too little text.
     """
     rng = np.random.default_rng(1)
     numbers = rng.permutation(len(analysed.documents))[:REPORT_DOCUMENTS].astype(np.uint32)
+    field, limit = matching.settings.field, matching.settings.max_query_terms
     analysis = analysed.analyzer.begin()
-    texts = _asked(analysed, numbers[:REPORT_QUERIES])
-    field, most = matching.settings.field, matching.settings.max_query_terms
-    asked = {at: QueryContext(text, analysis) for at, text in enumerate(texts)}
-    worded = {at: query for at, query in asked.items() if len(query.tokens(field))}
-    if not worded or len(numbers) < 2:
+    texts = _query_texts(analysed, numbers[:REPORT_QUERIES])
+    contexts = {at: QueryContext(text, analysis) for at, text in enumerate(texts)}
+    queries = {at: query for at, query in contexts.items() if len(query.tokens(field))}
+    if not queries or len(numbers) < 2:
         return []
-    queries = list(worded.values())
-    reference = matching.scores(queries, StoredCandidates(analysed.documents, numbers))
-    terms = [np.unique(each.tokens(field)[:most], return_counts=True) for each in queries]
-    relevant = [[at] for at in worded]
-    vocabulary = len(stored.offsets) - 1
-    found = []
-    for index in (impacts.indexed(vocabulary, "float32"), stored):
-        scores = np.stack([counts @ index.matrix(each, numbers) for each, counts in terms])
-        agreement = compare_scores(reference, scores.astype(np.float32), relevant)
-        alike = agreement.kendall if np.isfinite(agreement.kendall) else 0.0
-        found.append(
+    candidates = StoredCandidates(analysed.documents, numbers)
+    reference = matching.scores(list(queries.values()), candidates)
+    counted = [
+        np.unique(query.tokens(field)[:limit], return_counts=True) for query in queries.values()
+    ]
+    exact = impacts.indexed(len(stored.offsets) - 1, "float32")
+    reports = []
+    for name, index in (("impacts", exact), (matching.settings.impacts, stored)):
+        scores = np.stack([counts @ index.matrix(terms, numbers) for terms, counts in counted])
+        agreement = compare_scores(reference, scores.astype(np.float32), [[at] for at in queries])
+        if not np.isfinite(agreement.kendall):
+            agreement = replace(agreement, kendall=0.0)
+        reports.append(
             Report(
-                variant="impacts" if index is not stored else matching.settings.impacts,
+                variant=name,
                 pairs=reference.size,
-                batch_error=0.0,
                 bytes=index.documents.nbytes + index.impacts.nbytes,
-                ms=0.0,
-                fused={},
-                **asdict(replace(agreement, kendall=alike)),
+                **asdict(agreement),
             )
         )
-    return found
+    return reports
 
 
-def _asked(analysed: AnalysedCollection, numbers: NDArray[np.uint32]) -> Iterator[str]:
-    for at in numbers.tolist():
-        title = analysed.documents.titles[at]
-        yield title or " ".join(analysed.documents.texts[at].split()[:REPORT_WORDS])
+def _query_texts(analysed: AnalysedCollection, numbers: NDArray[np.uint32]) -> Iterator[str]:
+    for number in numbers.tolist():
+        title = analysed.documents.titles[number]
+        yield title or " ".join(analysed.documents.texts[number].split()[:REPORT_WORDS])

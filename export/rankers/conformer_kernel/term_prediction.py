@@ -1,9 +1,9 @@
-"""The terms that a document's network is likely to give most, told from what it gives a few.
+"""Predict the terms that the network is likely to give a document most, from its scores of a few.
 
-What a network gives to terms is nearly of low rank (medquad, NDRM3: 16 directions hold 94 % of
-the variance), so scores of all common terms for some documents tell the directions, and those of a
-few *probes* for any other document its place among them: the posterior mean of probabilistic
-principal components (Tipping & Bishop 1999).
+The scores that a network gives to terms are nearly of low rank (medquad, NDRM3: 16 directions have
+94 % of the variance). Scores of all common terms for some documents therefore give the directions,
+and the scores of a few *anchor* terms place any other document among them: the posterior mean of
+probabilistic principal components (Tipping & Bishop 1999).
 """
 
 from collections.abc import Sequence
@@ -17,33 +17,33 @@ from ranklet.export.rankers.conformer_kernel.floors import (
     latent_scores,
     scores_of_all,
 )
-from ranklet.export.resumable import Arrays, KeptBlocks
+from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 COMMONEST = 4096  # terms that are predicted: those of the most documents, and so of most queries
-DOCUMENTS, PROBES, DIRECTIONS = 256, 128, 32
+DOCUMENTS, ANCHORS, DIRECTIONS = 256, 128, 32
 
 
 @dataclass(frozen=True)
 class LikelyTerms:
-    """A linear prediction of many terms' scores from those of a few.
+    """A linear prediction of many terms' scores from the scores of a few.
 
     Attributes:
-        terms: word forms that are predicted, (terms,) int32; may be none.
-        probes: those that a document is asked for, (probes,) int32, all among `terms`.
-        predictor: what a probe's score above its floor adds to each term's, (probes, terms)
-            float32.
+        terms: word forms that are predicted, (terms,) int32; may be empty.
+        anchors: word forms that every document is scored for, (anchors,) int32, all among `terms`.
+        predictor: what an anchor's score above its floor adds to each term's score, (anchors,
+            terms) float32.
     """
 
     terms: NDArray[np.int32]
-    probes: NDArray[np.int32]
+    anchors: NDArray[np.int32]
     predictor: NDArray[np.float32]
 
     @classmethod
     def none(cls) -> "LikelyTerms":
-        """Return what predicts nothing, as for a form without a network."""
+        """Return the prediction of no terms, for an architecture without a network."""
         nothing = np.empty(0, np.int32)
         return cls(nothing, nothing, np.empty((0, 0), np.float32))
 
@@ -54,25 +54,25 @@ class LikelyTerms:
 
         Args:
             matching: the model, with its floors.
-            documents: tokens of each.
+            documents: tokens of each document.
         """
         if not len(self.terms):
             return np.empty((len(documents), 0), np.float32)
-        rows = matching.rows[self.probes].astype(np.int64)
-        probed = np.stack(latent_scores(matching, [rows] * len(documents), documents))
-        above = probed - matching.floors[self.probes]
+        rows = matching.rows[self.anchors].astype(np.int64)
+        scores = np.stack(latent_scores(matching, [rows] * len(documents), documents))
+        above = scores - matching.floors[self.anchors]
         return np.asarray(above @ self.predictor, np.float32)
 
 
 def likely_terms(
-    matching: TermMatching, analysed: AnalysedCollection, kept: KeptBlocks | None = None
+    matching: TermMatching, analysed: AnalysedCollection, cache: BlockCache = NO_CACHE
 ) -> LikelyTerms:
     """Return the prediction for a model, fitted on some documents of a collection.
 
     Args:
         matching: the model, with its floors.
         analysed: the collection.
-        kept: where it is kept, if it is.
+        cache: keeps the prediction.
     """
     if not matching.settings.latent:
         return LikelyTerms.none()
@@ -81,36 +81,35 @@ def likely_terms(
     terms = known[np.argsort(-df[known], kind="stable")][:COMMONEST].astype(np.int32)
     if not len(terms):
         return LikelyTerms.none()
-    asked = np.sort(np.random.default_rng(0).permutation(len(terms))[:PROBES])
-    drawn = drawn_documents(matching, analysed, DOCUMENTS)
+    anchors = np.sort(np.random.default_rng(0).permutation(len(terms))[:ANCHORS])
+    documents = drawn_documents(matching, analysed, DOCUMENTS)
 
     def make() -> Arrays:
-        scores = scores_of_all(matching, terms, drawn, "which terms are likely")
-        return {"predictor": predictor(scores - matching.floors[terms], asked, DIRECTIONS)}
+        scores = scores_of_all(matching, terms, documents, "likely terms")
+        return {"predictor": predictor(scores - matching.floors[terms], anchors, DIRECTIONS)}
 
-    blocks = KeptBlocks() if kept is None else kept
-    lengths = np.array([len(each) for each in drawn])
-    depends = (terms, asked, matching.floors, lengths, np.concatenate(drawn))
-    found = blocks.block("likely terms", depends, {"predictor": np.float32}, make)
-    return LikelyTerms(terms, terms[asked], found["predictor"])
+    lengths = np.array([len(tokens) for tokens in documents])
+    depends = (terms, anchors, matching.floors, lengths, np.concatenate(documents))
+    block = cache.block("likely terms", depends, {"predictor": np.float32}, make)
+    return LikelyTerms(terms, terms[anchors], block["predictor"])
 
 
 def predictor(
-    scores: NDArray[np.float32], asked: NDArray[np.intp], directions: int
+    scores: NDArray[np.float32], anchors: NDArray[np.intp], directions: int
 ) -> NDArray[np.float32]:
     """Return the matrix that predicts all columns of a row of scores from some of them.
 
-    A row is z W + noise, z of unit variance, W (directions, terms) the principal directions scaled
-    by their deviations. Given the columns C, z is expected to be C W_cᵀ (W_c W_cᵀ + σ² I)⁻¹, where
-    σ² is the variance a term that the directions leave.
+    A row is z W + noise, with z of unit variance and W (directions, terms) the principal directions
+    scaled by their deviations. Given the columns C, the expectation of z is
+    C W_cᵀ (W_c W_cᵀ + σ² I)⁻¹, where σ² is the variance per term outside of the directions.
 
     Args:
         scores: (rows, terms) float32, counted from about 0.
-        asked: places of the columns that will be known, (probes,).
+        anchors: the columns that will be known, (anchors,).
         directions: at most.
 
     Returns:
-        (probes, terms) float32.
+        (anchors, terms) float32.
 
     >>> rows = np.outer([1.0, 2.0, -1.0, 4.0], [1.0, 3.0, 2.0]).astype(np.float32)
     >>> (2 * predictor(rows, np.array([0]), 1)).round(2).tolist()
@@ -118,11 +117,11 @@ def predictor(
     """
     exact = scores.astype(np.float64)
     _, deviations, axes = np.linalg.svd(exact / np.sqrt(len(exact)), full_matrices=False)
-    kept = min(directions, len(deviations))
-    weights = deviations[:kept, None] * axes[:kept]
-    left = float((deviations[kept:] ** 2).sum()) / exact.shape[1]
-    known = weights[:, asked]
+    count = min(directions, len(deviations))
+    weights = deviations[:count, None] * axes[:count]
+    left = float((deviations[count:] ** 2).sum()) / exact.shape[1]
+    known = weights[:, anchors]
     # Without any noise the inverse may not exist.
     noise = max(left, 1e-6 * float((deviations**2).sum()) / exact.shape[1], 1e-12)
-    place = np.linalg.solve(known @ known.T + noise * np.eye(kept), known)
+    place = np.linalg.solve(known @ known.T + noise * np.eye(count), known)
     return np.asarray(place.T @ weights, np.float32)

@@ -141,9 +141,6 @@ def _table_report(
     return Report(
         variant="table",
         pairs=scores.size,
-        batch_error=0.0,
         bytes=size,
-        ms=0.0,
-        fused={},
         **asdict(compare_scores(reference, scores, probes.relevant)),
     )

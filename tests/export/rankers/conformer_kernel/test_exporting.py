@@ -27,7 +27,7 @@ from ranklet.export.rankers.conformer_kernel.term_prediction import (
     likely_terms,
     predictor,
 )
-from ranklet.export.resumable import KeptBlocks
+from ranklet.export.resumable import BlockCache
 from ranklet.export.writer import sha256
 from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime import load
@@ -702,11 +702,11 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
     whole: BundleFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.COMMONEST", 20)
-    monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.PROBES", 8)
+    monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.ANCHORS", 8)
     matching, analysed = opened(whole, "ndrm3").matching, analyse_again(whole)
     told = likely_terms(matching, analysed)
     assert len(told.terms) == 20
-    assert len(told.probes) == 8
+    assert len(told.anchors) == 8
     df = np.diff(analysed.postings("words").offsets)
     others = np.setdiff1d(np.flatnonzero(matching.rows > 1), told.terms)
     assert df[told.terms].min() >= df[others].max()
@@ -714,7 +714,7 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
     exact = term_floors.scores_of_all(matching, told.terms, documents, "")
     found = told.above_floors(matching, documents)
     above = exact - matching.floors[told.terms]
-    rest = ~np.isin(told.terms, told.probes)
+    rest = ~np.isin(told.terms, told.anchors)
     assert np.corrcoef(found[:, rest].ravel(), above[:, rest].ravel())[0, 1] > 0.6
     again = likely_terms(matching, analysed)
     np.testing.assert_array_equal(again.predictor, told.predictor)
@@ -775,7 +775,7 @@ def test_kept_blocks_are_told_apart_by_all_they_depend_on(tmp_path: Path) -> Non
 
     def block(model: str, what: str, *depends: Any) -> int:
         arrays = tuple(np.array(each) for each in depends)
-        kept = KeptBlocks(tmp_path, model, np.arange(3))
+        kept = BlockCache(tmp_path, model, np.arange(3))
         return int(kept.block(what, arrays, {"values": np.int64}, make)["values"][0])
 
     assert block("a", "x", [1, 2]) == block("a", "x", [1, 2]) == 1
@@ -783,10 +783,10 @@ def test_kept_blocks_are_told_apart_by_all_they_depend_on(tmp_path: Path) -> Non
     assert block("a", "x", [1.0, 2.0]) == 3
     assert block("a", "y", [1, 2]) == 4
     assert block("b", "x", [1, 2]) == 5
-    other_type = KeptBlocks(tmp_path, "a", np.arange(3))
+    other_type = BlockCache(tmp_path, "a", np.arange(3))
     other_type.block("x", (np.array([1, 2]),), {"values": np.float32}, make)
     assert len(made) == 6
-    nowhere = KeptBlocks()
+    nowhere = BlockCache()
     nowhere.block("x", (), {"values": np.int64}, make)
     assert len(made) == 7
 
