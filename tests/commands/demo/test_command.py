@@ -1,6 +1,7 @@
 """The end-to-end test: the demo, on the documentation of the Python that runs it."""
 
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -13,6 +14,8 @@ from ranklet.export.proof.report import read_reports
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.evaluation.systems import evaluate
+from ranklet.training.learning import text_pairs
+from ranklet.training.pretrained import backbone
 
 
 @pytest.fixture(scope="module")
@@ -51,20 +54,34 @@ def test_the_demo_can_run_again_in_the_same_folder(demo: Path) -> None:
     assert main(["rank", str(demo / "python-docs.ranklet"), "parse json", "-k", "1"]) == 0
 
 
+@pytest.fixture
+def two_layers(tmp_path: Path) -> Path:
+    """Return the first two of the six layers of the default backbone."""
+    whole = backbone.load_backbone()
+    model: Any = whole.model
+    model.encoder.layer = model.encoder.layer[:2]
+    model.config.num_hidden_layers = 2
+    whole.save(tmp_path / "backbone")
+    return tmp_path / "backbone"
+
+
 @pytest.mark.slow
 def test_the_neural_demo_goes_the_whole_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # A few steps of training each, and a sixth of the modules: what is learned, and how much there
-    # is to encode, is the benchmarks' business.
+    two_layers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    # A few steps of training each, some layers and some modules: what is learned, and how much
+    # there is to encode, is the benchmarks' business.
     collected = python_docs.collect()
     some = [
         doc for doc in collected if doc.module == "textwrap" or crc32(doc.module.encode()) % 6 == 0
     ]
     monkeypatch.setattr(python_docs, "collect", lambda: some)
+    monkeypatch.setattr(backbone, "wheel_folder", lambda: two_layers)
+    monkeypatch.setattr(text_pairs, "DEV_POOL", 300)
     monkeypatch.delenv("RANKLET_THREADS", raising=False)  # no tiny model: every processor helps
-    monkeypatch.setattr(demo_command, "NEURAL_MINUTES", 0.1)
-    monkeypatch.setattr(demo_command, "DENSE_MINUTES", 0.1)
+    monkeypatch.setattr(demo_command, "NEURAL_MINUTES", 0.05)
+    monkeypatch.setattr(demo_command, "DENSE_MINUTES", 0.05)
     assert main(["demo", "-o", str(tmp_path)]) == 0
     told = capsys.readouterr().out
     for variant in ("table", "fp32", "int8"):
