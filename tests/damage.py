@@ -23,9 +23,8 @@ def replace_file(bundle: Path, name: str, content: bytes) -> Path:
 
 
 def change_array(bundle: Path, name: str, change: Change) -> Path:
-    """Change the values of an .npy file of a bundle, which keeps its type; return the bundle."""
-    values = np.load(bundle / name)
-    np.save(bundle / name, change(values).astype(values.dtype))
+    """Change the values of an .npy file of a bundle; return the bundle."""
+    np.save(bundle / name, change(np.load(bundle / name)))
     return replace_file(bundle, name, (bundle / name).read_bytes())
 
 
