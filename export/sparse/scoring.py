@@ -36,7 +36,7 @@ def ranker_over(
         sessions: of the query encoder and the document encoder; a single one is of both.
     """
     size = settings.vocabulary
-    queries = Encoder(sessions[0], kind.of_queries.output, tokenizer, size)
+    queries = partial(Encoder, sessions[0], kind.of_queries.output, tokenizer, size)
     documents = partial(Encoder, sessions[-1], kind.of_documents.output, tokenizer, size)
     return kind(settings, queries, documents, tokenizer, lambda: priorities)
 

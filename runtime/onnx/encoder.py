@@ -146,10 +146,17 @@ class Encoder:
         return TokenValues(ids, values, longer)
 
     def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], list[int]]:
-        """Return each text's truncated token ids and the indices of the longer texts."""
-        encoded = self._tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=True)
-        longer = [index for index, each in enumerate(encoded) if len(each.ids) > max_tokens]
-        return [truncate(each.ids, max_tokens) for each in encoded], longer
+        """Return what `token_ids` does with the tokenizer of this encoder."""
+        return token_ids(self._tokenizer, texts, max_tokens)
+
+
+def token_ids(
+    tokenizer: "Tokenizer", texts: Sequence[str], max_tokens: int
+) -> tuple[list[list[int]], list[int]]:
+    """Return each text's truncated token ids and the indices of the longer texts."""
+    encoded = tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=True)
+    longer = [index for index, text in enumerate(encoded) if len(text.ids) > max_tokens]
+    return [truncate(text.ids, max_tokens) for text in encoded], longer
 
 
 def truncate(ids: Sequence[int], max_tokens: int) -> list[int]:

@@ -25,7 +25,7 @@ from ranklet.runtime.lexical.sparse_store import (
     SparseStore,
     prune,
 )
-from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder, token_ids
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.protocol import QueryContext
@@ -103,7 +103,7 @@ class LearnedSparse(ABC):
 
     Args:
         settings: limits and types.
-        queries: the encoder of queries.
+        queries: opens the encoder of queries.
         documents: opens the encoder of documents, which ranking stored documents never needs.
         tokenizer: of both encoders.
         priorities: returns the priorities of terms that `prune` takes.
@@ -119,21 +119,21 @@ class LearnedSparse(ABC):
     def __init__(
         self,
         settings: SparseSettings,
-        queries: Encoder,
+        queries: Callable[[], Encoder],
         documents: Callable[[], Encoder],
         tokenizer: "Tokenizer",
         priorities: Callable[[], NDArray[np.float32]],
         bundle: "BundleFiles | None" = None,
         name: str = "",
     ) -> None:
-        self.settings, self.query_encoder, self._open_documents = settings, queries, documents
+        self.settings, self._open_queries, self._open_documents = settings, queries, documents
         self._tokenizer, self._bundle, self._name = tokenizer, bundle, name
         self.priorities, self._folder = priorities, f"rankers/{name}/"
         self.analyzer = Analyzer.of_pieces(tokenizer)  # of the pieces that explanations name
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> Self:
-        """Open the ranker `name` of a bundle; its vectors are opened when they are first used."""
+        """Open the ranker `name` of a bundle; models and vectors are opened when first used."""
         raw = bundle.manifest.rankers[name].settings
         settings = cls.settings_class.from_json(raw, f"rankers.{name}")
         folder, size = f"rankers/{name}/", settings.vocabulary
@@ -144,7 +144,7 @@ class LearnedSparse(ABC):
             variants = folder + part.folder
             return open_encoder(bundle, variants, part.output, size, tokenizer, many=many)
 
-        queries = encoder(cls.of_queries, many=False)
+        queries = partial(encoder, cls.of_queries, many=False)
         documents = partial(encoder, cls.of_documents, many=True)
         priorities = partial(bundle.array, folder + PRIORITIES, np.float32, (size,))
         return cls(settings, queries, documents, tokenizer, priorities, bundle, name)
@@ -157,6 +157,11 @@ class LearnedSparse(ABC):
     def provider(self) -> str:
         """The onnxruntime provider that the query encoder runs on."""
         return self.query_encoder.session.provider
+
+    @cached_property
+    def query_encoder(self) -> Encoder:
+        """The encoder of queries, opened when a query is first encoded."""
+        return self._open_queries()
 
     @cached_property
     def document_encoder(self) -> Encoder:
@@ -239,7 +244,7 @@ class LearnedSparse(ABC):
         vector = self.encode_query(query)
         store, (number,) = self._vectors(query, candidate)
         limit = self.settings.max_document_tokens
-        (read,), _ = self.query_encoder.token_ids(candidate.texts, limit)
+        (read,), _ = token_ids(self._tokenizer, candidate.texts, limit)
         field = self.settings.field or RANKER_FIELD + self._name
         parts = explain_terms(vector, store, int(number), set(read), self._spelling, field)
         pieces = max(0, len(read) - self._tokenizer.num_special_tokens_to_add(False))

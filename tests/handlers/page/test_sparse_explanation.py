@@ -56,7 +56,7 @@ def hit(bundle: Bundle, built: Built) -> Hit:
     model = Encodes({pieces[word]: value for word, value in EXPANSION.items()}, size)
     ranker = EPIC(
         EPICSettings(vocabulary=size, kept=200),
-        Encoder(model, QUERY_ENCODER.output, tokenizer, size),
+        lambda: Encoder(model, QUERY_ENCODER.output, tokenizer, size),
         lambda: Encoder(model, DOCUMENT_ENCODER.output, tokenizer, size),
         tokenizer,
         lambda: np.ones(size, np.float32),
