@@ -3,14 +3,13 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
+from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers import KINDS
@@ -25,13 +24,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _log = logging.getLogger(__name__)
-
-
-def exporter(kind: str) -> ModuleType:
-    """Return the exporting module of a kind."""
-    if kind not in KINDS:
-        raise ExportError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
-    return import_module(f"ranklet.export.rankers.{kind}")
 
 
 def export_bundle(
@@ -64,13 +56,12 @@ def export_bundle(
         except BundleError as error:
             raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
         check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
-    checkpoints = _with_own_tokenizers(checkpoints)
+    options = options or ExportOptions()
+    checkpoints = _with_own_tokenizers(_with_settings(checkpoints, options))
     tokenizer = _one_tokenizer(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:
         rankers: dict[str, RankerEntry] = {
-            name: exporter(checkpoint.kind).export(
-                checkpoint, name, writer, options or ExportOptions()
-            )
+            name: exporter(checkpoint.kind).export(checkpoint, name, writer, options)
             for name, checkpoint in checkpoints.items()
         }
         if tokenizer is not None:
@@ -152,6 +143,23 @@ def _tell_where_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
             "export a ranker with an index beside, such as BM25",
             ", ".join(rankers),
         )
+
+
+def _with_settings(
+    checkpoints: Mapping[str, Checkpoint], options: ExportOptions
+) -> dict[str, Checkpoint]:
+    """Change the settings that the options name, of the rankers whose kind has them."""
+    changed, used = {}, set[str]()
+    for name, checkpoint in checkpoints.items():
+        kind = exporter(checkpoint.kind)
+        own = {key: options.settings[key] for key in kind.settings if key in options.settings}
+        changed[name] = replace(checkpoint, settings=replace(checkpoint.settings, **own))
+        used |= {*own, *(["prune"] if kind.prunes else [])}
+    given = [*options.settings, *(["prune"] if options.prune != ExportOptions.prune else [])]
+    if unused := [key for key in given if key not in used]:
+        kinds = ", ".join(sorted({each.kind for each in checkpoints.values()}))
+        raise ExportError(f"nothing to export has the setting {unused[0]!r}; there is: {kinds}")
+    return changed
 
 
 def _with_own_tokenizers(checkpoints: Mapping[str, Checkpoint]) -> dict[str, Checkpoint]:

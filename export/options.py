@@ -1,13 +1,13 @@
 """What a user may ask of an export."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ranklet.export.proof.report import EXACT, Tolerance
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.runtime.storage.checks import check_one_of
 from ranklet.training.data.probes import Probes
 
 
@@ -20,9 +20,9 @@ class ExportOptions:
         probes: texts that the variants are proven on; None takes those of the checkpoint.
         max_ndcg_loss: largest relative loss of nDCG@10 that a variant may have.
         max_mb: largest size of a variant's file, in 10⁶ bytes; None for any.
-        prune: r, values kept of a sparse vector, for the kind epic, at most `MOST_TERMS`; None for
-            as few as lose next to nothing on the probes.
-        impacts: what its impact index stores values as: float32, float16 or uint8.
+        prune: r, values kept of a learned sparse vector, at most `MOST_TERMS`; None for as few as
+            lose next to nothing on the probes.
+        settings: of rankers that differ from their checkpoint's, by name; see `Exporter.settings`.
     """
 
     variants: tuple[str, ...] = ("fp32", "int8")
@@ -30,7 +30,7 @@ class ExportOptions:
     max_ndcg_loss: float = 0.01
     max_mb: float | None = None
     prune: int | None = 1000
-    impacts: str = "float16"
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -42,7 +42,6 @@ class ExportOptions:
             )
         if not 0 <= self.max_ndcg_loss <= 1:
             raise InputError(f"max_ndcg_loss is {self.max_ndcg_loss}; it must be from 0 to 1")
-        check_one_of("impacts", self.impacts, tuple(IMPACT_TYPES))
         if self.prune is not None and (
             type(self.prune) is not int or not 1 <= self.prune <= MOST_TERMS
         ):

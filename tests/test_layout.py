@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.export.bundles import exporter
+from ranklet.export.rankers import exporter
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.rankers import KINDS, ranker_module
 

@@ -1,1 +1,50 @@
-"""One file a ranker kind; the stems are those of ranklet.runtime.rankers."""
+"""One module or package per kind of ranker, named as in ranklet.runtime.rankers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from ranklet.export.errors import ExportError
+from ranklet.export.options import ExportOptions
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.indexing.analysed import AnalysedCollection
+
+
+def no_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
+    """Return no words, for a kind that knows none by their spelling."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """How a kind is exported and indexed; the module of a kind has one, `EXPORTER`.
+
+    Attributes:
+        export: writes what depends on no collection, under a ranker's name.
+        index: writes what depends on the collection, and copies the rest of a bundle's ranker.
+        known_words: returns words that the vocabulary of a collection must have for a ranker.
+        settings: names of the kind's settings that an export may change.
+        prunes: whether `ExportOptions.prune` has a meaning for the kind.
+    """
+
+    export: Callable[[Checkpoint, str, BundleWriter, ExportOptions], RankerEntry]
+    index: Callable[[BundleFiles, str, AnalysedCollection, BundleWriter], RankerEntry]
+    known_words: Callable[[BundleFiles, str], tuple[str, ...]] = no_words
+    settings: tuple[str, ...] = ()
+    prunes: bool = False
+
+
+def exporter(kind: str) -> Exporter:
+    """Return the exporter of a kind, imported when it is first needed.
+
+    Raises:
+        ExportError: there is no such kind.
+    """
+    if kind not in KINDS:
+        raise ExportError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
+    found: Exporter = import_module(f"{__name__}.{kind}").EXPORTER
+    return found

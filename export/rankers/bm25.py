@@ -6,6 +6,7 @@ import numpy as np
 
 from ranklet.export.impacts import write_index
 from ranklet.export.options import ExportOptions
+from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.rankers.bm25 import STATISTICS, BM25Settings
 from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -24,11 +25,6 @@ def export(
     return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
 
 
-def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Return words that the vocabulary must have for this ranker: none."""
-    return ()
-
-
 def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
@@ -40,3 +36,6 @@ def index(
     write_index(postings.bm25(settings.k1, settings.b), folder, writer)
     writer.array(folder + STATISTICS, np.array([postings.average_length], np.float64))
     return entry
+
+
+EXPORTER = Exporter(export, index)

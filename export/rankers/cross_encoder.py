@@ -19,6 +19,7 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
+from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
@@ -97,11 +98,6 @@ def export(
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
-def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Return words that the vocabulary must have for this ranker: none."""
-    return ()
-
-
 def index(
     source: BundleFiles,
     name: str,
@@ -166,3 +162,6 @@ def example_pairs(network: "CrossNetwork") -> "dict[str, torch.Tensor]":
     ids[:, 0] = network.special[0]
     pairs = torch.tensor([[1, 1, 0], [0, 0, 1]])
     return dict(zip(INPUTS, (ids, mask, segments * mask, pairs), strict=True))
+
+
+EXPORTER = Exporter(export, index)

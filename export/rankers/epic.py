@@ -19,6 +19,7 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
+from ranklet.export.rankers import Exporter
 from ranklet.export.sparse.indexing import index
 from ranklet.export.sparse.pruning import fewest, pruning_reports, term_floors, term_priorities
 from ranklet.export.sparse.scoring import ranker_over, scores_of, text_scores
@@ -28,7 +29,6 @@ from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, EPIC, INPUTS, QUERY_ENCODER, EPICSettings
 from ranklet.runtime.rankers.learned_sparse import PRIORITIES, SparseEncoder
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from torch import nn
 
     from ranklet.training.rankers.epic import network as epic_network
-
-__all__ = ["export", "index", "known_words"]
 
 QUERY_AXES = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, QUERY_ENCODER.output)}
 
@@ -72,7 +70,7 @@ def export(
         exact, np.maximum(vectors - floors, 0), queries, probes.relevant, options.prune, priorities
     )
     kept = options.prune or fewest(pruned)
-    settings = replace(settings, kept=kept, impacts=options.impacts)
+    settings = replace(settings, kept=kept)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         return text_scores(ranker_over(EPIC, settings, tokenizer, priorities, sessions), texts)
@@ -98,11 +96,6 @@ def export(
     if not settings.field:
         writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))
-
-
-def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Return words that the vocabulary must have for this ranker: none."""
-    return ()
 
 
 def _exact_scores(
@@ -141,3 +134,6 @@ def _name_head(model: "ModelProto", vocabulary: int) -> None:
     are treated as the encoder's: fp16 computes them in 16 bits, int8 leaves them in 32.
     """
     name_head(model, keep=vocabulary_products(model, vocabulary))
+
+
+EXPORTER = Exporter(export, index, settings=("impacts",), prunes=True)

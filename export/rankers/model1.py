@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
+from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.translation_table import TranslationTable
@@ -137,3 +138,6 @@ def write_table(table: TranslationTable, name: str, writer: BundleWriter) -> Non
     writer.array(folder + OFFSETS, table.offsets)
     writer.array(folder + SOURCES, table.sources)
     writer.array(folder + PROBABILITIES, table.probabilities)
+
+
+EXPORTER = Exporter(export, index, known_words)

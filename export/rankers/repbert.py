@@ -18,6 +18,7 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
+from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
@@ -64,11 +65,6 @@ def export(
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
-def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Return words that the vocabulary must have for this ranker: none."""
-    return ()
-
-
 def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
@@ -112,3 +108,6 @@ def _write_hnsw(
         nearest = [set(search.search(query, RECALL_AT)[0].tolist()) for search in (exact, index)]
         overlaps.append(len(nearest[0] & nearest[1]))
     return float(np.mean(overlaps)) / min(RECALL_AT, len(vectors))
+
+
+EXPORTER = Exporter(export, index, settings=("search", "m", "ef_construction", "ef"))

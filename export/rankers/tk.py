@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import probes_of
+from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.conformer_kernel.network import (
     analysed_probes,
     count_truncated,
@@ -70,3 +71,6 @@ def index(
     writer.array(folder + ROWS, term_rows(known_words(source, name), analysed.analyzer.vocabulary))
     settings = replace(settings, truncated=count_truncated(settings, analysed, name))
     return RankerEntry(entry.kind, asdict(settings))
+
+
+EXPORTER = Exporter(export, index, known_words)

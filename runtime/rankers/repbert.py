@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.encoder import Encoded, Encoder, open_encoder
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.rankers.protocol import QueryContext
-from ranklet.runtime.storage.checks import Settings, check_integer, check_number
+from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -70,8 +70,7 @@ class RepBERTSettings(Settings):
         check_integer("ef", self.ef, 1, 1 << 16)
         check_number("recall", self.recall, 0, 1)
         check_integer("truncated", self.truncated, 0, 1 << 32)
-        if self.search not in SEARCHES:
-            raise InputError(f"search is {self.search!r}; allowed are {', '.join(SEARCHES)}")
+        check_one_of("search", self.search, SEARCHES)
 
 
 class RepBERT:

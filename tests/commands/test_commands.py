@@ -85,7 +85,7 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
         "nor a zip": ("verify", tmp_path / "file"),
         "no checkpoint at": ("export", nothing, "-o", out),
         "--split needs --probes": ("export", checkpoint, "-o", out, "--split", "dev"),
-        "no checkpoint is one": ("export", checkpoint, "-o", out, "--prune", "5"),
+        "has the setting 'prune'": ("export", checkpoint, "-o", out, "--prune", "5"),
         "two rankers are named": ("export", checkpoint, f"bm25={checkpoint}", "-o", out),
         "not a name": ("export", f"a b={checkpoint}", "-o", out),
         "cannot be written": ("export", checkpoint, "-o", tmp_path / "file" / "x"),

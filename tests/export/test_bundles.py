@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ranklet.export.bundles import export_bundle, exporter, index_bundle
+from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
 from ranklet.export.fusion import fuse_bundle, learn_weights
+from ranklet.export.options import ExportOptions
+from ranklet.export.rankers import exporter
 from ranklet.runtime import Bundle, BundleError, CollectionError, InputError
 from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -24,6 +26,7 @@ from ranklet.training.indexing.wordpieces import train_tokenizer
 
 if TYPE_CHECKING:
     from tests.conftest import Built
+    from tests.kinds import TinyRankers
 
 BM25 = Checkpoint("bm25", BM25Settings())
 
@@ -103,6 +106,33 @@ def test_no_checkpoint_is_told(tmp_path: Path) -> None:
 def test_an_unknown_kind_is_told(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="unknown ranker kind 'os'; known are bm25"):
         exporter("os")
+
+
+@pytest.mark.slow
+def test_an_export_changes_settings_of_the_kinds_that_have_them(
+    tiny: "TinyRankers", tmp_path: Path
+) -> None:
+    rankers = {"neural": tiny.checkpoint("neural_model1"), "dense": tiny.checkpoint("repbert")}
+    loose = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)
+    options = replace(loose, settings={"scorer": "onnx", "search": "hnsw", "ef": 64})
+    export_bundle(rankers, tmp_path / "rankers", options)
+    path = index_bundle(tmp_path / "rankers", tiny.data.collection, tmp_path / "b")
+    bundle = Bundle(path, device="cpu")
+    neural, dense = (bundle.manifest.rankers[name].settings for name in rankers)
+    assert (neural["scorer"], dense["search"], dense["ef"]) == ("onnx", "hnsw", 64)
+    recipe: list[dict[str, Any]] = [
+        {"stage": "retrieve", "ranker": "dense", "k": 9},
+        {"stage": "rescore", "ranker": "neural"},
+    ]
+    assert bundle.rank("old river", pipeline=recipe).providers["neural"] == "CPUExecutionProvider"
+    only = {"dense": rankers["dense"]}
+    for settings, error, message in (
+        ({"scorer": "onnx"}, ExportError, "nothing to export has the setting 'scorer'"),
+        ({"dimension": 3}, ExportError, "nothing to export has the setting 'dimension'"),
+        ({"search": "fast"}, InputError, "search is 'fast'; allowed are exact, hnsw"),
+    ):
+        with pytest.raises(error, match=message):
+            export_bundle(only, tmp_path / "x", replace(loose, settings=settings))
 
 
 def test_tokenizers_that_differ_are_told(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """Export of the Conformer-Kernel."""
 
-from ranklet.export.rankers.conformer_kernel.exporting import export, index, known_words
+from ranklet.export.rankers.conformer_kernel.exporting import EXPORTER
 
-__all__ = ["export", "index", "known_words"]
+__all__ = ["EXPORTER"]

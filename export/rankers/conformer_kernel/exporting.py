@@ -17,6 +17,7 @@ from ranklet.export.impacts import FILES, write_index
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import REPORT, Report, reports_of
 from ranklet.export.proof.variants import probes_of, write_reports
+from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.conformer_kernel.floors import latent_floors
 from ranklet.export.rankers.conformer_kernel.impacts import document_impacts, impact_reports
 from ranklet.export.rankers.conformer_kernel.network import (
@@ -160,3 +161,7 @@ def _cache(source: BundleFiles, folder: str, matching: TermMatching, path: Path)
 def _proofs(source: BundleFiles, name: str) -> list[Report]:
     """Return the proofs of the network's variants, without the losses of an earlier index."""
     return [each for each in reports_of(source, name) or () if each.variant in VARIANTS]
+
+
+SETTINGS = ("scorer", "impacts", "terms", "candidates", "floor")
+EXPORTER = Exporter(export, index, known_words, settings=SETTINGS)

@@ -1,5 +1,5 @@
 """Export of the neural Model 1."""
 
-from ranklet.export.rankers.neural_model1.exporting import export, index, known_words
+from ranklet.export.rankers.neural_model1.exporting import EXPORTER
 
-__all__ = ["export", "index", "known_words"]
+__all__ = ["EXPORTER"]

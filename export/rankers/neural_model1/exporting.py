@@ -19,7 +19,7 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
-from ranklet.export.rankers import model1
+from ranklet.export.rankers import Exporter, model1
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 Likelihoods = Callable[[NDArray[np.int32], Gathered], NDArray[np.float32]]
 
 PROBES = 12, 60  # queries, documents: few, because the network reads every pair of tokens
-
-known_words = model1.known_words
 
 
 def export(
@@ -144,3 +142,6 @@ def _table_report(
         bytes=size,
         **asdict(compare_scores(reference, scores, probes.relevant)),
     )
+
+
+EXPORTER = Exporter(export, index, model1.known_words, settings=("scorer",))

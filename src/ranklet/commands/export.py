@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.probes import Probes
 
-REFUSED = 3  # exit status if a variant was refused but others were written
+SETTINGS = ("impacts", "scorer", "search", "m", "ef_construction", "ef")
+REFUSED = 3  # exit status if a variant was refused and others were written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +52,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="epic: number of values to keep per document vector, or auto for as few as lose next "
         "to nothing on the probes (default: 1000)",
     )
-    parser.add_argument(
+    group = parser.add_argument_group(
+        "settings of some kinds", "They replace what the checkpoint says."
+    )
+    group.add_argument(
         "--impacts",
-        help="epic: storage type of the impact index, float32, float16 or uint8 (default: float16)",
+        help="epic, conformer_kernel: storage type of impacts, float32, float16 or uint8",
+    )
+    group.add_argument(
+        "--scorer",
+        help="neural_model1: table, or onnx to run the network, which pays on a GPU; "
+        "conformer_kernel: impacts, or onnx to score stored documents by the network",
+    )
+    group.add_argument(
+        "--search",
+        choices=("hnsw",),
+        help="repbert: build HNSW for fewer than 50,000 documents, too",
+    )
+    group.add_argument("--m", type=int, help="repbert: links per vector in HNSW (default: 16)")
+    group.add_argument(
+        "--ef-construction",
+        type=int,
+        help="repbert: candidates while HNSW is built (default: 200)",
+    )
+    group.add_argument(
+        "--ef", type=int, help="repbert: candidates while HNSW is searched (default: 128)"
     )
 
 
@@ -71,12 +94,9 @@ def run(options: argparse.Namespace) -> int:
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,
         prune=_prune(options.prune) if options.prune else ExportOptions.prune,
-        impacts=options.impacts or ExportOptions.impacts,
+        settings={key: value for key in SETTINGS if (value := getattr(options, key)) is not None},
     )
     checkpoints = read_checkpoints(options.checkpoints)
-    kinds = {each.kind for each in checkpoints.values()}
-    if "epic" not in kinds and (options.prune or options.impacts):
-        raise InputError("--prune and --impacts are for an epic, and no checkpoint is one")
     export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
     reports = read_reports(options.output)
     for name, proofs in reports.items():

@@ -211,7 +211,7 @@ def test_the_index_in_other_forms(
     form: str, checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
     indexed: Bundle,
 ) -> None:  # fmt: skip
-    options = replace(LOOSE, variants=("int8",), impacts=form)
+    options = replace(LOOSE, variants=("int8",), settings={"impacts": form})
     rankers = export_bundle({"epic": checkpoints["epic"]}, tmp_path / "rankers", options)
     target = index_bundle(rankers, tiny_collection, tmp_path / "b")
     assert BundleFiles(target).has("rankers/epic/index/scale.npy") == (form == "uint8")

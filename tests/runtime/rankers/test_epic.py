@@ -210,7 +210,7 @@ def test_what_was_not_read_is_not_marked(indexed: Bundle) -> None:
 def test_eight_bits_find_documents_and_their_vectors_score_them(
     checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path
 ) -> None:
-    options = replace(LOOSE, variants=("fp32",), impacts="uint8")
+    options = replace(LOOSE, variants=("fp32",), settings={"impacts": "uint8"})
     export_bundle(checkpoints, tmp_path / "r", options)
     bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b"), device="cpu")
     for query in ("quiet stream", "the old river is old", "castle"):
