@@ -1,4 +1,4 @@
-"""The documents of one call: stored ones by number, or the caller's own texts."""
+"""The documents of one call, either stored documents by number or the caller's own texts."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -17,11 +17,11 @@ class Candidates(Protocol):
 
     @property
     def stored(self) -> NDArray[np.uint32] | None:
-        """Their numbers in the collection, None for texts."""
+        """Their numbers in the collection, (candidates,) uint32, or None for texts."""
         ...
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of candidates."""
         ...
 
     def tokens(self, field: str) -> Gathered:
@@ -30,11 +30,11 @@ class Candidates(Protocol):
 
     @property
     def texts(self) -> Sequence[str]:
-        """What is ranked of them, title and text as one."""
+        """Their ranked texts, which may include titles."""
         ...
 
     def select(self, positions: NDArray[np.intp]) -> "Candidates":
-        """Return some of them, in the order named."""
+        """Return the candidates at some positions, in that order."""
         ...
 
 
@@ -58,23 +58,23 @@ class StoredCandidates:
 
     @property
     def texts(self) -> Sequence[str]:
-        """What is ranked of them, title and text as one."""
-        held = self._documents
+        """Their ranked texts, which may include titles."""
+        stored = self._documents
         numbers = self._numbers.tolist()
-        return [ranked_text(held.titles[n], held.texts[n], held.titled) for n in numbers]
+        return [ranked_text(stored.titles[n], stored.texts[n], stored.titled) for n in numbers]
 
     def select(self, positions: NDArray[np.intp]) -> "StoredCandidates":
-        """Return some of them, in the order named."""
+        """Return the candidates at some positions, in that order."""
         return StoredCandidates(self._documents, self._numbers[positions])
 
 
 class TextCandidates:
-    """The caller's own texts, analysed when a ranker first asks and once a field.
+    """The caller's own texts, analysed once per field on first use.
 
     Args:
-        texts: what is ranked of them.
+        texts: the ranked texts.
         analysis: the analysis of this call.
-        places: where they stand among all that the caller gave; None for all of them.
+        places: their indices among all texts of the caller; None for 0, 1, ….
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class TextCandidates:
 
     @property
     def stored(self) -> None:
-        """None: they are not in the collection."""
+        """None, because they are not in the collection."""
         return
 
     def __len__(self) -> int:
@@ -103,24 +103,24 @@ class TextCandidates:
 
     @property
     def texts(self) -> Sequence[str]:
-        """What is ranked of them, title and text as one."""
+        """Their ranked texts, which may include titles."""
         return self._texts
 
     def select(self, positions: NDArray[np.intp]) -> "TextCandidates":
-        """Return some of them, in the order named."""
+        """Return the candidates at some positions, in that order."""
         chosen = positions.tolist()
-        texts, places = ([held[at] for at in chosen] for held in (self._texts, self.places))
+        texts, places = ([column[i] for i in chosen] for column in (self._texts, self.places))
         return TextCandidates(texts, self._analysis, places)
 
 
 def numbers_of(candidates: Candidates) -> NDArray[np.uint32]:
-    """Return the numbers of candidates that are of the collection."""
+    """Return the numbers of stored candidates; texts have none."""
     return np.empty(0, np.uint32) if candidates.stored is None else candidates.stored
 
 
 def text_candidates(
     documents: Sequence[tuple[str, str, str]], analysis: Analysis, titles: bool = True
 ) -> TextCandidates:
-    """Return the caller's own documents, (id, title, text) each, as they are ranked."""
+    """Return the caller's own documents, each (id, title, text), as candidates."""
     texts = [ranked_text(title, text, titles) for _, title, text in documents]
     return TextCandidates(texts, analysis)

@@ -1,4 +1,4 @@
-"""Running a pipeline: candidates and their scores, a column a ranker or fusion, stage by stage."""
+"""Run a pipeline stage by stage on candidates with one score column per ranker or fusion."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,22 +21,22 @@ from ranklet.runtime.storage.documents import Documents
 
 
 class Execution:
-    """One query's way through one pipeline.
+    """The execution of one pipeline for one query.
 
-    Where time runs out, a ranker's stage is left out, or scores only the best candidates so far. A
-    fusion adds up what there is, and a candidate without a score counts as the lowest of them: the
-    order is that of what was done. The first stage is always done, and so is cutting.
+    If time runs out, a ranker's stage is skipped or scores only the best candidates so far. A
+    fusion adds up the available scores, and a candidate without a score gets the lowest of them. So
+    the order is the one of the finished work. The first stage and keep stages are always done.
 
     Args:
-        pipeline: the recipe.
-        ranker: gives an opened ranker by name.
+        pipeline: the stages.
+        ranker: returns an opened ranker by name.
         documents: the collection.
         query: the query.
-        given: the caller's own texts; the recipe's retrieve stages then score all of them.
+        given: the caller's own texts, all of which the retrieve stages then score.
         deadline: when to stop.
 
     Attributes:
-        left_out: the stages that were not done, or not for all candidates, in words.
+        left_out: descriptions of the stages that were not done, or not for all candidates.
     """
 
     def __init__(
@@ -53,12 +53,13 @@ class Execution:
         self._deadline = Deadline() if deadline is None else deadline
         self._fusions: dict[str, Fuse] = {}
         self._columns: dict[str, NDArray[np.float32]] = {}
-        # Of a fusion by ranks: each input's ranks when it was made, (inputs, candidates) float64.
+        # By rank fusion, the ranks of its inputs at that time, (inputs, candidates) float64.
         self._ranks: dict[str, NDArray[np.float64]] = {}
-        # What stands in for scores that there was no time for, by ranker.
+        # The score of candidates that there was no time to score, by ranker.
         self._floors: dict[str, float] = {}
         self._ordered_by = pipeline.rankers()[0]
-        # The order before a stage that did not score all: it tells the others apart, (candidates,).
+        # Ranks before an unfinished stage, which order the candidates that it did not score,
+        # (candidates,).
         self._places: NDArray[np.intp] | None = None
         self.candidates: Candidates = (
             self._stored(np.empty(0, np.uint32)) if given is None else given
@@ -68,26 +69,26 @@ class Execution:
 
     def run(self) -> None:
         """Run every stage that there is time for."""
-        if not self._deadline.limited:  # else a ranker may not be opened, nor needed
+        if not self._deadline.limited:  # with a budget, later rankers may not be needed
             encode_ahead(map(self._ranker, self._pipeline.rankers()[1:]), self._query)
-        for at, stage in enumerate(self._pipeline.stages):
+        for number, stage in enumerate(self._pipeline.stages):
             begin = perf_counter()
             if isinstance(stage, Keep):
                 self._select(self._best(stage.k))
             elif isinstance(stage, Fuse):
                 self._fuse(stage)
-            elif at and self._deadline.passed:
+            elif number and self._deadline.passed:
                 self.left_out.append(str(stage))
                 continue
             elif isinstance(stage, Retrieve) and self._given is None:
                 self._retrieve(stage)
             else:
-                self._rescore(stage, self._deadline if at else Deadline())
+                self._rescore(stage, self._deadline if number else Deadline())
             self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
 
     @property
     def budget_spent(self) -> bool:
-        """True if and only if time ran out, or so nearly that something was left out."""
+        """Whether time ran out, or was so short that something was left out."""
         return bool(self.left_out) or self._deadline.passed
 
     def top(self, k: int) -> tuple[Candidates, NDArray[np.intp], NDArray[np.float32]]:
@@ -96,45 +97,48 @@ class Execution:
         return self.candidates.select(best), best, self.final()[best]
 
     def final(self) -> NDArray[np.float32]:
-        """Return the final score of every candidate, in their own order; (candidates,) float32."""
+        """Return the final score of every candidate, in their order, (candidates,) float32."""
         return self._filled(self._ordered_by)
 
     def scaled(self) -> dict[str, NDArray[np.float32]]:
-        """Return what a linear fusion multiplies by its weights: scale · score, by ranker."""
+        """Return scale · score by ranker, the features that a linear fusion weights."""
         return {
             name: (self._complete(name) * self._scale(name)).astype(np.float32)
             for name in self._columns
         }
 
     def providers(self) -> dict[str, str]:
-        """Return what each ranker's model ran on, for the rankers that have a model."""
-        found = {
+        """Return where each ranker's model ran, for the rankers that have a model."""
+        providers = {
             name: getattr(self._ranker(name), "provider", "")
             for name in self._columns
             if name not in self._fusions
         }
-        return {name: provider for name, provider in found.items() if provider}
+        return {name: provider for name, provider in providers.items() if provider}
 
     def truncated(self) -> dict[str, int]:
-        """Return how many texts each ranker's model cut, for those that cut any."""
+        """Return by ranker how many texts its model truncated, if there are any."""
         return dict(self._query.truncated)
 
     def explain(self, position: int) -> Explanation:
         """Explain the final score of the candidate at a position."""
-        found = self._explain(self._ordered_by, position)
+        explanation = self._explain(self._ordered_by, position)
         if self.left_out:
-            found = replace(found, label=f"{found.label} (no time for: {'; '.join(self.left_out)})")
-        return found
+            label = f"{explanation.label} (no time for: {'; '.join(self.left_out)})"
+            explanation = replace(explanation, label=label)
+        return explanation
 
     def _stored(self, numbers: NDArray[np.uint32]) -> Candidates:
         if self._documents is None:
-            told = "give documents=[…], or add a collection with `ranklet index`"
-            raise BundleError(f"this bundle has no collection: {told}")
+            raise BundleError(
+                "this bundle has no collection; pass documents=[…], or add a collection with "
+                "`ranklet index`"
+            )
         return StoredCandidates(self._documents, numbers)
 
     def _retrieve(self, stage: Retrieve) -> None:
         ranker = self._ranker(stage.ranker)
-        with np.errstate(all="ignore"):  # damaged numbers are told by the ranker
+        with np.errstate(all="ignore"):  # the ranker reports damaged numbers
             numbers, scores = ranker.retrieve(self._query, stage.k)
         self._merge(stage.ranker, numbers, scores)
         self._ordered_by = stage.ranker
@@ -145,65 +149,65 @@ class Execution:
         missing = int(np.isnan(column).sum())
         if missing:
             self.left_out.append(f"{stage}: {missing:,} of {count:,} candidates")
-            if missing == count:  # opening the ranker took all the time there was
+            if missing == count:  # opening the ranker took all the time
                 return
             self._places = np.empty(count, np.intp)
             self._places[order] = np.arange(count)
         self._columns[name] = column
-        self._filled(name)  # what is missing stays so: a fusion need not try again
+        self._filled(name)  # fixes the fill-in score now, so that no later fusion scores the rest
         self._ordered_by = name
 
     def _merge(self, ranker: str, numbers: NDArray[np.uint32], scores: NDArray[np.float32]) -> None:
-        """Add a list: documents that are new become candidates, NaN where a list lacks them."""
-        held = self.candidates.stored
-        if held is None or not self._columns:  # the first list
+        """Add a retrieved list; its new documents become candidates with NaN in other columns."""
+        known = self.candidates.stored
+        if known is None or not self._columns:  # the first list
             self.candidates = self._stored(numbers)
             self._columns[ranker] = scores
             return
-        new = numbers[~np.isin(numbers, held)]
-        merged = np.append(held, new)
+        new = numbers[~np.isin(numbers, known)]
+        merged = np.append(known, new)
         for name, column in self._columns.items():
             self._columns[name] = np.append(column, np.full(len(new), np.nan, np.float32))
         order = np.argsort(merged)
-        found = np.full(len(merged), np.nan, np.float32)
-        found[order[np.searchsorted(merged, numbers, sorter=order)]] = scores
-        self.candidates, self._columns[ranker] = self._stored(merged), found
+        own_column = np.full(len(merged), np.nan, np.float32)
+        own_column[order[np.searchsorted(merged, numbers, sorter=order)]] = scores
+        self.candidates, self._columns[ranker] = self._stored(merged), own_column
 
     def _scores(self, ranker: str, candidates: Candidates) -> NDArray[np.float32]:
-        with np.errstate(all="ignore"):  # what is wrong with damaged numbers is told below
+        with np.errstate(all="ignore"):  # damaged numbers are reported below
             scores = self._ranker(ranker).score(self._query, candidates)
         return _finite(scores, f"the ranker {ranker!r}")
 
     def _scored(
         self, name: str, column: NDArray[np.float32], deadline: Deadline
     ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-        """Return a column with the scores that it lacks, best candidates first while time lasts.
+        """Return a column with its missing scores, best candidates first while there is time.
 
-        With it the positions of all candidates, best first, where that mattered.
+        Also return the positions of all candidates, best first if that order was needed.
         """
         first = first_slice(self._ranker(name), texts=self.candidates.stored is None)
-        known = deadline.limited and self._columns
-        order = self._best(len(column)) if known else np.arange(len(column))
+        ranked = deadline.limited and self._columns
+        order = self._best(len(column)) if ranked else np.arange(len(column))
         missing = order[np.isnan(column[order])]
         column = column.copy()
         for part in deadline.slices(len(missing), first):
-            at = missing[part]
-            if len(at) == len(column):  # all at once: texts that were analysed are known
+            positions = missing[part]
+            if len(positions) == len(column):  # all at once, which reuses texts already analysed
                 column = self._scores(name, self.candidates)
             else:
-                column[at] = self._scores(name, self.candidates.select(at))
+                column[positions] = self._scores(name, self.candidates.select(positions))
         return column, order
 
     def _fuse(self, stage: Fuse) -> None:
-        there = [at for at, name in enumerate(stage.inputs) if name in self._columns]
-        if not there:
+        available = [i for i, name in enumerate(stage.inputs) if name in self._columns]
+        if not available:
             self.left_out.append(str(stage))
             return
-        inputs = tuple(stage.inputs[at] for at in there)
-        weights = tuple(stage.weights[at] for at in there if stage.weights)
-        done = replace(stage, inputs=inputs, weights=weights)
-        self._columns[stage.name] = self._fused(done)
-        self._fusions[stage.name] = done
+        inputs = tuple(stage.inputs[i] for i in available)
+        weights = tuple(stage.weights[i] for i in available if stage.weights)
+        fuse = replace(stage, inputs=inputs, weights=weights)
+        self._columns[stage.name] = self._fused(fuse)
+        self._fusions[stage.name] = fuse
         self._ordered_by = stage.name
 
     def _fused(self, stage: Fuse) -> NDArray[np.float32]:
@@ -222,7 +226,7 @@ class Execution:
         return _finite(fused, f"the fusion {stage.name!r}")
 
     def _complete(self, name: str) -> NDArray[np.float32]:
-        """Score the candidates that a ranker did not return: a sum needs every term of it."""
+        """Score the candidates that a ranker did not return, because a sum needs all terms."""
         column = self._columns[name]
         if name not in self._floors and np.isnan(column).any():
             column = self._columns[name] = self._scored(name, column, self._deadline)[0]
@@ -231,7 +235,7 @@ class Execution:
         return self._filled(name)
 
     def _filled(self, name: str) -> NDArray[np.float32]:
-        """Return a column in which the lowest score stands for those there was no time for."""
+        """Return a column whose missing scores are replaced by its lowest score."""
         column = self._columns[name]
         unscored = np.isnan(column)
         if not unscored.any():
@@ -251,7 +255,7 @@ class Execution:
         return top_k(np.where(unscored, -np.inf, column), k, ties=ties)
 
     def _select(self, positions: NDArray[np.intp]) -> None:
-        self.final()  # the lowest score is that of all candidates, also of those cut here
+        self.final()  # fixes the lowest score while all candidates are still there
         self.candidates = self.candidates.select(positions)
         self._columns = {name: column[positions] for name, column in self._columns.items()}
         self._ranks = {name: ranks[:, positions] for name, ranks in self._ranks.items()}
@@ -260,7 +264,7 @@ class Execution:
 
     def _explain(self, name: str, position: int) -> Explanation:
         if np.isnan(self._columns[name][position]):
-            label = f"{name}: no time to score it, the lowest score counts"
+            label = f"{name}: no time to score it, so it gets the lowest score"
             return Explanation(label, self._floors[name])
         if name not in self._fusions:
             candidate = self.candidates.select(np.array([position]))
@@ -291,10 +295,10 @@ class Execution:
 
 
 def _finite(scores: NDArray[np.float32], source: str) -> NDArray[np.float32]:
-    """Return the scores, or raise BundleError where one is not finite."""
+    """Return the scores, or raise BundleError if one is not finite."""
     if not np.isfinite(scores).all():
         raise BundleError(
-            f"{source} gave a score that is not finite: the bundle is damaged; run `ranklet "
-            "verify` on it"
+            f"{source} returned a score that is not finite. The bundle is damaged: run "
+            "`ranklet verify`"
         )
     return scores

@@ -1,20 +1,20 @@
-"""How several scores of the same candidates become one."""
+"""Fuse several scores of the same candidates into one."""
 
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-RRF_CONSTANT = 60  # Cormack et al. 2009 found it near-optimal and little sensitive
+RRF_CONSTANT = 60  # near-optimal and not critical, according to Cormack et al. 2009
 
 Rank = TypeVar("Rank", float, NDArray[np.float64])
-Column = NDArray[np.float32]  # one score a candidate, NaN where a ranker did not return it
+Column = NDArray[np.float32]  # one score per candidate, NaN if a ranker did not return it
 
 
 def linear(columns: list[Column], weights: tuple[float, ...], scales: list[float]) -> Column:
-    """Return Σ weight · scale · score: paper 000, §4.1, with each ranker's own normalisation.
+    """Return Σ weight · scale · score (paper 000, §4.1), where scales normalise each ranker.
 
-    Scores are summed in float64, so that the order of the inputs changes nothing.
+    Scores are summed in float64, so that the order of the inputs does not matter.
     """
     total = np.zeros(len(columns[0]), np.float64)
     for column, weight, scale in zip(columns, weights, scales, strict=True):
@@ -23,35 +23,35 @@ def linear(columns: list[Column], weights: tuple[float, ...], scales: list[float
 
 
 def ranks(column: Column) -> NDArray[np.float64]:
-    """Return the rank of each candidate in a list, from 1, ties by position; NaN where absent.
+    """Return each candidate's rank in a list, from 1, ties by position, NaN if it is absent.
 
     >>> ranks(np.array([0.5, np.nan, 0.9], np.float32)).tolist()
     [2.0, nan, 1.0]
     """
-    found = np.full(len(column), np.nan)
+    positions = np.full(len(column), np.nan)
     present = np.flatnonzero(~np.isnan(column))
     order = present[np.argsort(-column[present], kind="stable")]
-    found[order] = np.arange(1, len(order) + 1)
-    return found
+    positions[order] = np.arange(1, len(order) + 1)
+    return positions
 
 
 def reciprocal_ranks(columns: list[Column], weights: tuple[float, ...]) -> Column:
-    """Return Σ weight / (60 + rank), over the lists that a candidate is in.
+    """Return Σ weight / (60 + rank) over the lists that contain a candidate.
 
     Source: Cormack, Clarke & Büttcher 2009, "Reciprocal rank fusion", §2.
     """
-    listed = zip(columns, weights, strict=True)
-    shares = np.stack([reciprocal(ranks(column), weight) for column, weight in listed])
+    weighted = zip(columns, weights, strict=True)
+    shares = np.stack([reciprocal(ranks(column), weight) for column, weight in weighted])
     return np.asarray(np.nansum(shares, axis=0), np.float32)
 
 
 def reciprocal(rank: Rank, weight: float) -> Rank:
-    """Return a list's share in a score, weight / (60 + rank); NaN for a rank of NaN."""
+    """Return a list's share in a score, weight / (60 + rank), NaN for a rank of NaN."""
     return weight / (RRF_CONSTANT + rank)
 
 
 def alternate(columns: list[Column]) -> Column:
-    """Merge lists in turn: the first of each, the second of each, …; a later repeat is dropped.
+    """Merge lists by taking the first of each, then the second of each, …, without repetitions.
 
     Source: Zhan et al. 2020 (RepBERT, paper 004), eq. 6. The score is 1 / place in the merged list.
 
@@ -59,9 +59,9 @@ def alternate(columns: list[Column]) -> Column:
     >>> [round(float(1 / score)) for score in alternate([a, b])]
     [1, 3, 4, 2]
     """
-    # Place r of list i (of m) stands at m (r − 1) + i; the earliest place of a candidate counts.
-    places = np.stack([len(columns) * (ranks(each) - 1) + at for at, each in enumerate(columns)])
-    earliest = np.fmin.reduce(places, axis=0)  # NaN, which sorts last, where no list has it
+    # Rank r of list i (of m) gets place m (r − 1) + i. The earliest place of a candidate counts.
+    places = np.stack([len(columns) * (ranks(column) - 1) + i for i, column in enumerate(columns)])
+    earliest = np.fmin.reduce(places, axis=0)  # NaN, which sorts last, if no list has it
     merged = np.empty(len(earliest), np.float64)
     merged[np.argsort(earliest, kind="stable")] = np.arange(1, len(earliest) + 1)
     return (1 / merged).astype(np.float32)

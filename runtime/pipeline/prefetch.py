@@ -1,4 +1,4 @@
-"""Encoding a query for later stages while the first one runs (paper 003, §3)."""
+"""Encode a query for later stages while the first stage runs (paper 003, §3)."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -10,30 +10,30 @@ from ranklet.runtime.rankers.protocol import QueryContext, Ranker
 
 
 def encode_ahead(rankers: Iterable[Ranker], query: QueryContext) -> list[Thread]:
-    """Start to encode a query for the rankers that encode it, where a processor is free.
+    """Start to encode a query for the rankers that encode it, if a processor is free.
 
-    The result is kept with the query, and who asks for it before it is there waits for it. An error
-    is raised again where the result is asked for: encoding is then tried once more.
+    The result is stored in the query, and readers wait for it if necessary. Errors are ignored
+    here, because a stage that needs the result encodes again and raises them.
 
     Returns:
-        What was started; nobody need wait for it.
+        The started threads, for which nobody needs to wait.
     """
     encoders = [each for each in rankers if hasattr(each, "encode_query")]
     if not encoders or _processors() < 2:
         return []
-    # A thread of its own, not a pool's: a pool does not outlive the fork of a server's workers.
-    started = [Thread(target=_encode, args=(each, query), name="ahead") for each in encoders]
-    for each in started:
-        each.start()
+    # Plain threads, because a pool does not survive the fork of a server's workers.
+    started = [Thread(target=_encode, args=(ranker, query), name="ahead") for ranker in encoders]
+    for thread in started:
+        thread.start()
     return started
 
 
 def _encode(ranker: Ranker, query: QueryContext) -> None:
-    with suppress(Exception):  # it is raised again where the result is asked for
+    with suppress(Exception):  # raised again when a stage needs the result
         ranker.encode_query(query)  # type: ignore[attr-defined]
 
 
 @cache
 def _processors() -> int:
-    """Return `threads`, read once: it asks the control group's files."""
+    """Return `threads`, cached because it reads files of the control group."""
     return threads()

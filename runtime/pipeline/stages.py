@@ -1,4 +1,4 @@
-"""Pipelines: the named recipes of a bundle, as plain data: retrieve → rescore → fuse → keep."""
+"""Pipelines as plain data, with the stages retrieve, rescore, fuse and keep."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 from ranklet.runtime.errors import BundleError
 
-MAX_STAGES = 32  # far above any real recipe: a bound for hostile manifests
-MAX_WEIGHT = 1e6  # a sum of so many scores of any sane ranker is still a finite number
+MAX_STAGES = 32  # far above any real pipeline, a bound for hostile manifests
+MAX_WEIGHT = 1e6  # with this bound, sums of any sane ranker's weighted scores stay finite
 METHODS = ("linear", "rrf", "alternate")
 
 
 @dataclass(frozen=True)
 class Retrieve:
-    """Add a ranker's `k` best documents of the whole collection to the candidates."""
+    """Add a ranker's `k` best documents of the collection to the candidates."""
 
     ranker: str
     k: int = 1000
@@ -25,7 +25,7 @@ class Retrieve:
 
 @dataclass(frozen=True)
 class Rescore:
-    """Score all candidates by a ranker; they are ordered by it until a fusion follows."""
+    """Score all candidates by a ranker, whose scores order them until a fusion follows."""
 
     ranker: str
     stage: ClassVar[str] = "rescore"
@@ -36,10 +36,10 @@ class Rescore:
 
 @dataclass(frozen=True)
 class Fuse:
-    """Make one score of several; see :mod:`ranklet.runtime.pipeline.fusion` for the methods.
+    """Fuse several scores into one; see :mod:`ranklet.runtime.pipeline.fusion` for the methods.
 
-    `inputs` are rankers that came before, or the names of earlier fusions. `weights` go with the
-    inputs; ``alternate`` has none.
+    `inputs` are rankers of earlier stages or names of earlier fusions. There is one weight per
+    input, except for ``alternate``, which has none.
     """
 
     method: str
@@ -72,7 +72,7 @@ _STAGES: Mapping[str, type[Stage]] = {each.stage: each for each in (Retrieve, Re
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A recipe: the stages in order.
+    """A sequence of stages.
 
     >>> print(Pipeline((Retrieve("bm25", 100), Rescore("model1"))))
     retrieve 100 by bm25 → rescore by model1
@@ -84,16 +84,16 @@ class Pipeline:
         return " → ".join(str(stage) for stage in self.stages)
 
     def rankers(self) -> tuple[str, ...]:
-        """Return the names of the rankers that the recipe uses, in order of use."""
+        """Return the names of the rankers that the pipeline uses, in order of use."""
         named = [each.ranker for each in self.stages if isinstance(each, Retrieve | Rescore)]
         return tuple(dict.fromkeys(named))
 
     def without_cuts(self) -> "Pipeline":
-        """Return the recipe without its keep stages, for documents that are all to be scored."""
+        """Return the pipeline without its keep stages, so that all documents get a score."""
         return Pipeline(tuple(each for each in self.stages if not isinstance(each, Keep)))
 
     def shallow(self, depth: int) -> "Pipeline":
-        """Return the recipe with lists of at most `depth`: to try it, not to rank by it.
+        """Return the pipeline with lists of at most `depth` documents, for a quick trial.
 
         >>> print(Pipeline((Retrieve("bm25", 100), Rescore("model1"))).shallow(2))
         retrieve 2 by bm25 → rescore by model1
@@ -111,15 +111,15 @@ class Pipeline:
 
     @classmethod
     def from_json(cls, raw: object, where: str = "pipeline") -> "Pipeline":
-        """Read and check a recipe: a list of stages.
+        """Read and check a pipeline from a list of stages.
 
         Raises:
-            BundleError: a stage or an option is unknown, or the order makes no sense; `where` is
-                named in the message.
+            BundleError: a stage or an option is unknown, or the order is not allowed; the message
+                contains `where`.
         """
         if not isinstance(raw, Sequence) or isinstance(raw, str) or not 0 < len(raw) <= MAX_STAGES:
             raise BundleError(f"{where} must be a list of 1 to {MAX_STAGES} stages")
-        pipeline = cls(tuple(_stage(each, f"{where}[{at}]") for at, each in enumerate(raw)))
+        pipeline = cls(tuple(_stage(each, f"{where}[{i}]") for i, each in enumerate(raw)))
         pipeline._check(where)
         return pipeline
 
@@ -128,39 +128,40 @@ class Pipeline:
             raise BundleError(f"{where} must begin with a retrieve stage")
         known: list[str] = []
         fusions: set[str] = set()
-        unfused: set[str] = set()  # lists that were retrieved side by side and not yet merged
-        for at, stage in enumerate(self.stages):
+        unfused: set[str] = set()  # lists that were retrieved but not yet merged
+        for i, stage in enumerate(self.stages):
+            place = f"{where}[{i}]"
             if isinstance(stage, Retrieve):
                 # A list that came later would bring documents without any of the earlier scores.
-                if at and not isinstance(self.stages[at - 1], Retrieve):
-                    raise BundleError(f"{where}[{at}] retrieves; all retrieve stages come first")
+                if i and not isinstance(self.stages[i - 1], Retrieve):
+                    raise BundleError(f"{place} retrieves, but retrieve stages must come first")
                 if stage.ranker in unfused:
-                    raise BundleError(f"{where}[{at}] retrieves by {stage.ranker!r} a second time")
+                    raise BundleError(f"{place} retrieves by {stage.ranker!r} again")
                 known.append(stage.ranker)
                 unfused.add(stage.ranker)
             elif isinstance(stage, Rescore):
                 if stage.ranker in fusions:
                     raise BundleError(
-                        f"{where}[{at}] rescores by {stage.ranker!r}, the name of a fusion; give "
-                        "the fusion another name"
+                        f"{place} rescores by {stage.ranker!r}, which is the name of a fusion; "
+                        "give the fusion another name"
                     )
                 known.append(stage.ranker)
             elif isinstance(stage, Fuse):
                 missing = [name for name in stage.inputs if name not in known]
                 if missing:
                     raise BundleError(
-                        f"{where}[{at}] fuses {missing[0]!r}, which no stage before it gives; "
-                        f"there are {', '.join(known)}"
+                        f"{place} fuses {missing[0]!r}, which no earlier stage computes; there "
+                        f"are {', '.join(known)}"
                     )
                 if stage.name in known:
-                    raise BundleError(f"{where}[{at}]: the name {stage.name!r} is taken")
+                    raise BundleError(f"{place}: the name {stage.name!r} is already used")
                 known.append(stage.name)
                 fusions.add(stage.name)
                 unfused.clear()
-            elif len(unfused) > 1:  # which of the lists would be cut?
-                raise BundleError(f"{where}[{at}] keeps {stage.k} of {len(unfused)} unfused lists")
+            elif len(unfused) > 1:  # it would be unclear which list to shorten
+                raise BundleError(f"{place} keeps {stage.k} of {len(unfused)} unfused lists")
         if len(unfused) > 1:
-            raise BundleError(f"{where} retrieves {len(unfused)} lists and never fuses them")
+            raise BundleError(f"{where} retrieves {len(unfused)} lists but never fuses them")
 
 
 def _plain(stage: Stage) -> dict[str, Any]:
@@ -214,9 +215,9 @@ def _check_option(key: str, value: Any, where: str) -> None:
 def _check_fuse(stage: Fuse, where: str) -> Fuse:
     if stage.method not in METHODS:
         raise BundleError(f"{where}: method {stage.method!r}; allowed are {', '.join(METHODS)}")
-    wanted = 0 if stage.method == "alternate" else len(stage.inputs)
+    count = 0 if stage.method == "alternate" else len(stage.inputs)
     if not stage.inputs or len(set(stage.inputs)) != len(stage.inputs):
         raise BundleError(f"{where}: inputs must be different names, at least one")
-    if len(stage.weights) != wanted:
-        raise BundleError(f"{where}: {stage.method} takes {wanted} weights for these inputs")
+    if len(stage.weights) != count:
+        raise BundleError(f"{where}: {stage.method} takes {count} weights for these inputs")
     return stage

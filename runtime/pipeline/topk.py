@@ -1,4 +1,4 @@
-"""The k best of many scores, the same whatever order they come in."""
+"""Select the k best of many scores, independently of their order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ def top_k(
 
     Args:
         scores: (n,) floating.
-        k: how many; all of them where k ≥ n, none where k ≤ 0.
-        ties: equal scores are ordered by this, ascending, (n,); by position where it is None.
+        k: number of scores; all if k ≥ n, none if k ≤ 0.
+        ties: ascending order of equal scores, (n,); None orders them by position.
 
     >>> top_k(np.array([1.0, 3.0, 3.0, 2.0, 1.0]), 4).tolist()
     [1, 2, 3, 0]
@@ -23,8 +23,8 @@ def top_k(
         return np.empty(0, np.intp)
     chosen = np.arange(len(scores))
     if k < len(scores):
-        # `partition` would choose freely among equal scores at the border: take what is above the
-        # border, then the first of the equal ones.
+        # `partition` would choose arbitrarily among equal scores at the border. Take the scores
+        # above the border, then the first of the equal ones.
         border = np.partition(scores, len(scores) - k)[len(scores) - k]
         above, level = np.flatnonzero(scores > border), np.flatnonzero(scores == border)
         if ties is not None and len(above) + len(level) > k:

@@ -1,7 +1,7 @@
-"""The files of a bundle as read-only memory maps, from a folder or from an uncompressed zip.
+"""Map the files of a bundle read-only, from a folder or from an uncompressed zip.
 
-Nothing is ever extracted: a zip member must be stored, not compressed, and is mapped where it lies.
-So no path inside an archive can escape, and no archive can swell.
+Nothing is ever extracted. A zip member must be stored uncompressed and is mapped in place. So no
+path inside an archive can escape, and no archive can swell.
 """
 
 import mmap
@@ -16,7 +16,7 @@ from ranklet.runtime.errors import BundleError
 _LOCAL_HEADER = 30  # bytes before a zip member's name; name and extra lengths are at 26 and 28
 _LOCAL_MAGIC = b"PK\x03\x04"
 
-# What zipfile has been seen to raise for a damaged directory, besides what it says that it raises.
+# Documented and observed exceptions of zipfile for a damaged directory.
 _BAD_ZIP = (
     OSError,
     zipfile.BadZipFile,
@@ -35,11 +35,11 @@ class Archive(Protocol):
     """A flat set of named files."""
 
     def names(self) -> set[str]:
-        """Return the paths of all files, POSIX, relative."""
+        """Return the relative POSIX paths of all files."""
         ...
 
     def read(self, name: str) -> memoryview:
-        """Return the content of a file, mapped; BundleError where it cannot be had."""
+        """Return the mapped content of a file; raise BundleError if it cannot be read."""
         ...
 
 
@@ -47,20 +47,20 @@ def open_archive(path: Path) -> Archive:
     """Open a bundle's folder or zip.
 
     Raises:
-        BundleError: there is nothing at the path, or it is neither a folder nor a zip.
+        BundleError: the path does not exist or is neither a folder nor a zip.
     """
     try:
         if path.is_dir():
             return _Folder(path)
         if path.is_file():
             return _Zip(path)
-        there = path.exists()
-    except (OSError, ValueError) as error:  # no right to look, a name too long, a NUL in it
+        exists = path.exists()
+    except (OSError, ValueError) as error:  # no permission, a name too long, a NUL in it
         raise BundleError(f"{str(path)!r} cannot be read: {error}") from error
-    if there:  # opening a pipe or a device could wait for ever
-        raise BundleError(f"{str(path)!r} is neither a folder nor a file, so it is no bundle")
+    if exists:  # opening a pipe or a device could block forever
+        raise BundleError(f"{str(path)!r} is neither a folder nor a file, so it is not a bundle")
     raise BundleError(
-        f"no bundle at {str(path)!r}: give the folder or the .zip that `ranklet index` or "
+        f"no bundle at {str(path)!r}; give the folder or the .zip that `ranklet index` or "
         "`export` wrote"
     )
 
@@ -71,18 +71,18 @@ class _Folder:
 
     def names(self) -> set[str]:
         return {
-            each.relative_to(self._root).as_posix()
-            for each in self._root.rglob("*")
-            if not each.is_dir()
+            path.relative_to(self._root).as_posix()
+            for path in self._root.rglob("*")
+            if not path.is_dir()
         }
 
     def read(self, name: str) -> memoryview:
         path = self._root / name
         try:
-            # A link may lead elsewhere inside the bundle, never out.
+            # A link may lead to another file inside the bundle, but never out of it.
             if not path.resolve().is_relative_to(self._root):
                 raise BundleError(f"{name!r} is a link that leads out of the bundle")
-            if not path.is_file():  # opening a pipe or a device could wait for ever
+            if not path.is_file():  # opening a pipe or a device could block forever
                 raise BundleError(f"{name!r} of the bundle is not a file")
             with path.open("rb") as file:
                 return _map(file.fileno())
@@ -117,19 +117,19 @@ class _Zip:
             raise BundleError(f"{name!r} of the bundle cannot be read: it is not in the zip")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise BundleError(
-                f"{name!r} is compressed or encrypted in the zip; a bundle's zip holds its files "
-                "as they are, to be mapped: write it by `ranklet index -o NAME.zip` or `zip -0 -r`"
+                f"{name!r} is compressed or encrypted in the zip, so it cannot be mapped; write "
+                "the zip by `ranklet index -o NAME.zip` or `zip -0 -r`"
             )
-        at = member.header_offset
-        if at < 0 or at + _LOCAL_HEADER > len(self._data):
-            raise BundleError(f"{name!r} lies past the end of the zip: it is damaged")
-        name_length, extra_length = unpack_from("<HH", self._data, at + 26)
-        called = self._data[at + _LOCAL_HEADER : at + _LOCAL_HEADER + name_length]
-        if self._data[at : at + 4] != _LOCAL_MAGIC or called != name.encode():
-            raise BundleError(f"{name!r} is not where the zip says: it is damaged")
-        begin = at + _LOCAL_HEADER + name_length + extra_length
+        header = member.header_offset
+        if header < 0 or header + _LOCAL_HEADER > len(self._data):
+            raise BundleError(f"{name!r} lies past the end of the zip, so the zip is damaged")
+        name_length, extra_length = unpack_from("<HH", self._data, header + 26)
+        local_name = self._data[header + _LOCAL_HEADER : header + _LOCAL_HEADER + name_length]
+        if self._data[header : header + 4] != _LOCAL_MAGIC or local_name != name.encode():
+            raise BundleError(f"{name!r} is not where the zip's directory says; it is damaged")
+        begin = header + _LOCAL_HEADER + name_length + extra_length
         if begin + member.file_size > len(self._data):
-            raise BundleError(f"{name!r} lies past the end of the zip: it is damaged")
+            raise BundleError(f"{name!r} lies past the end of the zip, so the zip is damaged")
         return self._data[begin : begin + member.file_size]
 
 

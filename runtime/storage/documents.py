@@ -1,4 +1,4 @@
-"""The documents of a bundle: ids, titles, texts and tokens, read from disk when asked for."""
+"""Read the documents of a bundle (ids, titles, texts and tokens) from disk on demand."""
 
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from ranklet.runtime.text.strings import Strings
 
 
 class Documents:
-    """The collection of one bundle; immutable, shared by all threads.
+    """The collection of one bundle; immutable and shared by all threads.
 
     Args:
         ids: the caller's document ids, unique.
@@ -21,8 +21,8 @@ class Documents:
         titles: may be empty strings.
         texts: without the titles.
         forwards: tokens by field, ``words`` or ``wordpieces``; lemmas follow from the words.
-        vocabulary: leads from words to lemmas.
-        titled: whether titles are ranked, not only shown.
+        vocabulary: maps words to lemmas.
+        titled: whether titles are ranked and not only shown.
     """
 
     def __init__(
@@ -46,21 +46,21 @@ class Documents:
         """Return the number of a document id.
 
         Raises:
-            InputError: it is not a string.
-            UnknownDocumentError: the collection has no such id.
+            InputError: the id is not a string.
+            UnknownDocumentError: the id is not in the collection.
         """
         if not isinstance(document_id, str):
             raise InputError(f"a document id must be a string, not {document_id!r:.60}")
-        # Not "replace": a lone surrogate must not be found as the "?" that takes its place.
+        # Not "replace", because a lone surrogate must not match the "?" that would replace it.
         wanted = document_id.encode("utf-8", "surrogatepass")
         try:
-            at = bisect_left(self.by_id, wanted, key=lambda number: self.ids.raw(int(number)))
-            if at < len(self.by_id) and self.ids.raw(int(self.by_id[at])) == wanted:
-                return int(self.by_id[at])
+            place = bisect_left(self.by_id, wanted, key=lambda number: self.ids.raw(int(number)))
+            if place < len(self.by_id) and self.ids.raw(int(self.by_id[place])) == wanted:
+                return int(self.by_id[place])
         except IndexError as error:
-            raise BundleError("by_id names a document past the last: the bundle is damaged") from (
-                error
-            )
+            raise BundleError(
+                "by_id has a document past the last. The bundle is damaged: run `ranklet verify`"
+            ) from error
         first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
         raise UnknownDocumentError(
             f"unknown document id {document_id[:80]!r}: the bundle has {len(self):,} documents, "
@@ -74,28 +74,31 @@ class Documents:
             BundleError: there is no such number.
         """
         if number >= len(self):
-            raise BundleError(f"document {number} is not in the bundle: it is damaged")
+            raise BundleError(
+                f"document {number} is not in the bundle. The bundle is damaged: run "
+                "`ranklet verify`"
+            )
         return self.ids[number], self.titles[number], self.texts[number]
 
     def samples(self, count: int) -> list[str]:
-        """Return titles, evenly spaced, or beginnings of texts where a document has none."""
-        places = range(0, len(self), max(1, len(self) // max(1, count)))
-        return [self.titles[at] or self.texts[at][:60] for at in places][:count]
+        """Return the titles of evenly spaced documents, or the beginnings of untitled texts."""
+        numbers = range(0, len(self), max(1, len(self) // max(1, count)))
+        return [self.titles[number] or self.texts[number][:60] for number in numbers][:count]
 
     @property
     def stored_fields(self) -> tuple[str, ...]:
-        """The fields whose tokens are stored: words, wordpieces."""
+        """The fields whose tokens are stored, which may be words and wordpieces."""
         return tuple(self._forwards)
 
     def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
         """Return the tokens of some documents in a field."""
         if field != "lemmas":
             return self.forward(field).gather(numbers)
-        found = self.forward("words").gather(numbers)
-        return found._replace(tokens=self._vocabulary.lemma_of[found.tokens])
+        gathered = self.forward("words").gather(numbers)
+        return gathered._replace(tokens=self._vocabulary.lemma_of[gathered.tokens])
 
     def forward(self, stored_field: str) -> Forward:
-        """Return the forward store of a field: the tokens of all documents, end to end.
+        """Return the forward store of a field, with the tokens of all documents.
 
         Raises:
             BundleError: the bundle does not store that field.

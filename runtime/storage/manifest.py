@@ -1,6 +1,6 @@
-"""The manifest of a bundle: what it holds, checked field by field before anything is opened.
+"""Read and check the manifest of a bundle, field by field, before anything else is opened.
 
-docs/bundle-format.md is the specification; this file is the one place that knows the schema.
+docs/bundle-format.md is the specification. This file is the one place that knows the schema.
 """
 
 import json
@@ -19,10 +19,10 @@ from ranklet.runtime.text.analysis import FIELDS
 FORMAT_VERSION = 2
 READABLE = (1, FORMAT_VERSION)  # version 1 is translated while it is read
 MANIFEST = "manifest.json"
-MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files stays below this
-MAX_DEPTH = 32  # objects and lists in each other; what can be read can then be written, too
+MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files is smaller
+MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be written
 
-# Plain relative POSIX paths: no drive, no root, no "..", no hidden names, nothing to unescape.
+# Plain relative POSIX paths, without drive, root, "..", hidden names or escapes.
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -33,39 +33,39 @@ class FileEntry:
     """One file of the bundle."""
 
     bytes: int  # its size
-    sha256: str  # of its content, 64 hexadecimal digits
+    sha256: str  # the digest of its content, 64 hexadecimal digits
 
 
 @dataclass(frozen=True)
 class RankerEntry:
-    """One exported ranker; its files are in ``rankers/NAME/``."""
+    """One exported ranker, whose files are in ``rankers/NAME/``."""
 
     kind: str
     settings: Mapping[str, Any]
 
     def read_settings(self, name: str) -> Any:
-        """Return the kind's settings; BundleError names the ranker where one is not allowed."""
+        """Return the kind's settings; raise BundleError with the ranker's name for a bad one."""
         return ranker_module(self.kind).SETTINGS.from_json(self.settings, f"rankers.{name}")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """All that a bundle says about itself."""
+    """The description of a bundle."""
 
     ranklet_version: str
     created: str  # ISO 8601, UTC
-    documents: int  # 0 where no collection has been indexed yet
-    fields: tuple[str, ...]  # the fields that the collection is analysed in
+    documents: int  # 0 if no collection has been indexed yet
+    fields: tuple[str, ...]  # the fields in which the collection is analysed
     rankers: Mapping[str, RankerEntry]
     pipelines: Mapping[str, Pipeline]
     default_pipeline: str
     files: Mapping[str, FileEntry]
-    titles: bool = True  # whether titles are ranked, not only shown
+    titles: bool = True  # whether titles are ranked and not only shown
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
     format_version: int = FORMAT_VERSION
 
     def to_json(self) -> str:
-        """Return the text of ``manifest.json``, the same for the same content."""
+        """Return the text of ``manifest.json``; equal contents give equal texts."""
         content = {
             "format_version": self.format_version,
             "ranklet_version": self.ranklet_version,
@@ -82,7 +82,7 @@ class Manifest:
             "files": {path: asdict(entry) for path, entry in sorted(self.files.items())},
             "provenance": dict(self.provenance),
         }
-        # ASCII: names of folders may hold what UTF-8 cannot.
+        # In ASCII, because names of folders may contain characters that UTF-8 cannot encode.
         return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
     @classmethod
@@ -90,7 +90,7 @@ class Manifest:
         """Read a manifest and check all of it.
 
         Raises:
-            BundleError: it is not JSON, of another version, or a field is missing or wrong.
+            BundleError: it is not JSON, has another version, or a field is missing or wrong.
         """
         try:
             raw = json.loads(
@@ -103,8 +103,8 @@ class Manifest:
         version = read.integer("format_version")
         if version not in READABLE:
             raise BundleError(
-                f"the bundle has format version {version}, this ranklet reads "
-                f"{' and '.join(map(str, READABLE))}: export it again with this ranklet, or "
+                f"the bundle has format version {version}, but this ranklet reads only "
+                f"{' and '.join(map(str, READABLE))}; export it again with this ranklet or "
                 "install the ranklet that wrote it"
             )
         manifest = cls(
@@ -125,7 +125,7 @@ class Manifest:
                 check_path(path): _file(_Reader(entry, f"files.{path}"))
                 for path, entry in read.mapping("files").items()
             },
-            titles=read.boolean("titles", otherwise=True),  # bundles of before did not say
+            titles=read.boolean("titles", otherwise=True),  # missing in older bundles
             provenance=read.mapping("provenance"),
         )
         manifest._check_references()
@@ -134,15 +134,15 @@ class Manifest:
     def _check_references(self) -> None:
         if self.pipelines and self.default_pipeline not in self.pipelines:
             raise BundleError(
-                f"{MANIFEST}: default_pipeline is {self.default_pipeline!r}, the pipelines are "
+                f"{MANIFEST}: default_pipeline is {self.default_pipeline!r}, but the pipelines are "
                 f"{', '.join(self.pipelines)}"
             )
         for name, pipeline in self.pipelines.items():
             for ranker in pipeline.rankers():
                 if ranker not in self.rankers:
                     raise BundleError(
-                        f"{MANIFEST}: pipeline {name!r} uses the ranker {ranker!r}, the bundle has "
-                        f"{', '.join(self.rankers) or 'none'}"
+                        f"{MANIFEST}: pipeline {name!r} uses the ranker {ranker!r}, but the bundle "
+                        f"has {', '.join(self.rankers) or 'none'}"
                     )
             for stage in pipeline.stages:
                 if isinstance(stage, Retrieve):
@@ -156,7 +156,7 @@ class Manifest:
 
 
 class _Reader:
-    """Typed access to a JSON object, with errors that name the place."""
+    """Reads typed values from a JSON object and names their place in errors."""
 
     def __init__(self, raw: object, where: str) -> None:
         if not isinstance(raw, dict):
@@ -174,41 +174,41 @@ class _Reader:
 
     def integer(self, key: str, most: int = 1 << 62) -> int:
         """Return a whole number from 0 to `most`."""
-        found: int = self._get(
+        number: int = self._get(
             key, lambda value: type(value) is int and 0 <= value <= most, f"an integer, 0 to {most}"
         )
-        return found
+        return number
 
     def boolean(self, key: str, otherwise: bool) -> bool:
-        """Return true or false; `otherwise` where the key is missing."""
+        """Return a boolean, or `otherwise` if the key is missing."""
         if key not in self._raw:
             return otherwise
-        found: bool = self._get(key, lambda value: isinstance(value, bool), "true or false")
-        return found
+        flag: bool = self._get(key, lambda value: isinstance(value, bool), "true or false")
+        return flag
 
     def string(self, key: str) -> str:
         """Return a string."""
-        found: str = self._get(key, lambda value: isinstance(value, str), "a string")
-        return found
+        text: str = self._get(key, lambda value: isinstance(value, str), "a string")
+        return text
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Return an object."""
-        found: dict[str, Any] = self._get(key, lambda value: isinstance(value, dict), "an object")
-        return found
+        content: dict[str, Any] = self._get(key, lambda value: isinstance(value, dict), "an object")
+        return content
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        """Return a string out of `allowed`."""
-        found: str = self._get(key, lambda value: value in allowed, f"one of {', '.join(allowed)}")
-        return found
+        """Return one of the strings in `allowed`."""
+        name: str = self._get(key, lambda value: value in allowed, f"one of {', '.join(allowed)}")
+        return name
 
     def names(self, key: str, allowed: tuple[str, ...]) -> list[str]:
-        """Return a list of strings out of `allowed`."""
-        found: list[str] = self._get(
+        """Return a list of strings in `allowed`."""
+        names: list[str] = self._get(
             key,
             lambda value: isinstance(value, list) and all(each in allowed for each in value),
             f"a list of {', '.join(allowed)}",
         )
-        return found
+        return names
 
 
 def _ranker(read: _Reader, version: int) -> RankerEntry:
@@ -226,7 +226,7 @@ def _file(read: _Reader) -> FileEntry:
 
 
 def check_path(path: str) -> str:
-    """Return a path that a bundle may hold; BundleError for any other."""
+    """Return the path if a bundle may contain it; raise BundleError otherwise."""
     if not _PATH.fullmatch(path) or len(path) > 255 or path == MANIFEST:
         raise BundleError(
             f"{path[:80]!r} is not a path inside the bundle; allowed are plain "
@@ -236,31 +236,31 @@ def check_path(path: str) -> str:
 
 
 def check_name(name: str) -> str:
-    """Return a name that a ranker or a pipeline may have; BundleError for any other."""
+    """Return the name if a ranker or a pipeline may have it; raise BundleError otherwise."""
     if not _NAME.fullmatch(name):
         raise BundleError(
-            f"{name[:80]!r} is not a name of a ranker or a pipeline: 1 to 64 letters, digits, '_' "
-            "and '-'"
+            f"{name[:80]!r} is not a name of a ranker or a pipeline; use 1 to 64 letters, digits, "
+            "'_' and '-'"
         )
     return name
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         raise ValueError("a key occurs twice in one object")
-    return found
+    return content
 
 
 def _reject(constant: str) -> float:
-    raise ValueError(f"{constant} is not a number that JSON has")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _finite(number: str) -> float:
-    found = float(number)
-    if math.isinf(found):  # 1e999
+    value = float(number)
+    if math.isinf(value):  # 1e999
         raise ValueError(f"the number {number[:40]} is too large")
-    return found
+    return value
 
 
 def _check_depth(value: object, left: int) -> None:

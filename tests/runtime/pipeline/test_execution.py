@@ -169,13 +169,13 @@ def test_given_texts_are_scored_by_every_stage_and_retrieved_by_none(run: Any) -
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
 def test_a_score_that_is_not_finite_is_damage(run: Any, wrong: float) -> None:
-    with pytest.raises(BundleError, match="the ranker 'c' gave a score that is not finite"):
+    with pytest.raises(BundleError, match="the ranker 'c' returned a score that is not finite"):
         run([RETRIEVE_A, RESCORE], c=Fake({0: wrong}))
 
 
 def test_a_sum_that_is_not_finite_is_damage(run: Any) -> None:
     huge = Fake({0: 3e38, 1: 3e38})
-    with pytest.raises(BundleError, match="the fusion 'fused' gave a score that is not finite"):
+    with pytest.raises(BundleError, match="the fusion 'fused' returned a score that is not finite"):
         run([RETRIEVE_A, RESCORE, fuse("linear", "ac", "fused", 1e6, 1e6)], a=huge, c=huge)
 
 

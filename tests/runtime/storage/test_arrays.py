@@ -46,7 +46,7 @@ def test_it_is_a_view_that_cannot_be_written_to() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (np.arange(3.0), r"rankers/x\.npy holds <f8; the bundle format demands <i4 or <u2"),
+        (np.arange(3.0), r"rankers/x\.npy holds <f8; the bundle format requires <i4 or <u2"),
         (np.arange(4, dtype=np.int32), r"has shape \(4,\); it must be \(3\)"),
         (np.ones((3, 1), np.int32), r"has shape \(3, 1\); it must be \(3\)"),
         (np.asfortranarray(np.ones((3, 2), np.int32)), "Fortran order"),

@@ -159,8 +159,8 @@ def test_a_wrong_value_is_told(key: str, value: Any) -> None:
         ("null", "must be a JSON object, not NoneType"),
         ("[]", "must be a JSON object, not list"),
         ('"text"', "must be a JSON object, not str"),
-        (text(provenance={"x": float("nan")}), "NaN is not a number"),
-        (text(provenance={"x": float("-inf")}), "-Infinity is not a number"),
+        (text(provenance={"x": float("nan")}), "NaN is not a JSON number"),
+        (text(provenance={"x": float("-inf")}), "-Infinity is not a JSON number"),
         (text().replace("2.5", "1e999"), "too large"),
         (text().replace('"documents"', '"documents": 1, "documents"'), "twice"),
         (text().replace('"by"', '"by": 1, "by"'), "twice"),
@@ -178,7 +178,7 @@ def test_what_is_no_manifest_is_told(raw: str | bytes, message: str) -> None:
 
 
 def test_another_version_says_what_to_do() -> None:
-    with pytest.raises(BundleError, match=r"version 3, this ranklet reads 1 and 2: export"):
+    with pytest.raises(BundleError, match=r"version 3, .* reads only 1 and 2; export"):
         Manifest.from_json(text(format_version=3))
 
 
