@@ -151,14 +151,15 @@ def _with_settings(
     """Change the settings that the options name, of the rankers whose kind has them."""
     changed, used = {}, set[str]()
     for name, checkpoint in checkpoints.items():
-        kind = exporter(checkpoint.kind)
-        own = {key: options.settings[key] for key in kind.settings if key in options.settings}
+        names = exporter(checkpoint.kind).settings
+        own = {key: value for key, value in options.settings.items() if key in names}
         changed[name] = replace(checkpoint, settings=replace(checkpoint.settings, **own))
-        used |= {*own, *(["prune"] if kind.prunes else [])}
-    given = [*options.settings, *(["prune"] if options.prune != ExportOptions.prune else [])]
-    if unused := [key for key in given if key not in used]:
-        kinds = ", ".join(sorted({each.kind for each in checkpoints.values()}))
-        raise ExportError(f"nothing to export has the setting {unused[0]!r}; there is: {kinds}")
+        used |= own.keys()
+    if unused := [key for key in options.settings if key not in used]:
+        raise ExportError(
+            f"no checkpoint has the setting {unused[0]!r}, or it cannot be changed by an export; "
+            f"the kinds are {', '.join(each.kind for each in checkpoints.values())}"
+        )
     return changed
 
 

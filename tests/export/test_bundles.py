@@ -127,8 +127,8 @@ def test_an_export_changes_settings_of_the_kinds_that_have_them(
     assert bundle.rank("old river", pipeline=recipe).providers["neural"] == "CPUExecutionProvider"
     only = {"dense": rankers["dense"]}
     for settings, error, message in (
-        ({"scorer": "onnx"}, ExportError, "nothing to export has the setting 'scorer'"),
-        ({"dimension": 3}, ExportError, "nothing to export has the setting 'dimension'"),
+        ({"scorer": "onnx"}, ExportError, "no checkpoint has the setting 'scorer'"),
+        ({"dimension": 3}, ExportError, "no checkpoint has the setting 'dimension'"),
         ({"search": "fast"}, InputError, "search is 'fast'; allowed are exact, hnsw"),
     ):
         with pytest.raises(error, match=message):

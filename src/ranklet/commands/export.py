@@ -85,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.export.bundles import export_bundle
     from ranklet.export.options import ExportOptions
     from ranklet.export.proof.report import read_reports, report_table
+    from ranklet.export.rankers import exporter
 
     if options.split and not options.probes:
         raise InputError("--split needs --probes; give the collection, too")
@@ -97,6 +98,8 @@ def run(options: argparse.Namespace) -> int:
         settings={key: value for key in SETTINGS if (value := getattr(options, key)) is not None},
     )
     checkpoints = read_checkpoints(options.checkpoints)
+    if options.prune and not any(exporter(each.kind).prunes for each in checkpoints.values()):
+        raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
     export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
     reports = read_reports(options.output)
     for name, proofs in reports.items():
