@@ -60,7 +60,7 @@ def export(
     network = epic.load(checkpoint, attention="eager")  # the optimiser fuses no other
     documents = Recording(TorchSession(DocumentEncoder(network)))
     sessions = TorchSession(QueryEncoder(network)), documents
-    ranker = ranker_over(EPIC, settings, tokenizer, np.ones(0, np.float32), sessions)
+    ranker = ranker_over(EPIC, settings, tokenizer, {}, sessions)
     vectors = ranker.encode_whole(probes.documents).vectors
     tokens = [feeds["input_ids"][0] for feeds in documents.feeds]
     floors, priorities = term_floors(vectors), term_priorities(tokens, settings.vocabulary)
@@ -73,7 +73,8 @@ def export(
     settings = replace(settings, kept=kept)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        return text_scores(ranker_over(EPIC, settings, tokenizer, priorities, sessions), texts)
+        ranker = ranker_over(EPIC, settings, tokenizer, {PRIORITIES: priorities}, sessions)
+        return text_scores(ranker, texts)
 
     def graph(module: "nn.Module", encoder: SparseEncoder) -> Graph:
         return Graph(

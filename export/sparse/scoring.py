@@ -1,6 +1,6 @@
 """Scores of learned sparse vectors, as they are served."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,7 +23,7 @@ def ranker_over(
     kind: type[Ranker],
     settings: SparseSettings,
     tokenizer: "Tokenizer",
-    priorities: NDArray[np.float32],
+    per_term: Mapping[str, NDArray[np.float32]],
     sessions: Sequence[Runs],
 ) -> Ranker:
     """Return a ranker without a bundle.
@@ -32,13 +32,13 @@ def ranker_over(
         kind: class of the ranker.
         settings: of the ranker.
         tokenizer: of both encoders.
-        priorities: one per term, (vocabulary,) float32.
+        per_term: the ranker's arrays by the names of their files, (vocabulary,) float32 each.
         sessions: of the query encoder and the document encoder; a single one is of both.
     """
     size = settings.vocabulary
     queries = partial(Encoder, sessions[0], kind.of_queries.output, tokenizer, size)
     documents = partial(Encoder, sessions[-1], kind.of_documents.output, tokenizer, size)
-    return kind(settings, queries, documents, tokenizer, lambda: priorities)
+    return kind(settings, queries, documents, tokenizer, per_term.__getitem__)
 
 
 def text_scores(ranker: LearnedSparse, texts: Probes) -> NDArray[np.float32]:

@@ -106,7 +106,8 @@ class LearnedSparse(ABC):
         queries: opens the encoder of queries.
         documents: opens the encoder of documents, which ranking stored documents never needs.
         tokenizer: of both encoders.
-        priorities: returns the priorities of terms that `prune` takes.
+        per_term: returns an array with one number per term by the name of its file, (vocabulary,)
+            float32.
         bundle: holds the documents' vectors; None if only texts of the caller are scored.
         name: of the ranker in the bundle.
     """
@@ -122,13 +123,13 @@ class LearnedSparse(ABC):
         queries: Callable[[], Encoder],
         documents: Callable[[], Encoder],
         tokenizer: "Tokenizer",
-        priorities: Callable[[], NDArray[np.float32]],
+        per_term: Callable[[str], NDArray[np.float32]],
         bundle: "BundleFiles | None" = None,
         name: str = "",
     ) -> None:
         self.settings, self._open_queries, self._open_documents = settings, queries, documents
         self._tokenizer, self._bundle, self._name = tokenizer, bundle, name
-        self.priorities, self._folder = priorities, f"rankers/{name}/"
+        self.per_term, self._folder = per_term, f"rankers/{name}/"
         self.analyzer = Analyzer.of_pieces(tokenizer)  # of the pieces that explanations name
 
     @classmethod
@@ -146,8 +147,11 @@ class LearnedSparse(ABC):
 
         queries = partial(encoder, cls.of_queries, many=False)
         documents = partial(encoder, cls.of_documents, many=True)
-        priorities = partial(bundle.array, folder + PRIORITIES, np.float32, (size,))
-        return cls(settings, queries, documents, tokenizer, priorities, bundle, name)
+
+        def per_term(file: str) -> NDArray[np.float32]:
+            return np.asarray(bundle.array(folder + file, np.float32, (size,)))
+
+        return cls(settings, queries, documents, tokenizer, per_term, bundle, name)
 
     @abstractmethod
     def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
@@ -167,6 +171,10 @@ class LearnedSparse(ABC):
     def document_encoder(self) -> Encoder:
         """The encoder of documents, opened when a text is first encoded."""
         return self._open_documents()
+
+    def priorities(self) -> NDArray[np.float32]:
+        """Return the priorities of terms that `prune` takes, (vocabulary,) float32."""
+        return self.per_term(PRIORITIES)
 
     @cached_property
     def store(self) -> SparseStore:

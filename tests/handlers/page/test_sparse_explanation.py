@@ -59,7 +59,7 @@ def hit(bundle: Bundle, built: Built) -> Hit:
         lambda: Encoder(model, QUERY_ENCODER.output, tokenizer, size),
         lambda: Encoder(model, DOCUMENT_ENCODER.output, tokenizer, size),
         tokenizer,
-        lambda: np.ones(size, np.float32),
+        lambda _: np.ones(size, np.float32),
         name="epic",
     )
     analysis = bundle.analysis("wordpieces")
