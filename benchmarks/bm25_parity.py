@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from benchmarks.peers import bm25s_index
 from benchmarks.place import Place
 from benchmarks.report import table
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse

@@ -24,11 +24,11 @@ from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import JudgedQuery, read_split

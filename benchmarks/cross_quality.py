@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.trained import CROSS, CROSS_BODY_MINUTES, cross_checkpoint, tuned_bm25
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query

@@ -30,10 +30,10 @@ from ranklet import runtime
 from ranklet.export.proof.report import Report, read_reports
 from ranklet.export.sparse.pruning import LADDER, TOLERATED_LOSS, VALUE_BYTES
 from ranklet.runtime.lexical.sparse_store import SparseStore
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.epic import EPIC
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import MEASURES, Evaluation, comparisons, evaluate, mark
 from ranklet.training.indexing.impacts import index_of_rows

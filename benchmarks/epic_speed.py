@@ -26,8 +26,8 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
 from ranklet.runtime.onnx.session import THREADS_VARIABLE
 from ranklet.runtime.pipeline import prefetch as ahead
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.epic import EPIC, QUERY_ENCODER
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.impacts import index_of_rows
 

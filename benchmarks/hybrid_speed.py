@@ -21,7 +21,7 @@ from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
 from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.repbert import GRAPH, RepBERT
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import read_split

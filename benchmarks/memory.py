@@ -14,8 +14,8 @@ from benchmarks.peers import FIELD, asked, bm25s_folder, opened, tantivy_folder
 from benchmarks.place import Place
 from benchmarks.processes import fresh
 from benchmarks.report import table
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 PACKAGES = ("bm25s", "tantivy")

@@ -16,8 +16,8 @@ from benchmarks.report import goal, table
 from benchmarks.timing import spread, take_turns
 from ranklet.runtime.lexical.model1 import translation_likelihoods
 from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.model1 import Model1
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery, read_split
 
 PACKAGES = ()

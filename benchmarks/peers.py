@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from benchmarks.bundles import google_wiki
 from benchmarks.place import Place
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import read_split
 

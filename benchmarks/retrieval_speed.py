@@ -16,8 +16,8 @@ from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.timing import spread, take_turns
 from ranklet import runtime
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.rankers.protocol import QueryContext
 
 PACKAGES = ("bm25s", "numba", "tantivy")
 ROUNDS = 3

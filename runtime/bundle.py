@@ -27,9 +27,9 @@ from ranklet.runtime.pipeline.candidates import (
 )
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.resolve import Recipe, chosen
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import FIELDS, Analysis, Analyzer

@@ -9,8 +9,8 @@ import numpy as np
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings

@@ -24,13 +24,13 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.ranker import (
     OUTPUT,
     TRANSLATIONS,
     CrossEncoder,
     CrossEncoderSettings,
 )
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.pairing import AROUND, INPUTS, Pairing

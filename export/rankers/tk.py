@@ -17,8 +17,8 @@ from ranklet.export.rankers.conformer_kernel.network import (
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork, spellings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.rankers.tk import TK, TKSettings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry

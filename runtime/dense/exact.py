@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.impact_index import Scored
-from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.pipeline.topk import Scored, top_k
 
 BLOCK = 16_384  # rows per step, 25 MB of float32 at 384 dimensions, to bound memory
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.dense.graph_file import check_graph
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.session import threads
-from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.pipeline.topk import Scored, top_k
 
 
 @dataclass(frozen=True)

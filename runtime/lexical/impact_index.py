@@ -15,7 +15,7 @@ from ranklet.runtime.errors import BundleError, InputError
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.pipeline.topk import Scored, top_k
 
 # The files of an index, in a folder of a bundle.
 OFFSETS = "offsets.npy"  # positions of each term's postings, (terms + 1,) int64
@@ -31,8 +31,6 @@ Impacts = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
 
 _NOTHING = 1e-20  # a smaller weight counts as 0, because its products would vanish in float32
 _HAIR = 1e-5  # relative margin; float32 sums of a hundred terms have smaller errors
-
-Scored = tuple[NDArray[np.uint32], NDArray[np.float32]]  # documents, best first, and their scores
 
 
 class ImpactIndex:

@@ -14,9 +14,10 @@ from ranklet.runtime.pipeline import fusion
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.prefetch import encode_ahead
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.rankers.protocol import QueryContext, Ranker, first_slice
+from ranklet.runtime.rankers.protocol import Ranker, first_slice
 from ranklet.runtime.storage.documents import Documents
 
 

@@ -6,7 +6,8 @@ from functools import cache
 from threading import Thread
 
 from ranklet.runtime.onnx.session import threads
-from ranklet.runtime.rankers.protocol import QueryContext, Ranker
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.rankers.protocol import Ranker
 
 
 def encode_ahead(rankers: Iterable[Ranker], query: QueryContext) -> list[Thread]:

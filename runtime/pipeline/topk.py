@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+Scored = tuple[NDArray[np.uint32], NDArray[np.float32]]  # documents, best first, and their scores
+
 
 def top_k(
     scores: NDArray[np.floating], k: int, ties: NDArray[np.integer] | None = None

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.bm25 import idf, saturation
-from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
+from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import Scored
+from ranklet.runtime.rankers.protocol import AT_ONCE
 from ranklet.runtime.storage.checks import Settings, check_field, check_number
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
-from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex, Scored
+from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.lexical.sparse_explanation import explain_terms
 from ranklet.runtime.lexical.sparse_store import (
     MOST_TERMS,
@@ -27,8 +27,8 @@ from ranklet.runtime.lexical.sparse_store import (
 )
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder, token_ids
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import Scored, top_k
 from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
 from ranklet.runtime.text.analysis import Analyzer
 

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
-from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import Scored
+from ranklet.runtime.rankers.protocol import AT_ONCE
 from ranklet.runtime.storage.checks import Settings, check_field, check_number
 
 if TYPE_CHECKING:

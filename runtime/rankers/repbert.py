@@ -14,10 +14,10 @@ from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.encoder import Encoded, Encoder, open_encoder
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.protocol import QueryContext
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import Scored
 from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import Scored
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.checks import check_integer
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.protocol import QueryContext, Ranker
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.negatives import Numbers, relevant_numbers

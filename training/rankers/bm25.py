@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates
-from ranklet.runtime.rankers.protocol import QueryContext, Ranker
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection

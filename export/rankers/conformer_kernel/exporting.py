@@ -32,11 +32,11 @@ from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint

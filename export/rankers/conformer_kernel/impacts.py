@@ -21,9 +21,9 @@ from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms
 from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows
 from ranklet.training.progress import progress

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.network import UNKNOWN, TermNetwork
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.rankers.protocol import QueryContext
 
 if TYPE_CHECKING:
     from ranklet.runtime.onnx.session import Runs

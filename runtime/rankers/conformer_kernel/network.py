@@ -12,8 +12,8 @@ from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.text.strings import Strings
 
 if TYPE_CHECKING:

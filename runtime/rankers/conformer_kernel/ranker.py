@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation, ReadSpans
-from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
+from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import Scored
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
+from ranklet.runtime.rankers.protocol import AT_ONCE
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
-from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import TOKENIZER, open_session, rows_in_budget
 from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import Scored
 from ranklet.runtime.rankers.cross_encoder.explanation import explain_translations
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.checks import Settings, check_one_of
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs

@@ -22,13 +22,13 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError, RankletError
 from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Fuse
 from ranklet.runtime.rankers.cross_encoder.ranker import (
     HEADS,
     CrossEncoder,
     CrossEncoderSettings,
 )
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.verification import verify

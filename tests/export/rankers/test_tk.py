@@ -20,8 +20,9 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Rescore, Retrieve
-from ranklet.runtime.rankers.protocol import QueryContext, first_slice
+from ranklet.runtime.rankers.protocol import first_slice
 from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.storage.manifest import Manifest, RankerEntry
 from ranklet.runtime.text.ranked import ranked_text

@@ -13,8 +13,8 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.pipeline.candidates import TextCandidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, EPIC, QUERY_ENCODER, EPICSettings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical import impact_index
-from ranklet.runtime.lexical.impact_index import ImpactIndex, Scored
+from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.pipeline.topk import Scored
 
 Lists = dict[int, dict[int, float]]  # impact by term, then document
 

@@ -10,12 +10,13 @@ from tests.conftest import Built
 from ranklet import runtime
 from ranklet.runtime import Bundle, InputError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.lexical.impact_index import Scored
 from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.rankers.protocol import QueryContext, Ranker
+from ranklet.runtime.pipeline.topk import Scored
+from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:

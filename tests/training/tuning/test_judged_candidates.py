@@ -3,8 +3,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.protocol import QueryContext
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.retriever import open_bm25

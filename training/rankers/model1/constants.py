@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.rankers.protocol import QueryContext, Ranker
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.rankers.protocol import Ranker
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -39,6 +39,7 @@ from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.rankers.conformer_kernel import network as term_network
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
@@ -49,7 +50,7 @@ from ranklet.runtime.rankers.conformer_kernel.network import (
     scores_of_each,
 )
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.rankers.protocol import AT_ONCE, QueryContext
+from ranklet.runtime.rankers.protocol import AT_ONCE
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.ranked import ranked_text
