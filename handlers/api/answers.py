@@ -28,9 +28,9 @@ class Answer(NamedTuple):
     """The answer to one request.
 
     Attributes:
-        body: An object or a list, ready for JSON. Every number in it is finite.
-        timings: Milliseconds per stage.
-        left_out: The stages that the budget left no time for. An object says so in its body, too.
+        body: an object or a list, ready for JSON. Every number in it is finite.
+        timings: milliseconds per stage.
+        left_out: the stages that the budget left no time for. An object says so in its body, too.
     """
 
     body: dict[str, Any] | list[Any]
@@ -44,14 +44,14 @@ def rank(
     """Rank the collection, or the caller's own `documents`, for a query.
 
     Args:
-        bundle: The bundle that ranks.
+        bundle: the bundle that ranks.
         body: `query`; optional `k`, `pipeline` (a name), `explain`, `highlight` (the places in a
             hit's text that its score comes from), `return_documents`, `documents`.
-        limits: The bounds of a request.
-        budget_ms: Milliseconds after which no further stage begins; None for no limit.
+        limits: the bounds of a request.
+        budget_ms: milliseconds after which no further stage begins; None for no limit.
 
     Raises:
-        RankletError: A field cannot be used, or the bundle is damaged; see
+        RankletError: a field cannot be used, or the bundle is damaged; see
             :func:`ranklet.handlers.api.errors.failure`.
     """
     fields = Fields(body)
@@ -87,13 +87,13 @@ def explain(
     """Explain the score of one document of the collection, ranked high or not.
 
     Args:
-        bundle: The bundle that scores.
+        bundle: the bundle that scores.
         body: `query`, `id`; optional `pipeline`.
-        limits: The bounds of a request.
-        budget_ms: Has no effect, because a part of a score would be wrong.
+        limits: the bounds of a request.
+        budget_ms: has no effect, because a part of a score would be wrong.
 
     Raises:
-        RankletError: As `rank`.
+        RankletError: as `rank`.
     """
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
@@ -121,15 +121,15 @@ def rerank(
     higher is better, and they are not probabilities.
 
     Args:
-        bundle: The bundle that scores.
+        bundle: the bundle that scores.
         body: `query`, and `texts` or `documents`; optional `top_n` (or `top_k`),
             `return_documents` (or `return_text`), `model` and `pipeline`.
-        limits: The bounds of a request.
-        budget_ms: As for `rank`. A bare list cannot say what was left out.
-        version: The version of Cohere's API that the reply names: "1", "2", or "" for none.
+        limits: the bounds of a request.
+        budget_ms: as for `rank`. A bare list cannot say what was left out.
+        version: the version of Cohere's API that the reply names: "1", "2", or "" for none.
 
     Raises:
-        RankletError: As `rank`.
+        RankletError: as `rank`.
     """
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
@@ -244,7 +244,7 @@ def _finite(score: float) -> float:
     """Return the score if JSON can hold it. The runtime checks scores, too; this is the last gate.
 
     Raises:
-        BundleError: The score is not finite.
+        BundleError: the score is not finite.
     """
     if not isfinite(score):
         raise BundleError("a score is not finite: the bundle is damaged; run `ranklet verify`")

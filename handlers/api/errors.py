@@ -1,4 +1,4 @@
-"""From an exception to what a caller is told: a status and a JSON object, no stack, no path."""
+"""Turn an exception into a status and a JSON object, without a stack or a path."""
 
 from http import HTTPStatus
 from typing import Any
@@ -10,8 +10,8 @@ from ranklet.runtime.errors import (
     UnknownRankerError,
 )
 
-# Statuses that people and proxies act on, by the short name that programs can test for.
-KINDS = {
+# HTTP status -> `error_type` in the JSON body, for programs to test.
+ERROR_TYPES = {
     400: "malformed",
     401: "unauthorized",
     404: "not_found",
@@ -27,7 +27,12 @@ KINDS = {
 
 
 class RequestError(RankletError):
-    """A request that is not answered, and the HTTP status that says why."""
+    """A request that is refused.
+
+    Args:
+        status: the HTTP status that says why.
+        message: what is wrong, and what to send instead.
+    """
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -37,8 +42,8 @@ class RequestError(RankletError):
 def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
     """Return the status and the JSON body for an error.
 
-    What the caller did wrong is told in full. What is wrong with the server is for its log: a
-    bundle's fault names paths, and a stack names more.
+    The caller learns all about its own mistakes. Faults of the server are described in its log
+    only, because their messages may name paths.
 
     >>> failure(InputError("k must be a whole number"))
     (422, {'error': 'k must be a whole number', 'error_type': 'invalid'})
@@ -46,15 +51,15 @@ def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
     (500, {'error': "internal error; the server's log has it", 'error_type': 'internal'})
     """
     if isinstance(error, RequestError):
-        return error.status, described(error.status, str(error))
+        return error.status, error_body(error.status, str(error))
     if isinstance(error, UnknownDocumentError | UnknownRankerError):
-        return 404, described(404, str(error))
+        return 404, error_body(404, str(error))
     if isinstance(error, InputError):
-        return 422, described(422, str(error))
-    return 500, described(500, "internal error; the server's log has it")
+        return 422, error_body(422, str(error))
+    return 500, error_body(500, "internal error; the server's log has it")
 
 
-def described(status: int, message: str) -> dict[str, Any]:
-    """Return the JSON object that every error has."""
-    kind = KINDS.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "_")
-    return {"error": message, "error_type": kind}
+def error_body(status: int, message: str) -> dict[str, Any]:
+    """Return the JSON object of an error."""
+    error_type = ERROR_TYPES.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "_")
+    return {"error": message, "error_type": error_type}

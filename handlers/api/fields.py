@@ -1,4 +1,7 @@
-"""A request's JSON, read field by field: null is as good as absent, unknown fields are ignored."""
+"""Read and check the fields of a request's JSON object.
+
+A field that is null counts as absent, and unknown fields are ignored.
+"""
 
 import json
 from collections.abc import Mapping
@@ -8,28 +11,28 @@ from ranklet.handlers.api.errors import RequestError
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """Return the object that a body holds.
+    """Return the JSON object in a body.
 
     Raises:
-        RequestError: 400: it is not UTF-8, not JSON, or not an object.
+        RequestError: 400: the body is not UTF-8, not JSON, or not an object.
     """
     try:
-        found = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+        body = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         raise RequestError(400, "the body is not UTF-8") from error
     except (ValueError, RecursionError) as error:  # RecursionError: [[[[…
         raise RequestError(400, f"the body is not JSON: {str(error)[:100]}") from error
-    if not isinstance(found, dict):
-        raise RequestError(400, f"the body must be a JSON object, not {_kind(found)}")
-    return found
+    if not isinstance(body, dict):
+        raise RequestError(400, f"the body must be a JSON object, not {_json_type(body)}")
+    return body
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
 class Fields:
-    """The fields of one request.
+    """The fields of one request. Each method raises RequestError for a value that cannot be used.
 
     Args:
         body: the JSON object.
@@ -39,98 +42,104 @@ class Fields:
         self._body = body
 
     def has(self, name: str) -> bool:
-        """Return True if and only if a field is there and not null."""
+        """Return whether a field is present and not null."""
         return self._body.get(name) is not None
 
     def text(self, name: str, longest: int) -> str:
-        """Return a field that must be there and hold a word; RequestError says what is wrong."""
-        found = self.optional_text(name, longest)
-        if found is None:
+        """Return a required string that has at least one word and at most `longest` characters."""
+        text = self.optional_text(name, longest)
+        if text is None:
             raise RequestError(422, f"{name!r} is missing; it must be a string")
-        if not found.strip():
+        if not text.strip():
             raise RequestError(422, f"{name!r} is empty; give at least one word")
-        return found
+        return text
 
     def optional_text(self, name: str, longest: int = 1_000) -> str | None:
-        """Return a string, None where it is absent."""
-        found = self._body.get(name)
-        if found is None:
+        """Return a string, or None if it is absent."""
+        text = self._body.get(name)
+        if text is None:
             return None
-        if not isinstance(found, str):
-            raise RequestError(422, f"{name!r} must be a string, not {_kind(found)}")
-        if len(found) > longest:
+        if not isinstance(text, str):
+            raise RequestError(422, f"{name!r} must be a string, not {_json_type(text)}")
+        if len(text) > longest:
             raise RequestError(
-                413, f"{name!r} has {len(found):,} characters; at most {longest:,} are allowed"
+                413, f"{name!r} has {len(text):,} characters; at most {longest:,} are allowed"
             )
-        return found
+        return text
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return true or false."""
-        found = self._body.get(name)
-        if found is None:
+        """Return a boolean."""
+        value = self._body.get(name)
+        if value is None:
             return default
-        if not isinstance(found, bool):
-            raise RequestError(422, f"{name!r} must be true or false, not {_kind(found)}")
-        return found
+        if not isinstance(value, bool):
+            raise RequestError(422, f"{name!r} must be true or false, not {_json_type(value)}")
+        return value
 
     def number(self, name: str, default: int, smallest: int, largest: int) -> int:
-        """Return a whole number within bounds."""
-        found = self._body.get(name)
-        if found is None:
+        """Return a whole number from `smallest` to `largest`."""
+        value = self._body.get(name)
+        if value is None:
             return default
-        if isinstance(found, float) and found.is_integer():  # to JSON, 5.0 is a whole number
-            found = int(found)
-        if not isinstance(found, int) or isinstance(found, bool):
-            raise RequestError(422, f"{name!r} must be a whole number, not {_kind(found)}")
-        if not smallest <= found <= largest:
-            # Some numbers are too long to print.
-            shown = f", not {found}" if abs(found) < 1 << 63 else ""
+        if isinstance(value, float) and value.is_integer():  # JSON does not tell 5.0 from 5
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise RequestError(422, f"{name!r} must be a whole number, not {_json_type(value)}")
+        if not smallest <= value <= largest:
+            # Python refuses to print an integer of several thousand digits.
+            shown = f", not {value}" if abs(value) < 1 << 63 else ""
             raise RequestError(422, f"{name!r} must be from {smallest} to {largest:,}{shown}")
-        return found
+        return value
 
     def texts(self, name: str, most: int, characters: int) -> list[dict[str, Any]]:
-        """Return a list of documents, each an object with its text.
+        """Return a list of documents, each as an object with `text` and perhaps `id` and `title`.
 
-        Each may be a string, or an object with a `text` and perhaps an `id` and a `title`.
+        The caller may write a document as such an object or as a plain string.
 
         Raises:
-            RequestError: 422: one is neither, or there is none; 413: too many or too long.
+            RequestError: 422: an entry is neither, or the list is empty; 413: there are too many
+                documents, or they are too long.
         """
-        found = self._body.get(name)
-        if not isinstance(found, list) or not found:
+        entries = self._body.get(name)
+        if not isinstance(entries, list) or not entries:
             raise RequestError(
-                422, f"{name!r} must be a list of at least one document, not {_kind(found)}"
+                422, f"{name!r} must be a list of at least one document, not {_json_type(entries)}"
             )
-        if len(found) > most:
-            raise RequestError(413, f"{name!r} has {len(found):,} documents; at most {most:,}")
-        read = [_document(each, f"{name}[{at}]") for at, each in enumerate(found)]
-        total = sum(len(each["text"]) + len(each.get("title", "")) for each in read)
+        if len(entries) > most:
+            raise RequestError(413, f"{name!r} has {len(entries):,} documents; at most {most:,}")
+        documents = [_document(entry, f"{name}[{at}]") for at, entry in enumerate(entries)]
+        total = sum(len(each["text"]) + len(each.get("title", "")) for each in documents)
         if total > characters:
             raise RequestError(413, f"{name!r} has {total:,} characters; at most {characters:,}")
-        return read
+        return documents
 
 
-def _document(given: Any, where: str) -> dict[str, Any]:
-    if isinstance(given, str):
-        return {"text": given}
-    if not isinstance(given, dict) or not isinstance(given.get("text"), str):
+def _document(entry: Any, where: str) -> dict[str, Any]:
+    if isinstance(entry, str):
+        return {"text": entry}
+    if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         raise RequestError(
-            422, f"{where} must be a string, or an object with a string 'text', not {_kind(given)}"
+            422,
+            f"{where} must be a string, or an object with a string 'text', not {_json_type(entry)}",
         )
-    read = {"text": given["text"]}
+    document = {"text": entry["text"]}
     for key in ("id", "title"):
-        if (value := given.get(key)) is not None:
+        if (value := entry.get(key)) is not None:
             if not isinstance(value, str):
-                raise RequestError(422, f"{where}: {key!r} must be a string, not {_kind(value)}")
-            read[key] = value
-    return read
+                raise RequestError(
+                    422, f"{where}: {key!r} must be a string, not {_json_type(value)}"
+                )
+            document[key] = value
+    return document
 
 
-def _kind(value: Any) -> str:
-    """Return what JSON calls a value; never the value itself, which may be long."""
+def _json_type(value: Any) -> str:
+    """Return the JSON type of a value for a message, never the value, which may be long."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "a boolean"
+    if value == []:
+        return "an empty list"
     names = {dict: "an object", list: "a list", str: "a string", int: "a number", float: "a number"}
-    return ("an empty list" if value == [] else None) or names[type(value)]
+    return names[type(value)]

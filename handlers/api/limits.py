@@ -1,4 +1,4 @@
-"""What one request may cost: the bounds that a server holds every caller to."""
+"""The limits of one request, which bound what a caller can cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,16 +10,16 @@ PREFIX = "RANKLET_MAX_"
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest of everything; each may be set by a variable, as RANKLET_MAX_DOCUMENTS.
+    """The largest request that is answered. Variables such as RANKLET_MAX_DOCUMENTS set the limits.
 
     Attributes:
-        body_bytes: of a request's body, as it comes over the wire.
-        query_characters: of a query.
-        documents: texts of the caller's own in one request.
-        characters: of all these texts together, titles included.
-        k: hits of one answer.
-        explained: hits of one answer that asks for explanations: they cost far more than hits.
-        seconds: for a body to arrive, and for an answer to be computed.
+        body_bytes: the size of a request's body.
+        query_characters: the length of a query.
+        documents: the number of the caller's own texts.
+        characters: the length of all these texts together, titles included.
+        k: the number of hits.
+        explained: the number of hits with explanations, which cost far more than plain hits.
+        seconds: the time for a body to arrive, and the time to compute an answer.
     """
 
     body_bytes: int = 4 << 20  # 4 MiB
@@ -32,16 +32,16 @@ class Limits:
 
     @classmethod
     def from_variables(cls, variables: Mapping[str, str]) -> "Limits":
-        """Read the limits that an environment sets; the others stay as they are.
+        """Read the limits that environment variables set; the others keep their defaults.
 
         Raises:
-            InputError: one of them is not a whole number above 0; it is named.
+            InputError: a variable is not a whole number above 0.
         """
-        given = {}
-        for each in fields(cls):
-            name = PREFIX + each.name.upper()
+        limits = {}
+        for field in fields(cls):
+            name = PREFIX + field.name.upper()
             if text := variables.get(name, ""):
                 if not (text.isascii() and text.isdecimal() and 0 < int(text[:12]) < 1 << 31):
                     raise InputError(f"{name} is {text[:40]!r}; it must be a whole number above 0")
-                given[each.name] = int(text)
-        return cls(**given)
+                limits[field.name] = int(text)
+        return cls(**limits)

@@ -1,7 +1,7 @@
-"""What the server says of itself: OpenAPI 3.1, built from the limits that it runs with.
+"""Describe the API in OpenAPI 3.1, with the limits that the server runs with.
 
-The tests hold it equal to what the server does: every route is here, what it allows is answered,
-and what it does not is refused.
+Tests compare this description with the server: it names every route, the server answers what it
+allows, and the server refuses what it does not allow.
 """
 
 from typing import Any
@@ -15,42 +15,36 @@ _NUMBER = {"type": "number"}
 _FLAG = {"type": ["boolean", "null"], "default": False}
 _NAME = {"type": ["string", "null"], "maxLength": 1000}
 _STRING = {"type": "string"}
+_OBJECT = {"type": "object"}
 
 
 def describe(limits: Limits, *, keyed: bool) -> Schema:
-    """Return the document.
+    """Return the OpenAPI document.
 
     Args:
-        limits: that requests are held to.
-        keyed: whether an API key is needed.
+        limits: the limits of a request.
+        keyed: whether requests need an API key.
     """
     security: list[Schema] = [{"bearer": []}, {"apiKey": []}] if keyed else []
-    answers = {
-        "/rank": ("Rank the collection, or documents of your own.", "RankRequest", "Ranking"),
-        "/explain": ("Explain one document's score.", "ExplainRequest", "Explained"),
-        "/rerank": (
-            "Rerank: `texts` as TEI, `documents` as Cohere and Jina.",
-            "Rerank",
-            "Reranked",
-        ),
-        "/v1/rerank": ("Rerank, as Cohere's first version and Jina.", "Rerank", "Reranked"),
-        "/v2/rerank": ("Rerank, as Cohere's second version.", "Rerank", "Reranked"),
+    paths: Schema = {
+        path: {"post": _post(name, request, response, summary, security)}
+        for path, name, request, response, summary in _ANSWERS
     }
-    paths: Schema = {path: {"post": _post(*each, security)} for path, each in answers.items()}
     paths |= {
-        "/info": {"get": _get("What is in the bundle.", {"type": "object"}, security)},
-        "/healthz": {"get": _get("Whether the process lives.", {"type": "object"}, [])},
-        "/readyz": {"get": _get("Whether requests are answered.", {"type": "object"}, [])},
+        "/info": {"get": _get("What the bundle holds, and the limits.", _OBJECT, security)},
+        "/healthz": {"get": _get("Whether the process is alive.", _OBJECT, [])},
+        "/readyz": {"get": _get("Whether the server answers requests.", _OBJECT, [])},
         "/metrics": {"get": _get("Counters for Prometheus.", None, security)},
-        "/openapi.json": {"get": _get("This document.", {"type": "object"}, [])},
+        "/openapi.json": {"get": _get("This document.", _OBJECT, [])},
     }
-    paths["/readyz"]["get"]["responses"]["503"] = _json_reply("Not ready, and why.", _OBJECT)
+    not_ready = _json_reply("The server is not ready, and the reason.", _OBJECT)
+    paths["/readyz"]["get"]["responses"]["503"] = not_ready
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "ranklet",
             "version": __version__,
-            "description": "Ranks texts for a query with an exported bundle.",
+            "description": "Ranks documents for a query with an exported bundle.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": paths,
@@ -64,27 +58,33 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
     }
 
 
-_OBJECT = {"type": "object"}
-
+# Path, operation, schemas of request and response, summary.
+_ANSWERS = (
+    ("/rank", "rank", "RankRequest", "Ranking", "Rank the collection or your own documents."),
+    ("/explain", "explain", "ExplainRequest", "Explained", "Explain the score of a document."),
+    ("/rerank", "rerank", "Rerank", "Reranked", "Rerank `texts` (TEI) or `documents` (Cohere)."),
+    ("/v1/rerank", "rerank_v1", "Rerank", "Reranked", "Rerank as Cohere's version 1 or Jina do."),
+    ("/v2/rerank", "rerank_v2", "Rerank", "Reranked", "Rerank as Cohere's version 2 does."),
+)
 _ERRORS = {
     400: "The body is not JSON.",
     401: "The API key is missing or wrong.",
-    404: "No such document or pipeline.",
+    404: "There is no such document or pipeline.",
     408: "The body arrived too slowly.",
-    413: "Too many or too long.",
-    415: "The body is not said to be JSON.",
-    422: "A value cannot be used.",
-    500: "A fault of the server.",
-    503: "Not ready, or too busy; try again.",
-    504: "It would take too long.",
+    413: "There are too many texts, or they are too long.",
+    415: "The Content-Type is not JSON.",
+    422: "A field has a value that cannot be used.",
+    500: "The server has a fault; its log says which.",
+    503: "The server is not ready, or too busy; try again.",
+    504: "The answer would take too long.",
 }
 
 
-def _post(summary: str, request: str, response: str, security: list[Any]) -> Schema:
-    errors = {str(status): _json_reply(told, _ref("Error")) for status, told in _ERRORS.items()}
+def _post(name: str, request: str, response: str, summary: str, security: list[Any]) -> Schema:
+    errors = {str(status): _json_reply(text, _ref("Error")) for status, text in _ERRORS.items()}
     return {
         "summary": summary,
-        "operationId": summary.split(":")[0].rstrip(".").lower().replace(" ", "_").replace(",", ""),
+        "operationId": name,
         "security": security,
         "requestBody": {
             "required": True,
@@ -104,8 +104,8 @@ def _get(summary: str, schema: Schema | None, security: list[Any]) -> Schema:
     return {"summary": summary, "security": security, "responses": replies}
 
 
-def _json_reply(told: str, schema: Schema | None) -> Schema:
-    return {"description": told, "content": {"application/json": {"schema": schema}}}
+def _json_reply(description: str, schema: Schema | None) -> Schema:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def _ref(name: str) -> Schema:
@@ -126,17 +126,17 @@ def _list(items: Schema) -> Schema:
 
 def _schemas(limits: Limits) -> Schema:
     query = {"type": "string", "pattern": r"\S", "maxLength": limits.query_characters}
-    asked = {"query": query}
+    with_query = {"query": query}
     documents = {
         **_list(_ref("Document")),
         "minItems": 1,
         "maxItems": limits.documents,
-        "description": f"At most {limits.characters:,} characters in all.",
+        "description": f"Together at most {limits.characters:,} characters.",
     }
     late = {"budget_spent": {"type": "boolean"}, "left_out": _list(_STRING)}
     top = {"type": ["integer", "null"], "minimum": 1, "maximum": (1 << 31)}
     shared = {"pipeline": _NAME, "model": _NAME, "top_n": top, "top_k": top}
-    kinds = {"return_documents": _FLAG, "return_text": _FLAG}
+    with_texts = {"return_documents": _FLAG, "return_text": _FLAG}
     of_tei: Schema = {
         "truncate": _FLAG,
         "raw_scores": _FLAG,
@@ -172,11 +172,11 @@ def _schemas(limits: Limits) -> Schema:
             ]
         },
         "RankRequest": _object(
-            asked,
+            with_query,
             {
                 "k": {"type": ["integer", "null"], "minimum": 0, "maximum": limits.explained,
                       "default": 10,
-                      "description": f"Up to {limits.k} where nothing is explained."},
+                      "description": f"Up to {limits.k} without `explain` and `highlight`."},
                 "pipeline": _NAME,
                 "explain": _FLAG,
                 "highlight": _FLAG,
@@ -188,7 +188,7 @@ def _schemas(limits: Limits) -> Schema:
             {"query": _STRING, "hits": _list(hit), "ms": _OBJECT}, {**late, "truncated": _OBJECT}
         ),
         "ExplainRequest": _object(
-            {**asked, "id": {**query, "description": "Of a document of the collection."}},
+            {**with_query, "id": {**query, "description": "The document's id."}},
             {"pipeline": _NAME},
         ),
         "Explained": _object(
@@ -199,10 +199,10 @@ def _schemas(limits: Limits) -> Schema:
         ),
         "Rerank": {
             "anyOf": [
-                _object({**asked, "documents": documents},
-                        {**shared, **kinds, "texts": nothing}),
-                _object({**asked, "texts": documents},
-                        {**shared, **kinds, **of_tei, "documents": nothing}),
+                _object({**with_query, "documents": documents},
+                        {**shared, **with_texts, "texts": nothing}),
+                _object({**with_query, "texts": documents},
+                        {**shared, **with_texts, **of_tei, "documents": nothing}),
             ]
         },
         "Reranked": {

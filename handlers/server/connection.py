@@ -42,8 +42,8 @@ class BoundedProtocol(H11Protocol):
     so a caller who sends one byte per minute could hold a connection for ever.
 
     Attributes:
-        header_seconds: The time for a head to arrive.
-        answer_seconds: The time for a caller who has stopped reading to read on.
+        header_seconds: the time for a head to arrive.
+        answer_seconds: the time for a caller who has stopped reading to read on.
     """
 
     header_seconds: float = 10

@@ -22,13 +22,13 @@ class LiveBundle:
     One thread calls `refresh` again and again; the others only read.
 
     Args:
-        path: The path of the bundle.
-        full_check: Compare the sha256 of every file before a bundle serves.
-        device: Where models run: ``auto``, ``cpu``, or ``cuda``, which fails without CUDA.
-        log: Receives one line per change.
+        path: the path of the bundle.
+        full_check: compare the sha256 of every file before a bundle serves.
+        device: where models run: ``auto``, ``cpu``, or ``cuda``, which fails without CUDA.
+        log: receives one line per change.
 
     Attributes:
-        reason: Why there is no bundle, None if there is one.
+        reason: why there is no bundle, None if there is one.
     """
 
     def __init__(self, path: str, full_check: bool, device: str, log: Log) -> None:
@@ -99,7 +99,7 @@ def try_out(bundle: Bundle) -> None:
     """Rank once, few documents deep, so that every file is open before the first caller waits.
 
     Raises:
-        RankletError: The bundle cannot answer.
+        RankletError: the bundle cannot answer.
     """
     manifest = bundle.manifest
     if len(bundle):

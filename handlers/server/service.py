@@ -22,7 +22,7 @@ from starlette.routing import Route
 from ranklet import __version__
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS, info
-from ranklet.handlers.api.errors import RequestError, described, failure
+from ranklet.handlers.api.errors import RequestError, error_body, failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.server.live_bundle import LiveBundle
@@ -205,7 +205,7 @@ async def _told(request: Request, error: HTTPException) -> Response:
     """Tell what Starlette found wrong, an unknown path or method, as every other error is told."""
     wanted = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
     told = f"{request.method} is not allowed here; {wanted} is" if wanted else "no such path"
-    return _json(described(error.status_code, told), error.status_code, dict(error.headers or {}))
+    return _json(error_body(error.status_code, told), error.status_code, dict(error.headers or {}))
 
 
 def _file(name: str, media: str) -> Callable[[Request], Response]:

@@ -93,7 +93,7 @@ def listen(settings: ServerSettings) -> socket.socket:
     """Return a socket that listens on the address of the settings.
 
     Raises:
-        InputError: The address cannot be listened on.
+        InputError: the address cannot be listened on.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # IPPROTO_TCP by name, because asyncio turns off Nagle's algorithm only on sockets that name it.
