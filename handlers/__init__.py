@@ -1,1 +1,1 @@
-"""One platform a file; nothing here sees training or export."""
+"""Answer requests with a bundle: a file here per platform, shared parts in folders."""

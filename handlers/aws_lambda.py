@@ -1,8 +1,8 @@
-"""AWS Lambda's way in: the handler is ``ranklet.handlers.aws_lambda.handler``.
+"""The handler of AWS Lambda: ``ranklet.handlers.aws_lambda.handler``. See docs/lambda.md.
 
-Importing this module does nothing. Lambda asks it for `handler` in its init phase, when time costs
-least and a snapshot is still to be taken, and that starts the function: the bundle is loaded and
-a first query run. See docs/lambda.md.
+Importing this module does nothing. The function starts when the attribute `handler` is read for the
+first time: it loads the bundle and runs a first query. Lambda reads the attribute in its init
+phase, in which time costs least and after which a snapshot is taken.
 """
 
 import os
@@ -14,8 +14,8 @@ from ranklet.handlers.aws.sigterm import on_sigterm
 
 def __getattr__(name: str) -> Any:
     if name == "handler":
-        globals()[name] = started = start()  # asked for once: it is found from now on
-        return started
+        globals()[name] = function = start()  # from now on reading it does not come here
+        return function
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -23,8 +23,8 @@ def start() -> Function:
     """Start the function: read the environment, load the bundle, run a first query, set hooks.
 
     Raises:
-        RankletError: a variable cannot be used; or there is no bundle, where a version is being
-            prepared (SnapStart, provisioned concurrency), which must not go live without one.
+        RankletError: a variable cannot be used, or there is no bundle although a version is being
+            prepared (SnapStart, provisioned concurrency) that must not go live without one.
     """
     variables = os.environ
     if "AWS_LAMBDA_MAX_CONCURRENCY" in variables:  # several processes share the processors

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on standard output, as Cloud Run and Lambda read them."""
+"""Write structured logs, one JSON object per line on standard output, for Cloud Run and Lambda."""
 
 import contextlib
 import json
@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-# Where Google's logging looks for the trace that a line belongs to.
+# The field in which Google Cloud's logging expects the trace of a line.
 TRACE = "logging.googleapis.com/trace"
 
 
@@ -16,13 +16,13 @@ def write(severity: str, message: str, **fields: Any) -> None:
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line = {"severity": severity, "time": now, "message": message, **fields}
     text = json.dumps(line, ensure_ascii=False, default=str)
-    with contextlib.suppress(OSError, ValueError):  # a reader that went away must not stop answers
+    with contextlib.suppress(OSError, ValueError):  # the log's reader may be gone; answers go on
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
         sys.stdout.buffer.flush()
 
 
 class JSONLines(logging.Handler):
-    """Carries warnings of libraries, which use :mod:`logging`, into the same stream."""
+    """Send the records of libraries that use :mod:`logging` to the same stream."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record as one line."""

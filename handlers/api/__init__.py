@@ -1,1 +1,1 @@
-"""The API: a parsed JSON body becomes a JSON body, the same on every platform."""
+"""Turn a parsed JSON body into an answer, the same on every platform."""

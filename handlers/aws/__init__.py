@@ -1,1 +1,1 @@
-"""AWS Lambda: events, queues, logs, and the bundle that is downloaded from S3."""
+"""AWS Lambda: events, queues, logs, and bundles from S3."""

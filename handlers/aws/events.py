@@ -1,10 +1,10 @@
-"""The events that Lambda is invoked with, told apart by their shape, and the reply that each wants.
+"""Recognise Lambda's events by their shape, and build the reply that each shape needs.
 
-direct      a JSON object of the caller's own (invoke, Step Functions)
+direct      the caller's own JSON object (invoke, Step Functions)
 rest        API Gateway, REST API (payload 1.0)
 http        API Gateway, HTTP API (payload 2.0), and function URLs, which send the same
 alb         Application Load Balancer, with or without multi-value headers
-sqs         a batch of a queue's messages
+sqs         a batch of messages from a queue
 """
 
 import base64
@@ -18,14 +18,14 @@ from ranklet.handlers.api.errors import RequestError
 
 Shape = Literal["direct", "rest", "http", "alb", "sqs"]
 
-# What Lambda refuses to pass on: an answer past it would be an error that no caller understands.
+# Lambda's limits on an answer. Past them callers get an error that does not say what to change.
 MOST_BYTES = 6_291_556
 MOST_ALB_BYTES = 1_000_000
-_LONGEST_ESCAPE = 12  # bytes of JSON that one character can become: a pair of \uXXXX
+_LONGEST_ESCAPE = 12  # the most bytes of JSON that one character becomes: a pair of \uXXXX
 
 
 class HTTPRequest(NamedTuple):
-    """What an HTTP shape carries."""
+    """The HTTP request inside an event."""
 
     method: str
     path: str
@@ -36,7 +36,7 @@ def shape_of(event: Any) -> Shape:
     """Return the shape of an event.
 
     Raises:
-        RequestError: 400: it is no object, or of a source that is not served.
+        RequestError: 400: it is not an object, or its records are not SQS's.
     """
     if not isinstance(event, Mapping):
         raise RequestError(400, f"the event must be a JSON object, not {type(event).__name__}")
@@ -61,7 +61,7 @@ def http_request(event: Mapping[str, Any], shape: Shape) -> HTTPRequest:
     """Return the HTTP request that an event carries.
 
     Raises:
-        RequestError: 400: the body is not what its flag says.
+        RequestError: 400: the body is not a string, or not base64 although the event says so.
     """
     if shape == "http":
         method, path = event["requestContext"]["http"].get("method"), event.get("rawPath")
@@ -76,21 +76,21 @@ def http_request(event: Mapping[str, Any], shape: Shape) -> HTTPRequest:
         except ValueError as error:
             raise RequestError(400, "the body is not base64, though the event says so") from error
     else:
-        body = text.encode("utf-8", "surrogatepass")  # half a pair is refused as not UTF-8
+        body = text.encode("utf-8", "surrogatepass")  # `parse` refuses lone surrogates
     return HTTPRequest(str(method or "").upper(), str(path or "/"), body)
 
 
 def http_reply(
     event: Mapping[str, Any], shape: Shape, status: int, body: str, allow: str = ""
 ) -> dict[str, Any]:
-    """Return the reply that an HTTP shape wants."""
+    """Return the reply in the form that an HTTP shape needs."""
     headers = {"content-type": "application/json", "cache-control": "no-store"}
     if allow:
         headers["allow"] = allow
     reply: dict[str, Any] = {"statusCode": status, "body": body, "isBase64Encoded": False}
     if shape == "alb":
         reply["statusDescription"] = f"{status} {'OK' if status < 400 else 'Error'}"
-    # A load balancer that sends multi-value headers takes no others.
+    # A load balancer that sends multi-value headers accepts no others.
     if shape == "alb" and "multiValueHeaders" in event:
         reply["multiValueHeaders"] = {name: [value] for name, value in headers.items()}
     else:
@@ -99,12 +99,13 @@ def http_reply(
 
 
 def check_size(reply: Any, shape: Shape, characters: int) -> None:
-    """Raise RequestError (413) where Lambda would not pass a reply on.
+    """Raise RequestError (413) if Lambda would not deliver a reply.
 
     Args:
-        reply: what the function returns.
-        shape: the event's.
-        characters: of the body, by which the most replies are seen to be small.
+        reply: the value that the function returns.
+        shape: the shape of the event.
+        characters: the length of the body; if it is small, the reply need not be encoded to see
+            that it fits.
     """
     most = MOST_ALB_BYTES if shape == "alb" else MOST_BYTES
     if characters * _LONGEST_ESCAPE < most:
@@ -113,12 +114,12 @@ def check_size(reply: Any, shape: Shape, characters: int) -> None:
     if size > most:
         raise RequestError(
             413,
-            f"the answer has {size:,} bytes, and {most:,} is what can be sent; ask for fewer hits "
-            "(k), or for none of their texts ('return_documents': false)",
+            f"the answer has {size:,} bytes, and at most {most:,} can be sent; ask for fewer hits "
+            "(k), or for hits without texts ('return_documents': false)",
         )
 
 
 def _escapes() -> bool:
-    """Return whether Lambda's runtime client writes what is not ASCII as an escape."""
-    found = re.fullmatch(r"AWS_Lambda_python3\.(\d+)", os.environ.get("AWS_EXECUTION_ENV", ""))
-    return found is None or int(found[1]) < 12
+    """Return whether Lambda's runtime client writes non-ASCII characters as escapes."""
+    match = re.fullmatch(r"AWS_Lambda_python3\.(\d+)", os.environ.get("AWS_EXECUTION_ENV", ""))
+    return match is None or int(match[1]) < 12

@@ -1,4 +1,4 @@
-"""A Lambda function that ranks: one object, called with each event."""
+"""The Lambda function: one object that is called with each event."""
 
 import json
 import os
@@ -21,30 +21,33 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
 
 MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
-MARGIN_MS = 200  # of the time that is left, to write the answer and the log
-RETRY_SECONDS = 5  # between tries to load a bundle that could not be
+MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
+RETRY_SECONDS = 5  # between two attempts to load a bundle
 ALIVE, READY = HEALTH = ("/healthz", "/readyz")
 
 
 class Context(Protocol):
-    """What is used of Lambda's context."""
+    """The part of Lambda's context that is used here."""
 
     aws_request_id: str
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return how long the invocation may still take."""
+        """Return the time that remains for the invocation."""
         ...
 
 
 class InternalError(RankletError):
-    """What a direct caller sees of a fault of ours; the log has it."""
+    """A fault of the function, as direct callers see it; only the log describes it."""
 
 
 class Function:
     """A Lambda function that ranks.
 
     Args:
-        variables: of the environment.
+        variables: the environment variables.
+
+    Raises:
+        InputError: a variable cannot be used.
     """
 
     def __init__(self, variables: Mapping[str, str]) -> None:
@@ -73,10 +76,13 @@ class Function:
             self._busy = False
 
     def load(self, *, must: bool = False) -> None:
-        """Load the bundle and run a first query; a failure is logged, and raised where it `must`.
+        """Load the bundle and run a first query.
 
-        Without a bundle the function stays and says so: to fail at init would make Lambda start
-        it again for every request, and tell callers no reason.
+        By default a failure is only logged, and the function answers that it is not ready. If the
+        function ended, Lambda would start it again for every request and give callers no reason.
+
+        Args:
+            must: raise a failure, too.
         """
         self._tried_at, begin = time.monotonic(), time.perf_counter()
         try:
@@ -84,8 +90,8 @@ class Function:
             loaded = time.perf_counter()
             try_out(bundle)
         except Exception as error:
-            told = traceback.format_exc()
-            logs.write("CRITICAL", "no bundle", error=str(error), exception=told, pid=os.getpid())
+            trace = traceback.format_exc()
+            logs.write("CRITICAL", "no bundle", error=str(error), exception=trace, pid=os.getpid())
             if must:
                 raise
             return
@@ -100,22 +106,22 @@ class Function:
         )
 
     def before_snapshot(self) -> None:
-        """Let go of what copies of this process must not share: open connections."""
+        """Close connections, because copies of this process must not share them."""
         self._results.close()
 
     def after_restore(self) -> None:
-        """Begin as a process of one's own: its first request counts as a cold start."""
+        """Count the first request after a restore as a cold start."""
         self._cold = True
         logs.write("INFO", "restored from a snapshot", pid=os.getpid())
 
     def stop(self) -> None:
-        """End the process, after the answer that is being made; called in a thread of its own."""
+        """End the process after the current answer. Called in a thread of its own."""
         answering = self._busy
         while self._busy:
             time.sleep(0.01)
-        time.sleep(0.1 * answering)  # the answer is on its way
+        time.sleep(0.1 * answering)  # for the answer to be sent
         logs.write("INFO", "stopped by SIGTERM", pid=os.getpid())
-        os._exit(0)  # the main thread waits in the runtime client's C code, and cannot be asked to
+        os._exit(0)  # the main thread cannot end the process while it waits in C code
 
     def _http(self, event: Mapping[str, Any], shape: Shape, context: Context) -> dict[str, Any]:
         begin, path, allow = time.perf_counter(), "", ""
@@ -145,10 +151,10 @@ class Function:
         return reply
 
     def _direct(self, event: Mapping[str, Any], context: Context) -> Any:
-        """Answer an object of the caller's own; what is wrong is raised, as such callers expect.
+        """Answer a direct event, or raise the error, as direct callers expect.
 
-        Then Lambda marks the invocation as failed: Step Functions can catch the error by its
-        type, and an asynchronous one goes to its dead-letter queue. No stack of ours is told.
+        Then Lambda marks the invocation as failed: Step Functions can catch the error by its type,
+        and an asynchronous event goes to its dead-letter queue. The error carries no stack.
         """
         begin = time.perf_counter()
         try:
@@ -164,7 +170,7 @@ class Function:
         raise InternalError(outcome.body["error"])
 
     def _queue(self, records: list[Mapping[str, Any]], context: Context) -> dict[str, Any]:
-        def answered(record: Mapping[str, Any], budget_ms: float) -> bool:
+        def answer(record: Mapping[str, Any], budget_ms: float) -> bool:
             begin, identity = time.perf_counter(), record["messageId"]
             try:
                 self._results.check()
@@ -176,7 +182,7 @@ class Function:
             self._log(outcome, begin, context, shape="sqs", message_id=identity)
             return outcome.error is None
 
-        return failures_of(records, lambda: self.budget_ms(context), answered)
+        return failures_of(records, lambda: self.budget_ms(context), answer)
 
     def _answer(self, path: str, body: Mapping[str, Any], budget_ms: float) -> Outcome:
         return Outcome(200, *ANSWERS[path](self._ready(), body, self._limits, budget_ms))
@@ -206,17 +212,24 @@ class Function:
 
 
 def served_path(path: str) -> str:
-    """Return the path that a request's ends with: API Gateway puts a stage or base path before."""
+    """Return a path without the stage or base path that API Gateway puts before it.
+
+    Raises:
+        RequestError: 404: no path that is answered is at its end.
+
+    >>> served_path("/prod/v1/rerank")
+    '/v1/rerank'
+    """
     parts = path.rstrip("/").split("/")
     for at in range(1, len(parts)):
-        found = "/" + "/".join(parts[at:])
-        if found in ANSWERS or found in HEALTH:
-            return found
+        end = "/" + "/".join(parts[at:])
+        if end in ANSWERS or end in HEALTH:
+            return end
     raise RequestError(404, f"no such path; there are {', '.join((*ANSWERS, *HEALTH))}")
 
 
 def _action(body: Mapping[str, Any]) -> str:
-    """Return the path that stands for an event's or message's `action`."""
+    """Return the path that stands for the `action` of an event or message."""
     path = f"/{body.get('action') or 'rank'}"
     if path not in ANSWERS:
         allowed = ", ".join(each.removeprefix("/") for each in ANSWERS)

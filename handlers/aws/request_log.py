@@ -1,4 +1,4 @@
-"""The one line that each request leaves in Lambda's log, which is also its metrics."""
+"""Write one log line per request; CloudWatch reads the metrics from the same line."""
 
 import time
 import traceback
@@ -13,14 +13,14 @@ NAMESPACE = "ranklet"
 
 
 class Outcome(NamedTuple):
-    """What became of one request.
+    """The outcome of one request.
 
     Attributes:
-        status: as HTTP knows it, whatever the event's shape.
-        body: of the answer, or the object that describes the error.
-        timings: milliseconds by stage.
-        left_out: stages that there was no time for.
-        error: what went wrong.
+        status: the HTTP status, whatever the event's shape.
+        body: the answer, or the object that describes the error.
+        timings: milliseconds per stage.
+        left_out: the stages that the budget left no time for.
+        error: the error, if the request failed.
     """
 
     status: int
@@ -38,19 +38,19 @@ class Outcome(NamedTuple):
 def log_request(
     outcome: Outcome, seconds: float, *, function: str, cold: bool, **fields: Any
 ) -> None:
-    """Write the line.
+    """Write the line of one request.
 
     Args:
-        outcome: what became of the request.
-        seconds: how long it took.
-        function: Lambda's name of the function, which the metrics are told apart by.
-        cold: the process had answered nothing before.
-        fields: of the line, beside.
+        outcome: the outcome.
+        seconds: how long the request took.
+        function: Lambda's name of the function; metrics are kept per function.
+        cold: whether this is the first request of the process.
+        fields: further fields of the line.
     """
     status, error = outcome.status, outcome.error
     if error is not None:
         fields["error"] = str(error)
-    if status >= 500 and not isinstance(error, RequestError):  # that one was meant
+    if status >= 500 and not isinstance(error, RequestError):  # those are raised on purpose
         fields["exception"] = "".join(traceback.format_exception(error))
     metrics = {
         "Duration": (round(seconds * 1e3, 3), "Milliseconds"),
@@ -74,15 +74,17 @@ def log_request(
 def embedded(
     metrics: Mapping[str, tuple[float, str]], dimensions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the fields of a log line that CloudWatch turns into metrics.
+    """Return the fields of a log line that CloudWatch turns into metrics (embedded metric format).
+
+    CloudWatch reads Lambda's log anyway, so a metric costs no call over the network.
 
     Args:
-        metrics: name → (value, unit), such as ``Milliseconds`` or ``Count``.
-        dimensions: what to tell the metrics apart by; each combination is billed as a metric of
-            its own, so no request's id belongs here.
+        metrics: from name to (value, unit), such as ``Milliseconds`` or ``Count``.
+        dimensions: from name to value. Each combination of values is billed as a metric, so the id
+            of a request must not be one.
 
-    >>> found = embedded({"Duration": (1.5, "Milliseconds")}, {"function": "search"})
-    >>> found["Duration"], found["function"], found["_aws"]["CloudWatchMetrics"][0]["Dimensions"]
+    >>> fields = embedded({"Duration": (1.5, "Milliseconds")}, {"function": "search"})
+    >>> fields["Duration"], fields["function"], fields["_aws"]["CloudWatchMetrics"][0]["Dimensions"]
     (1.5, 'search', [['function']])
     """
     directive = {

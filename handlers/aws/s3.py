@@ -1,4 +1,4 @@
-"""One object of S3, read as it was when first looked at; boto3 is imported here only, when used."""
+"""Read one version of an object in S3. Only this module imports boto3, and only when it is used."""
 
 import os
 import time
@@ -10,31 +10,38 @@ from typing import Any, NoReturn
 
 from ranklet.runtime.errors import BundleError
 
-PART_BYTES = 8 << 20  # one request; also what is lost where one breaks off
+PART_BYTES = 8 << 20  # per request; a request that fails repeats this much
 PARTS_AT_ONCE = 4
-ATTEMPTS = 4  # for each part
-FIRST_PAUSE = 0.2  # seconds, doubled each time
+ATTEMPTS = 4  # per part
+FIRST_PAUSE = 0.2  # seconds before the second attempt; doubled before each further one
 MOST_SIBLING_BYTES = 4096
 
 
 class MovedError(Exception):
-    """The object is no longer the one that was looked at."""
+    """The object was replaced after `head` had looked at it."""
 
 
 @dataclass(frozen=True)
 class Object:
-    """What S3 says about an object: `digest` is its metadata ``sha256``."""
+    """A version of an object in S3.
+
+    Attributes:
+        etag: the version's name.
+        size: the size in bytes.
+        digest: the metadata entry ``sha256``, None if there is none.
+    """
 
     etag: str
-    size: int  # bytes
+    size: int
     digest: str | None
 
 
 class Store:
-    """An object's place in S3.
+    """The place of an object in S3; a context manager that holds the connections.
 
     Args:
-        bucket, key: where it is. Region, endpoint and credentials are boto3's own business.
+        bucket: the name of the bucket.
+        key: the key of the object. boto3 finds region, endpoint and credentials itself.
     """
 
     def __init__(self, bucket: str, key: str) -> None:
@@ -42,7 +49,7 @@ class Store:
         self._place = {"Bucket": bucket, "Key": key}
 
     def __enter__(self) -> "Store":
-        """Open connections; they are closed at the end, so no snapshot or fork shares one."""
+        """Open connections. They are closed at the end, so that no snapshot or fork shares them."""
         self._client = client()
         return self
 
@@ -55,32 +62,36 @@ class Store:
         self._client.close()
 
     def head(self) -> Object:
-        """Look at the object.
+        """Return the current version of the object.
 
         Raises:
-            BundleError: it is not there, may not be read, or S3 cannot be reached.
+            BundleError: it does not exist, may not be read, or S3 cannot be reached.
         """
-        found = self._call(lambda: self._client.head_object(**self._place))
-        digest = found.get("Metadata", {}).get("sha256")
-        return Object(found["ETag"], int(found["ContentLength"]), digest)
+        answer = self._call(lambda: self._client.head_object(**self._place))
+        digest = answer.get("Metadata", {}).get("sha256")
+        return Object(answer["ETag"], int(answer["ContentLength"]), digest)
 
     def sibling(self, suffix: str) -> str | None:
-        """Return the text of a small object beside this one, None where there is none."""
+        """Return the text of the small object at this key plus a suffix, None if it is missing."""
         place = {**self._place, "Key": self._place["Key"] + suffix}
         try:
             answer = self._client.get_object(**place, Range=f"bytes=0-{MOST_SIBLING_BYTES - 1}")
             return str(answer["Body"].read().decode("utf-8", "replace"))
         except Exception as error:
-            # Who may not list a bucket is told 403 of an object that is not there.
+            # S3 answers 403 for a missing object if the caller may not list the bucket.
             if _status(error) in (403, 404):
                 return None
             self._fail(error)
 
     def download(self, head: Object, descriptor: int) -> None:
-        """Write the object to a file, some parts at once; a part that breaks off is read again.
+        """Write a version of the object to a file, several parts at a time.
+
+        Args:
+            head: the version.
+            descriptor: the file, open for writing.
 
         Raises:
-            MovedError: it was replaced since `head`.
+            MovedError: the object was replaced.
             BundleError: it cannot be read.
         """
         os.truncate(descriptor, head.size)
@@ -91,19 +102,19 @@ class Store:
                 for part in parts:
                     part.result()
             finally:
-                pool.shutdown(cancel_futures=True)  # one failed: the rest is in vain
+                pool.shutdown(cancel_futures=True)  # after a failure the other parts are useless
 
     def _part(self, head: Object, begin: int, descriptor: int) -> None:
         end = min(begin + PART_BYTES, head.size)
 
         def read() -> bytes:
-            # IfMatch: two halves of two versions would be a bundle that never was.
+            # IfMatch, so that the parts of two versions are never mixed.
             answer = self._client.get_object(
                 **self._place, IfMatch=head.etag, Range=f"bytes={begin}-{end - 1}"
             )
             data: bytes = answer["Body"].read()
             if len(data) != end - begin:
-                raise OSError(f"{len(data)} bytes came of {end - begin}")
+                raise OSError(f"{len(data)} bytes arrived of {end - begin}")
             return data
 
         data = self._call(read)
@@ -120,23 +131,23 @@ class Store:
                 if status == 412:  # IfMatch
                     raise MovedError from error
                 final = status is not None and 400 <= status < 500 and status not in (408, 429)
-                if final or not _may_pass(error) or attempt == ATTEMPTS:
+                if final or not _may_succeed_later(error) or attempt == ATTEMPTS:
                     self._fail(error)
                 time.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
-        raise BundleError(f"{self.address} cannot be read")  # for the type checker: never reached
+        raise BundleError(f"{self.address} cannot be read")  # never reached; for the type checker
 
     def _fail(self, error: Exception) -> NoReturn:
         status = _status(error)
         if status == 404:
-            told = "there is no such object; upload the bundle's zip, or correct RANKLET_BUNDLE"
+            reason = "there is no such object; upload the bundle's zip, or correct RANKLET_BUNDLE"
         elif status == 403:
-            told = (
-                "access denied (S3 also says so of an object that is not there, to who may not "
-                "list the bucket): the role needs s3:GetObject on it, and kms:Decrypt of its key"
+            reason = (
+                "access denied; the role needs s3:GetObject on it and kms:Decrypt on its key. S3 "
+                "denies access to a missing object, too, if the role may not list the bucket"
             )
         else:
-            told = f"{type(error).__name__}: {error}"
-        raise BundleError(f"{self.address} cannot be read: {told}") from error
+            reason = f"{type(error).__name__}: {error}"
+        raise BundleError(f"{self.address} cannot be read: {reason}") from error
 
 
 def client() -> Any:
@@ -151,7 +162,7 @@ def client() -> Any:
         from botocore.exceptions import BotoCoreError
     except ImportError as error:
         raise BundleError(
-            "an address s3://… needs boto3: pip install 'ranklet[s3]', or give a path"
+            "an address s3://… needs boto3; run pip install 'ranklet[s3]', or give a path"
         ) from error
     config = Config(
         connect_timeout=5,
@@ -166,13 +177,13 @@ def client() -> Any:
 
 
 def _status(error: Exception) -> int | None:
-    """Return the HTTP status that S3 refused with, None for any other error."""
+    """Return the HTTP status of S3's refusal, None for any other error."""
     response = getattr(error, "response", None)
-    found = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
-    status = found.get("HTTPStatusCode")
+    metadata = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+    status = metadata.get("HTTPStatusCode")
     return status if isinstance(status, int) else None
 
 
-def _may_pass(error: Exception) -> bool:
-    """Return whether an error may be gone a moment later; missing credentials never are."""
+def _may_succeed_later(error: Exception) -> bool:
+    """Return whether a retry may succeed; it cannot without credentials."""
     return "Credentials" not in type(error).__name__

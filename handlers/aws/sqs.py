@@ -1,4 +1,4 @@
-"""A batch of SQS messages: each is answered alone, those that could not be go back to the queue."""
+"""Answer a batch of SQS messages one by one, and return those that failed to the queue."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,12 +12,15 @@ RESULTS_VARIABLE = "RANKLET_RESULTS"
 
 
 class Results:
-    """Where answers go: an object ``PREFIX/MESSAGE.json`` of S3 each.
+    """The place of answers in S3, one object ``PREFIX/MESSAGE.json`` per message.
 
-    A message that is delivered twice writes the same object twice.
+    A message that is delivered twice overwrites its own object.
 
     Args:
-        address: ``s3://bucket/prefix``, or "" where none is set.
+        address: ``s3://bucket/prefix``, or "" for no place.
+
+    Raises:
+        InputError: the address has another form.
     """
 
     def __init__(self, address: str) -> None:
@@ -28,7 +31,7 @@ class Results:
         self._client: Any = None
 
     def check(self) -> None:
-        """Raise RequestError (503) where answers would go nowhere."""
+        """Raise RequestError (503) if there is no place for answers."""
         if not self._bucket:
             raise RequestError(
                 503,
@@ -48,25 +51,25 @@ class Results:
         )
 
     def close(self) -> None:
-        """Close connections, which no snapshot may hold; the next answer opens new ones."""
+        """Close connections, because a snapshot must not hold any; the next answer opens others."""
         if self._client is not None:
             self._client.close()
             self._client = None
 
 
 class Shares:
-    """Splits the time that is left evenly among the messages that are left.
+    """Share the remaining time evenly among the remaining messages.
 
     Args:
-        left_ms: gives the milliseconds that are left.
-        count: of messages.
+        left_ms: returns the milliseconds that remain.
+        count: the number of messages.
     """
 
     def __init__(self, left_ms: Callable[[], float], count: int) -> None:
         self._left_ms, self._count = left_ms, count
 
     def __iter__(self) -> Iterator[float]:
-        """Yield the budget of each message; 0 where there is no time for it."""
+        """Yield the budget of each message in milliseconds."""
         for at in range(self._count):
             yield self._left_ms() / (self._count - at)
 
@@ -76,21 +79,24 @@ def failures_of(
     left_ms: Callable[[], float],
     answer: Callable[[Mapping[str, Any], float], bool],
 ) -> dict[str, Any]:
-    """Answer every message, and return what Lambda wants to know: which ones go back.
+    """Answer every message, and return Lambda's list of those that go back to the queue.
 
-    A message that there is no time for goes back too: half an answer would be kept for good. In a
-    queue that keeps an order, all that follow a failure go back.
+    A message goes back if no time is left for it, because half an answer would be final. In a FIFO
+    queue all messages after a failed one go back, too.
 
     Args:
-        records: of the event.
-        left_ms: gives the milliseconds that are left.
-        answer: answers a record within a budget in milliseconds; False where it failed.
+        records: the event's messages.
+        left_ms: returns the milliseconds that remain.
+        answer: answers a message within a budget in milliseconds; returns False if that failed.
+
+    Raises:
+        RequestError: 400: a record has no messageId.
     """
     failed: list[str] = []
     for record, budget_ms in zip(records, Shares(left_ms, len(records)), strict=True):
         identity = record.get("messageId")
         if not isinstance(identity, str):
-            raise RequestError(400, "a record of the batch has no messageId: it is none of SQS's")
+            raise RequestError(400, "a record of the batch has no messageId, so it is not from SQS")
         ordered = str(record.get("eventSourceARN", "")).endswith(".fifo")
         if (failed and ordered) or budget_ms <= 0 or not answer(record, budget_ms):
             failed.append(identity)

@@ -1,1 +1,1 @@
-"""The explanation of a hit as one HTML page."""
+"""Explanations as one HTML page, for `ranklet explain --html`."""

@@ -1,1 +1,1 @@
-"""The HTTP server: requests, workers, metrics, and the bundle that is replaced while it runs."""
+"""The HTTP server: connections, requests, threads, metrics, and a bundle that can be replaced."""

@@ -1,15 +1,15 @@
-"""Counters in the text format of Prometheus, version 0.0.4, written by hand: it is a page long."""
+"""Count requests, and write the counts in the text format of Prometheus (version 0.0.4)."""
 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-# Upper bounds in seconds: a lexical answer takes 1 ms, a neural one up to a second.
+# Upper bounds in seconds. A lexical answer takes about 1 ms, a neural one up to a second.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics:
-    """What one process has counted since it started; touched by the event loop's thread only."""
+    """The counts of one process since it started. Only the event loop's thread may use them."""
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, int], int] = defaultdict(int)
@@ -23,9 +23,9 @@ class Metrics:
         """Count a request.
 
         Args:
-            route: a path of ours, or "other": what callers make up must not become a label.
-            status: of the response; 499 where the caller hung up.
-            seconds: from its first byte to its last.
+            route: an existing path, or "other", so that callers cannot create labels.
+            status: the status of the response; 499 if the caller hung up.
+            seconds: the time from the request's head to the end of the answer.
             stages: (stage, milliseconds) of the ranking.
         """
         self._requests[route, status] += 1
@@ -36,26 +36,26 @@ class Metrics:
             self._stages[stage] = times + 1, total + ms / 1e3
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """Return all of it for a scrape.
+        """Return all metrics.
 
         Args:
-            gauges: what is measured now: name → (help, value).
+            gauges: current values, from name to (help, value).
         """
         lines = _head("ranklet_requests_total", "counter", "Requests by route and status.")
         for (route, status), times in sorted(self._requests.items()):
             labels = _labels(route=route, status=str(status))
             lines.append(f"ranklet_requests_total{labels} {times}")
         name = "ranklet_request_seconds"
-        lines += _head(name, "histogram", "Time to answer, by route.")
+        lines += _head(name, "histogram", "Seconds to answer, by route.")
         for route, buckets in sorted(self._buckets.items()):
-            below = 0
+            cumulative = 0
             for bound, times in zip((*map(repr, BOUNDS), "+Inf"), buckets, strict=True):
-                below += times
-                lines.append(f"{name}_bucket{_labels(route=route, le=bound)} {below}")
+                cumulative += times
+                lines.append(f"{name}_bucket{_labels(route=route, le=bound)} {cumulative}")
             lines.append(f"{name}_sum{_labels(route=route)} {self._seconds[route]!r}")
-            lines.append(f"{name}_count{_labels(route=route)} {below}")
+            lines.append(f"{name}_count{_labels(route=route)} {cumulative}")
         name = "ranklet_stage_seconds"
-        lines += _head(name, "summary", "Time of each stage of the pipelines.")
+        lines += _head(name, "summary", "Seconds per stage of the pipelines.")
         for stage, (times, total) in sorted(self._stages.items()):
             lines.append(f"{name}_sum{_labels(stage=stage)} {total!r}")
             lines.append(f"{name}_count{_labels(stage=stage)} {times}")
@@ -69,7 +69,7 @@ def _head(name: str, kind: str, meaning: str) -> list[str]:
 
 
 def _labels(**labels: str) -> str:
-    r"""Return labels as they are written.
+    r"""Return labels in the text format.
 
     >>> _labels(stage='by "x"')
     '{stage="by \\"x\\""}'

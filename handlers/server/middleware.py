@@ -1,4 +1,4 @@
-"""Around every request: an id, a line in the log, a count, and headers that all answers have."""
+"""Give every request an id, a line in the log, a count in the metrics, and common headers."""
 
 import re
 import traceback
@@ -18,20 +18,20 @@ from ranklet.handlers import logs
 from ranklet.handlers.server.metrics import Metrics
 from ranklet.handlers.server.settings import ServerSettings
 
-CLIENT_GONE = 499  # never sent: how the log names a caller who hung up
+CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _TRACE = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}|([0-9a-f]{32})(?:/.*)?")
-_QUIET = frozenset(("/healthz", "/readyz", "/metrics"))  # asked every few seconds
+_NOT_LOGGED = frozenset(("/healthz", "/readyz", "/metrics"))  # requested every few seconds
 
 
 @dataclass
 class Record:
-    """What becomes known of a request while it is answered.
+    """What the log will say about a request that is being answered.
 
     Attributes:
-        id: the caller's X-Request-Id, or one of ours.
+        id: the caller's X-Request-Id, or a new one.
         stages: (stage, milliseconds), in order.
-        error: a fault of ours, for the log.
+        error: a fault of the server, for the log only.
     """
 
     id: str
@@ -40,14 +40,14 @@ class Record:
 
 
 class Middleware:
-    """An ASGI application around another.
+    """An ASGI application that wraps another. The scope's "ranklet.record" holds the `Record`.
 
     Args:
-        app: answers.
-        routes: the paths that are ours.
-        metrics: counts.
-        settings: of the server.
-        draining: whether connections are to end with their answer.
+        app: the application that answers.
+        routes: the paths that exist.
+        metrics: the counters.
+        settings: the server's settings.
+        draining: returns whether each answer should close its connection.
     """
 
     def __init__(
@@ -68,28 +68,28 @@ class Middleware:
             return
         begin = perf_counter()
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        record = Record(given if _ID.fullmatch(given) else uuid4().hex)
+        own_id = headers.get("x-request-id", "")
+        record = Record(own_id if _ID.fullmatch(own_id) else uuid4().hex)
         scope["ranklet.record"] = record
         status = CLIENT_GONE
 
-        async def observed_send(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if status == CLIENT_GONE:  # no status of HTTP; nobody reads what takes its place
+                if status == CLIENT_GONE:  # not a status of HTTP; nobody reads its substitute
                     message["status"] = 400
                 self._add_headers(MutableHeaders(raw=message["headers"]), record)
             await send(message)
 
         try:
-            await self._app(scope, receive, observed_send)
+            await self._app(scope, receive, send_with_headers)
         except Exception as error:
             record.error = error
             status = 500
             raise
         finally:
-            self._told(scope, headers, record, status, perf_counter() - begin)
+            self._count_and_log(scope, headers, record, status, perf_counter() - begin)
 
     def _add_headers(self, headers: MutableHeaders, record: Record) -> None:
         headers["x-request-id"] = record.id
@@ -97,21 +97,21 @@ class Middleware:
         headers.setdefault("cache-control", "no-store")
         if record.stages:
             timings = (
-                f's{at};desc="{_plain(stage)}";dur={ms:.3f}'
+                f's{at};desc="{_header_text(stage)}";dur={ms:.3f}'
                 for at, (stage, ms) in enumerate(record.stages)
             )
             headers["server-timing"] = ", ".join(timings)
         if self._draining():
             headers["connection"] = "close"
 
-    def _told(
+    def _count_and_log(
         self, scope: Scope, headers: Headers, record: Record, status: int, seconds: float
     ) -> None:
-        """Count and log; the query is not logged, since it may be personal."""
+        """Count and log a request. The query is not logged because it may be personal."""
         path = scope["path"]
         route = path if path in self._routes else "other"
         self._metrics.count(route, status, seconds, record.stages)
-        if route in _QUIET and status != 500:
+        if route in _NOT_LOGGED and status != 500:
             return
         fields: dict[str, Any] = {
             "request_id": record.id,
@@ -130,21 +130,21 @@ class Middleware:
         logs.write(severity, f"{scope['method']} {route} {status}", **fields)
 
     def _trace(self, headers: Headers) -> str:
-        """Return the trace's full name, "" where there is no trace or no project."""
-        given = headers.get("traceparent") or headers.get("x-cloud-trace-context", "")
-        found = _TRACE.fullmatch(given) if self._settings.project else None
-        if not found:
+        """Return the full name of the request's trace, or "" without a trace or a project."""
+        header = headers.get("traceparent") or headers.get("x-cloud-trace-context", "")
+        match = _TRACE.fullmatch(header) if self._settings.project else None
+        if not match:
             return ""
-        return f"projects/{self._settings.project}/traces/{found[1] or found[2]}"
+        return f"projects/{self._settings.project}/traces/{match[1] or match[2]}"
 
 
-def _plain(stage: str) -> str:
-    """Return a stage's name as a header may hold it."""
+def _header_text(stage: str) -> str:
+    """Return a stage's name without the characters that a header's quoted string cannot hold."""
     return re.sub(r"[^ -~]|[\"\\]", "", stage)
 
 
 def resident_bytes() -> int:
-    """Return how much memory this process holds, 0 where the system does not tell."""
+    """Return the resident memory of this process, or 0 if the system does not report it."""
     with suppress(OSError, ValueError, IndexError):
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""Reading a request's body: its type, its size and its time are bounded while it arrives."""
+"""Read a request's body, with bounds on its type, its size and the time in which it arrives."""
 
 import asyncio
 
@@ -7,16 +7,16 @@ from starlette.requests import Request
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 
-# A caller who sends without reading would never see our answer if we hung up at once; so what is
-# too much is still taken in and thrown away, up to a point.
-PATIENCE = 8  # times the allowed size
+# A body above the limit is read and thrown away up to this many times the limit. If the server hung
+# up at once, a caller who sends without reading would never see the answer.
+PATIENCE = 8
 
 
 async def read(request: Request, limits: Limits) -> bytes:
     """Return the body of a request.
 
     Raises:
-        RequestError: 415: not JSON by its own words; 413: too large; 408: too slow.
+        RequestError: 415: its headers do not say JSON; 413: it is too large; 408: it is too slow.
         ClientDisconnect: the caller hung up.
     """
     media, _, parameters = request.headers.get("content-type", "").partition(";")
@@ -26,7 +26,7 @@ async def read(request: Request, limits: Limits) -> bytes:
     if charset not in ("", "utf-8", "utf8"):
         raise RequestError(415, "the body must be JSON in UTF-8")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise RequestError(415, "a compressed body is not read; send it as it is")
+        raise RequestError(415, "compressed bodies are not accepted; send plain JSON")
     try:
         async with asyncio.timeout(limits.seconds):
             return await _collect(request, limits.body_bytes)
@@ -36,8 +36,8 @@ async def read(request: Request, limits: Limits) -> bytes:
 
 async def _collect(request: Request, most: int) -> bytes:
     too_large = RequestError(413, f"the body has more than {most:,} bytes")
+    # uvicorn has checked that this header, if present, is a number.
     announced = request.headers.get("content-length", "")
-    # The request's head is checked by the server, so this is a number where it is there at all.
     if announced.isdecimal() and int(announced) > most * PATIENCE:
         raise too_large
     parts: list[bytes] = []

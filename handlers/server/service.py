@@ -32,11 +32,12 @@ from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 
-WORKING_SHARE = 0.9  # of a request's time limit, after which no stage begins: part of an answer
-# comes before the 504, and no thread works for a caller who has gone
-WATCH_SECONDS = 1.0  # between two looks whether the bundle was replaced
+# After this share of a request's time limit no further stage begins. So a partial answer arrives
+# before the limit turns it into a 504, and no thread works for a caller who has given up.
+RANKING_SHARE = 0.9
+WATCH_SECONDS = 1.0  # between two checks whether the bundle was replaced
 PLAYGROUND = Path(__file__).parent.parent / "playground"
-# Our own files and nothing else: what a document says cannot become a script.
+# The page may load its own files only, so that no text of a document can run as a script.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -52,11 +53,14 @@ FILES = {
 
 
 class Service:
-    """One process's server: what its routes share.
+    """The routes of one process, and the bundle, threads and metrics that they share.
+
+    Args:
+        settings: the server's settings.
 
     Attributes:
         app: the ASGI application.
-        draining: true from SIGTERM on: readiness is false, and connections end with their answer.
+        draining: true after SIGTERM; /readyz is then 503 and every answer closes its connection.
     """
 
     def __init__(self, settings: ServerSettings) -> None:
@@ -76,7 +80,7 @@ class Service:
         ]
         starlette = Starlette(
             routes=routes,
-            exception_handlers={HTTPException: _told, RequestError: _refused},  # type: ignore[dict-item]
+            exception_handlers={HTTPException: _no_route, RequestError: _refused},  # type: ignore[dict-item]
             lifespan=self._lifespan,
         )
         paths = frozenset(route.path for route in routes)
@@ -84,8 +88,8 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        # The first look comes before the first request: of several processes that share a port, one
-        # that is not ready would take requests from one that is. Callers wait in the listen queue.
+        # The bundle is loaded before the first request is accepted. Otherwise a process that is not
+        # ready would take requests from another that is, if they share a port.
         await asyncio.to_thread(self._live.refresh)
         watch = asyncio.create_task(self._watch())
         try:
@@ -95,7 +99,7 @@ class Service:
             self._pool.close()
 
     async def _watch(self) -> None:
-        """Look whether the bundle came or was replaced: no request waits for that."""
+        """Check regularly whether the bundle was replaced, so that no request waits for it."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             await asyncio.to_thread(self._live.refresh)
@@ -111,44 +115,44 @@ class Service:
             record.stages.append(("read body", (perf_counter() - begin) * 1e3))
 
             def work() -> bytes:
-                waited_ms = (perf_counter() - received) * 1e3
-                record.stages.append(("wait", waited_ms))
-                budget_ms = max(0.0, WORKING_SHARE * limits.seconds * 1e3 - waited_ms)
+                wait_ms = (perf_counter() - queued) * 1e3
+                record.stages.append(("wait", wait_ms))
+                budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
                 answer = ANSWERS[path](bundle, parse(data), limits, budget_ms)
                 record.stages.extend(answer.timings)
                 return encoded(answer.body)
 
-            received = perf_counter()
+            queued = perf_counter()
             body = await self._pool.run(work, limits.seconds, _gone(request))
         except (ClientDisconnect, ClientGone):
-            return Response(status_code=CLIENT_GONE)  # for the log: nobody reads it
+            return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:
-            status, told = failure(error)
+            status, error_object = failure(error)
             if status == 500:
                 record.error = error
-            return _json(told, status, _extra(status))
+            return _json(error_object, status, _extra_headers(status))
         return Response(body, headers={"content-type": "application/json"})
 
     async def _info(self, request: Request) -> Response:
         self._check_key(request)
         bundle = self._live.bundle
-        found = await asyncio.to_thread(info, bundle, self.settings.limits)
-        return _json({"version": __version__, **found})
+        about = await asyncio.to_thread(info, bundle, self.settings.limits)
+        return _json({"version": __version__, **about})
 
     async def _healthz(self, _: Request) -> Response:
         return _json({"alive": True})
 
     async def _readyz(self, _: Request) -> Response:
-        reason = "the server is going down" if self.draining else self._live.reason
+        reason = "the server is shutting down" if self.draining else self._live.reason
         if reason:
-            return _json({"ready": False, "reason": reason}, 503, _extra(503))
+            return _json({"ready": False, "reason": reason}, 503, _extra_headers(503))
         return _json({"ready": True})
 
     async def _scrape(self, request: Request) -> Response:
         self._check_key(request)
         ready = not self.draining and self._live.reason is None
         gauges = {
-            "ranklet_ready": ("1 where requests are answered.", float(ready)),
+            "ranklet_ready": ("1 if requests are answered.", float(ready)),
             "ranklet_held": ("Requests that rank or wait for a thread.", self._pool.held),
             "process_resident_memory_bytes": ("Resident memory in bytes.", resident_bytes()),
         }
@@ -159,15 +163,16 @@ class Service:
         return _json(describe(self.settings.limits, keyed=bool(self._keys)))
 
     def _check_key(self, request: Request) -> None:
-        """Raise RequestError (401) unless a key is given that is one of ours, or none is needed."""
+        """Raise RequestError (401) if a key is needed and the request has none of the keys."""
         if not self._keys:
             return
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not given:
-            given = request.headers.get("x-api-key", "")
-        # Every key is compared, in a time that does not tell where the first difference is.
-        fits = [hmac.compare_digest(given.strip().encode("latin-1"), key) for key in self._keys]
-        if not any(fits):
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not key:
+            key = request.headers.get("x-api-key", "")
+        # All keys are compared, each in constant time, so that timing does not reveal a key.
+        sent = key.strip().encode("latin-1")
+        matches = [hmac.compare_digest(sent, known) for known in self._keys]
+        if not any(matches):
             raise RequestError(401, "give the API key as 'Authorization: Bearer KEY' or x-api-key")
 
 
@@ -177,39 +182,41 @@ async def _gone(request: Request) -> None:
 
 
 def encoded(body: Any) -> bytes:
-    """Return JSON; half a character, which UTF-8 cannot hold, is written as JSON's own escape."""
+    """Return JSON in UTF-8. A lone surrogate, which UTF-8 cannot hold, is written as an escape."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    all_headers = {"content-type": "application/json", **(headers or {})}
-    return Response(encoded(body), status, all_headers)
+    return Response(encoded(body), status, {"content-type": "application/json", **(headers or {})})
 
 
-def _extra(status: int) -> dict[str, str]:
-    """Return the headers that a status calls for."""
+def _extra_headers(status: int) -> dict[str, str]:
+    """Return the headers that only answers with this status have."""
     if status == 401:
         return {"www-authenticate": "Bearer"}
-    if status in (408, 413):  # what is still to come of the body is not waited for
+    if status in (408, 413):  # the rest of the body is not read
         return {"connection": "close"}
     return {"retry-after": "1"} if status == 503 else {}
 
 
 async def _refused(_: Request, error: RequestError) -> Response:
-    status, told = failure(error)
-    return _json(told, status, _extra(status))
+    status, error_object = failure(error)
+    return _json(error_object, status, _extra_headers(status))
 
 
-async def _told(request: Request, error: HTTPException) -> Response:
-    """Tell what Starlette found wrong, an unknown path or method, as every other error is told."""
-    wanted = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-    told = f"{request.method} is not allowed here; {wanted} is" if wanted else "no such path"
-    return _json(error_body(error.status_code, told), error.status_code, dict(error.headers or {}))
+async def _no_route(request: Request, error: HTTPException) -> Response:
+    """Answer Starlette's own errors, an unknown path or method, in the form of all others."""
+    headers = dict(error.headers or {})
+    message = "no such path"
+    if "Allow" in headers:
+        allowed = " or ".join(sorted(headers["Allow"].split(", ")))
+        message = f"{request.method} is not allowed here; {allowed} is"
+    return _json(error_body(error.status_code, message), error.status_code, headers)
 
 
 def _file(name: str, media: str) -> Callable[[Request], Response]:
-    """Return a route to one of the page's files; each is read once, when the server starts."""
+    """Return a route to one of the page's files, which is read once, when the server starts."""
     content = (PLAYGROUND / name).read_bytes()
     headers = {
         "content-type": media,

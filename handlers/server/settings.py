@@ -1,4 +1,4 @@
-"""What a server is told by its environment, read once when it starts and never at import."""
+"""The settings of a server, read from environment variables when it starts and never at import."""
 
 import os
 from collections.abc import Mapping
@@ -12,30 +12,31 @@ from ranklet.runtime.ranking import BUNDLE_VARIABLE
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What a server needs to know.
+    """The settings of a server. The variable that sets each one stands in parentheses.
 
     Attributes:
-        bundle: path of the bundle; RANKLET_BUNDLE.
-        host: address to listen on; HOST.
-        port: PORT, as Cloud Run sets it; 0 lets the system choose.
-        workers: processes that share the port; RANKLET_WORKERS.
-        api_keys: any one of them opens the door, none leaves it open; RANKLET_API_KEY, with commas
-            between several, so that a key can be changed without a gap.
-        full_check: compare the sha256 of every file when a bundle is opened; RANKLET_CHECK=full.
-        device: where models run: ``auto``, ``cpu``, or ``cuda``, which is not ready where CUDA
-            cannot be had; RANKLET_DEVICE.
-        threads: that rank; RANKLET_POOL, else as many as there are processors, at least 2.
-        queue: requests that may wait for a thread before others are turned away; RANKLET_QUEUE.
-        connections: that may be open at once; RANKLET_MAX_CONNECTIONS.
-        drain: seconds between SIGTERM and the end, in which readiness is false and requests are
-            still answered, so that a load balancer can look away; RANKLET_DRAIN_SECONDS.
-        header_seconds: for a request's head to arrive; RANKLET_HEADER_SECONDS.
-        project: of Google Cloud, to link log lines with traces; GOOGLE_CLOUD_PROJECT.
-        limits: of one request.
+        bundle: the path of the bundle (RANKLET_BUNDLE).
+        host: the address to listen on (HOST).
+        port: the port; 0 lets the system choose (PORT, which Cloud Run sets).
+        workers: the number of processes that share the port (RANKLET_WORKERS).
+        api_keys: a request needs one of these; none are needed if this is empty (RANKLET_API_KEY,
+            separated by commas, so that a key can be replaced without a gap).
+        full_check: compare the sha256 of every file when a bundle is opened (RANKLET_CHECK=full).
+        device: where models run: ``auto``, ``cpu``, or ``cuda``, with which the server is not ready
+            if CUDA is missing (RANKLET_DEVICE).
+        threads: the number of threads that rank (RANKLET_POOL; by default one per processor, at
+            least 2).
+        queue: how many requests may wait for a thread before others are refused (RANKLET_QUEUE).
+        connections: how many connections may be open (RANKLET_MAX_CONNECTIONS).
+        drain: seconds between SIGTERM and the end. Readiness is false meanwhile and requests are
+            still answered, so that a load balancer can turn away (RANKLET_DRAIN_SECONDS).
+        header_seconds: the time for a request's head to arrive (RANKLET_HEADER_SECONDS).
+        project: the Google Cloud project whose traces log lines refer to (GOOGLE_CLOUD_PROJECT).
+        limits: the limits of one request (RANKLET_MAX_…).
     """
 
     bundle: str
-    host: str = "0.0.0.0"  # noqa: S104  # a container's only address
+    host: str = "0.0.0.0"  # noqa: S104  # a container has no other address
     port: int = 8080
     workers: int = 1
     api_keys: tuple[str, ...] = field(default=(), repr=False)
@@ -51,45 +52,47 @@ class ServerSettings:
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str] | None = None) -> "ServerSettings":
-        """Read the settings.
+        """Read the settings from variables, by default those of the process.
 
         Raises:
             InputError: RANKLET_BUNDLE is missing, or a variable's value cannot be used.
         """
-        given = os.environ if variables is None else variables
-        if not given.get(BUNDLE_VARIABLE):
+        variables = os.environ if variables is None else variables
+        if not variables.get(BUNDLE_VARIABLE):
             raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to its path")
-        check = _choice(given, "RANKLET_CHECK", ("fast", "full"))
-        device = _choice(given, "RANKLET_DEVICE", ("auto", "cpu", "cuda"))
-        keys = given.get("RANKLET_API_KEY", "").split(",")
+        keys = variables.get("RANKLET_API_KEY", "").split(",")
+
+        def number(name: str, default: int, largest: int) -> int:
+            return _number(variables, name, default, largest)
+
         return cls(
-            bundle=given[BUNDLE_VARIABLE],
-            host=given.get("HOST") or cls.host,
-            port=_number(given, "PORT", cls.port, 65_535),
-            workers=_number(given, "RANKLET_WORKERS", cls.workers, 1024) or 1,
+            bundle=variables[BUNDLE_VARIABLE],
+            host=variables.get("HOST") or cls.host,
+            port=number("PORT", cls.port, 65_535),
+            workers=number("RANKLET_WORKERS", cls.workers, 1024) or 1,
             api_keys=tuple(key.strip() for key in keys if key.strip()),
-            full_check=check == "full",
-            device=device,
-            threads=_number(given, "RANKLET_POOL", max(2, threads()), 1024) or 1,
-            queue=_number(given, "RANKLET_QUEUE", cls.queue, 1 << 20),
-            connections=_number(given, "RANKLET_MAX_CONNECTIONS", cls.connections, 1 << 20) or 1,
-            drain=_number(given, "RANKLET_DRAIN_SECONDS", cls.drain, 3600),
-            header_seconds=_number(given, "RANKLET_HEADER_SECONDS", cls.header_seconds, 3600) or 1,
-            project=given.get("GOOGLE_CLOUD_PROJECT", ""),
-            limits=Limits.from_variables(given),
+            full_check=_choice(variables, "RANKLET_CHECK", ("fast", "full")) == "full",
+            device=_choice(variables, "RANKLET_DEVICE", ("auto", "cpu", "cuda")),
+            threads=number("RANKLET_POOL", max(2, threads()), 1024) or 1,
+            queue=number("RANKLET_QUEUE", cls.queue, 1 << 20),
+            connections=number("RANKLET_MAX_CONNECTIONS", cls.connections, 1 << 20) or 1,
+            drain=number("RANKLET_DRAIN_SECONDS", cls.drain, 3600),
+            header_seconds=number("RANKLET_HEADER_SECONDS", cls.header_seconds, 3600) or 1,
+            project=variables.get("GOOGLE_CLOUD_PROJECT", ""),
+            limits=Limits.from_variables(variables),
         )
 
 
-def _choice(given: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
-    """Return a variable's value; the first of what is allowed where it is not set."""
-    found = given.get(name) or allowed[0]
-    if found not in allowed:
-        raise InputError(f"{name} is {found[:40]!r}; allowed are {', '.join(allowed)}")
-    return found
+def _choice(variables: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
+    """Return the value of a variable, or the first of the allowed ones if it is not set."""
+    value = variables.get(name) or allowed[0]
+    if value not in allowed:
+        raise InputError(f"{name} is {value[:40]!r}; allowed are {', '.join(allowed)}")
+    return value
 
 
-def _number(given: Mapping[str, str], name: str, default: int, largest: int) -> int:
-    text = given.get(name, "")
+def _number(variables: Mapping[str, str], name: str, default: int, largest: int) -> int:
+    text = variables.get(name, "")
     if not text:
         return default
     if not (text.isascii() and text.isdecimal()) or len(text) > 12 or int(text) > largest:

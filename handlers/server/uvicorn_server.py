@@ -21,15 +21,15 @@ from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.errors import InputError
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
-SWITCH_SECONDS = 0.0005  # between threads that want the interpreter
-RESTART_SECONDS = 1.0  # between a process's end and the next one's start
+SWITCH_SECONDS = 0.0005  # how long a thread may keep the interpreter while others want it
+RESTART_SECONDS = 1.0  # between the end of a process and the start of its successor
 
 
 def serve(settings: ServerSettings) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
-        InputError: the address cannot be listened on.
+        InputError: the server cannot listen on the address.
     """
     with listen(settings) as listening:
         logs.write("NOTICE", f"listening on http://{_address(listening)}", workers=settings.workers)
@@ -40,11 +40,10 @@ def serve(settings: ServerSettings) -> None:
 
 
 def run(settings: ServerSettings, listening: socket.socket) -> None:
-    """Run one process's server."""
+    """Serve in this process."""
     logger = logging.getLogger("uvicorn")
     logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
-    # A thread that ranks may keep the interpreter to itself for so long: 5 ms by default, which the
-    # threads' many short turns would add to every other caller's time.
+    # By default a thread that ranks may keep the interpreter for 5 ms, and all others wait for it.
     sys.setswitchinterval(SWITCH_SECONDS)
     service = Service(settings)
 
@@ -69,20 +68,20 @@ def run(settings: ServerSettings, listening: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that turns its readiness off before it stops, and ends with status 0."""
+    """A server that becomes unready before it stops, and that ends with status 0."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Begin to drain; a second signal ends it at once."""
+        """Start to drain; stop at once on a second signal."""
         if self._service.draining:
             self.should_exit = self.force_exit = True
             return
         self._service.draining = True
         seconds = self._service.settings.drain if sig == signal.SIGTERM else 0
-        logs.write("NOTICE", f"{signal.Signals(sig).name}: going down in {seconds} s")
+        logs.write("NOTICE", f"{signal.Signals(sig).name}: shutting down in {seconds} s")
         asyncio.get_running_loop().call_later(seconds, self._stop)
 
     def _stop(self) -> None:
@@ -93,7 +92,7 @@ def listen(settings: ServerSettings) -> socket.socket:
     """Return a socket that listens on the address of the settings.
 
     Raises:
-        InputError: the address cannot be listened on.
+        InputError: the server cannot listen on the address.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # IPPROTO_TCP by name, because asyncio turns off Nagle's algorithm only on sockets that name it.
@@ -119,9 +118,10 @@ def _address(listening: socket.socket) -> str:
 
 
 def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
-    """Keep several processes running that accept from one socket; the bundle is mapped, so shared.
+    """Keep several processes running that accept connections from one socket.
 
-    A fresh process each (spawn): threads and onnxruntime do not survive a fork.
+    They share the memory of the bundle, because each maps its files. Each process is spawned,
+    because threads and onnxruntime do not survive a fork.
     """
     context = multiprocessing.get_context("spawn")
     stopping = False
@@ -129,18 +129,18 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
     def stop(sig: int, _: Any) -> None:  # noqa: ARG001
         nonlocal stopping
         stopping = True
-        for each in workers:
-            if each.is_alive():
-                each.terminate()
+        for worker in workers:
+            if worker.is_alive():
+                worker.terminate()
 
     def start() -> BaseProcess:
-        made = context.Process(target=run, args=(replace(settings, workers=1), listening))
-        made.start()
-        return made
+        process = context.Process(target=run, args=(replace(settings, workers=1), listening))
+        process.start()
+        return process
 
     workers: list[BaseProcess] = []
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, stop)
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, stop)
     workers += [start() for _ in range(settings.workers)]
     while any(worker.is_alive() for worker in workers) or not stopping:
         sleep(RESTART_SECONDS / 4)

@@ -1,8 +1,8 @@
-"""Where the processor's work is done: some threads and a bounded queue, so the server stays awake.
+"""Threads that rank, behind a bounded queue, so that the event loop stays free.
 
-numpy and onnxruntime leave the interpreter's lock while they compute; what is in Python does not,
-so more threads than processors gain nothing. A queue without bound would make every caller wait
-longer than it is willing to: past the bound they are told at once to come back.
+numpy and onnxruntime release the interpreter's lock while they compute, but Python code does not,
+so more threads than processors gain nothing. If the queue had no bound, all callers would wait
+longer than they are willing to. Once it is full, further callers get 503 at once.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from ranklet.handlers.api.errors import RequestError
 T = TypeVar("T")
 
 
-class ClientGone(Exception):  # noqa: N818  # no error: nobody is left to tell
-    """The caller hung up before the answer was there."""
+class ClientGone(Exception):  # noqa: N818  # no error: there is nobody to report it to
+    """The caller hung up before the answer was ready."""
 
 
 class WorkerPool:
-    """Some threads, and a bounded queue before them.
+    """Threads behind a bounded queue.
 
     Args:
-        threads: that work.
-        queue: calls that may wait.
+        threads: the number of threads.
+        queue: how many calls may wait for a thread.
     """
 
     def __init__(self, threads: int, queue: int) -> None:
@@ -34,41 +34,41 @@ class WorkerPool:
 
     @property
     def held(self) -> int:
-        """Return how many calls run or wait."""
+        """The number of calls that run or wait."""
         return self._held
 
     async def run(self, work: Callable[[], T], seconds: float, gone: Coroutine[Any, Any, Any]) -> T:
-        """Run a call in a thread and wait for what it returns.
+        """Run a call in a thread and return its result.
 
         Args:
             work: the call.
-            seconds: to wait at most, in the queue and at work.
-            gone: ends when the caller has hung up.
+            seconds: the most time that the call may wait and run.
+            gone: a coroutine that ends when the caller hangs up.
 
         Raises:
-            RequestError: 503: the queue is full; 504: time is up.
+            RequestError: 503: the queue is full; 504: the time is up.
             ClientGone: the caller hung up.
         """
-        watching = asyncio.ensure_future(gone)
+        watch = asyncio.ensure_future(gone)
         try:
-            running = asyncio.wrap_future(self._submit(work))
+            result = asyncio.wrap_future(self._submit(work))
         except BaseException:
-            watching.cancel()
+            watch.cancel()
             raise
         try:
-            both = {running, watching}
+            both = {result, watch}
             await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if running.done():
-                return running.result()
-            if watching.done():
+            if result.done():
+                return result.result()
+            if watch.done():
                 raise ClientGone
             raise RequestError(504, f"no answer within {seconds:g} seconds; ask for less")
         finally:
-            watching.cancel()
-            running.cancel()  # what waits never begins; what runs goes on, unheard
+            watch.cancel()
+            result.cancel()  # a waiting call never starts; a running one ends and is forgotten
 
     def close(self) -> None:
-        """Let what runs end; nothing new begins."""
+        """Let running calls end and start no others."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _submit(self, work: Callable[[], T]) -> "Future[T]":

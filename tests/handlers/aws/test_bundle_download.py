@@ -91,7 +91,7 @@ def test_an_object_that_is_not_what_was_published_is_removed_and_told(
         bucket.put_object(Bucket="bundles", Key=key, Body=f"{right}  search.zip\n".encode())
     if published == "variable":
         monkeypatch.setenv("RANKLET_BUNDLE_SHA256", right.upper())
-    with pytest.raises(BundleError, match=f"has the sha256 {wrong}, and {right} was published"):
+    with pytest.raises(BundleError, match=f"has the sha256 {wrong}, but {right} was published"):
         open_bundle(ADDRESS)
     assert left(tmp_path) == [".lock"]
     bucket.put_object(**PLACE, Body=b"what was meant", Metadata=metadata)
@@ -159,7 +159,7 @@ def test_a_full_disk_is_told_before_anything_is_read(
     monkeypatch.setattr(bundle_download, "disk_usage", lambda _: Usage)
     seen = watch()
     with pytest.raises(
-        BundleError, match=r"1,000 bytes and .* has room for 999; give the function"
+        BundleError, match=r"1,000 bytes, but .* has room for 999; give the function"
     ):
         fetch(ADDRESS, digest(b"any"))
     assert seen.calls == ["head_object"]

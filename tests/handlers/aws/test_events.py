@@ -90,7 +90,7 @@ def test_the_limit_counts_bytes_as_the_runtime_client_writes_them(
 ) -> None:
     monkeypatch.setattr(events, "MOST_BYTES", 60)
     reply = {"body": "ü" * 20}
-    with pytest.raises(RequestError, match="132 bytes, and 60"):  # each as \u00fc
+    with pytest.raises(RequestError, match="132 bytes, and at most 60"):  # each as \u00fc
         check_size(reply, "http", 20)
     for runtime in ("AWS_Lambda_python3.12", "AWS_Lambda_python3.14"):
         monkeypatch.setenv("AWS_EXECUTION_ENV", runtime)
