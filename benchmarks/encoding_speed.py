@@ -12,7 +12,6 @@ import numpy as np
 from benchmarks.contest import contest
 from benchmarks.place import Place
 from benchmarks.report import goal_at_least, table
-from ranklet.export.onnx.calibration import Recording
 from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs, export_graph
 from ranklet.export.onnx.variants import convert
 from ranklet.runtime.onnx.encoder import VARIANTS, Encoder
@@ -94,7 +93,7 @@ def _export(folder: Path, calibration: list[str]) -> None:
     )
     graph = folder / "graph.onnx"
     export_graph(module, example_inputs(INPUTS), OUTPUT, graph, transformer)
-    recorded = Recording(TorchSession(module))
+    recorded = TorchSession(module)
     encoder = Encoder(recorded, OUTPUT, backbone.tokenizer, config.hidden_size)
     encoder.encode(calibration, MAX_TOKENS, 0)
     for variant in ("fp32", "int8"):

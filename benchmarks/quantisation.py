@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.timing import take_turns
-from ranklet.export.onnx.calibration import Feeds, Recording
-from ranklet.export.onnx.graph import Transformer, example_inputs, export_graph
+from ranklet.export.onnx.calibration import Feeds
+from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs, export_graph
 from ranklet.export.onnx.int8_embeddings import store_words_by_row
 from ranklet.export.onnx.int8_weights import QUANTISED, store_weights_by_channel
 from ranklet.export.onnx.smoothing import scale_tokens, smooth_channels
@@ -81,16 +81,15 @@ def run(place: Place) -> str:
     runs = {}
     with TemporaryDirectory() as scratch:
         source = Path(scratch) / "fp32.onnx"
-        _export(backbone, source)
+        recorded = _export(backbone, source)
         encoder = partial(
             Encoder,
             output=OUTPUT,
             tokenizer=backbone.tokenizer,
             dimension=backbone.config.hidden_size,
         )
-        recording = Recording(_session(source))
-        _encode(encoder(recording), learned.queries + learned.documents)
-        forms: dict[str, Form] = {"fp32": _copy, **_forms(recording.feeds)}
+        _encode(encoder(recorded), learned.queries + learned.documents)
+        forms: dict[str, Form] = {"fp32": _copy, **_forms(recorded.feeds)}
         for name, form in forms.items():
             target = Path(scratch) / "form.onnx"
             form(source, target)
@@ -284,12 +283,14 @@ def _texts(collection: Collection, queries: list[JudgedQuery]) -> Texts:
     return Texts([query.text for query in queries], list(found.values()), relevant)
 
 
-def _export(backbone: Any, target: Path) -> None:
+def _export(backbone: Any, target: Path) -> TorchSession:
     from ranklet.training.rankers.repbert import RepBERT
 
     config = backbone.config
     network = Transformer(config.num_attention_heads, config.hidden_size, config.num_hidden_layers)
-    export_graph(RepBERT(backbone.model), example_inputs(INPUTS), OUTPUT, target, network)
+    module = RepBERT(backbone.model)
+    export_graph(module, example_inputs(INPUTS), OUTPUT, target, network)
+    return TorchSession(module)
 
 
 def _session(path: Path) -> Session:

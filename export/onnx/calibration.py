@@ -1,4 +1,4 @@
-"""Record the real inputs of a graph and measure how large its tensors become on them."""
+"""Measure how large the tensors of a graph become on its real inputs."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.onnx.session import Runs
-
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 # The inputs of one run by name, int64, which are (batch, tokens) for an encoder.
 Feeds = Mapping[str, NDArray[Any]]
-
 
 RUNS = 200  # number of runs that is enough for calibration
 
@@ -21,38 +18,6 @@ RUNS = 200  # number of runs that is enough for calibration
 def thinned(feeds: Sequence[Feeds]) -> Sequence[Feeds]:
     """Return every n-th of the feeds, about `RUNS` of them."""
     return feeds[:: max(1, len(feeds) // RUNS)]
-
-
-class Recording:
-    """Runs a model and records its inputs, so that calibration sees exactly what serving feeds.
-
-    Args:
-        runs: runs the model.
-    """
-
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
-        self.feeds: list[Feeds] = []
-
-    @property
-    def provider(self) -> str:
-        """The provider that the model runs on."""
-        return self._runs.provider
-
-    @property
-    def on_gpu(self) -> bool:
-        """Whether the model runs on CUDA."""
-        return self._runs.on_gpu
-
-    @property
-    def workers(self) -> int:
-        """Always 1, which keeps the feeds in their order."""
-        return 1
-
-    def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """Run the model and record the feeds."""
-        self.feeds.append(feeds)
-        return self._runs.run(output, feeds)
 
 
 def channel_maxima(

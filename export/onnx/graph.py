@@ -1,4 +1,4 @@
-"""PyTorch → ONNX: the one call of torch.onnx.export, and the fusion of attention after it."""
+"""Export PyTorch modules as ONNX graphs, and fuse the attention of transformers in them."""
 
 import warnings
 from collections import Counter
@@ -11,21 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.export.onnx.calibration import Feeds
 from ranklet.runtime.onnx.session import quiet_telemetry
 
 if TYPE_CHECKING:
     import torch
     from onnx import ModelProto
 
-# The TorchScript exporter at opset 17 gives a graph in which onnxruntime's optimiser fuses every
-# attention; from the dynamo exporter it fuses none at opset 18, and opset 23's own Attention node
-# is slower for single texts (docs/LOG.md).
+# The optimiser of onnxruntime fuses every attention in graphs of the TorchScript exporter at opset
+# 17, but none in graphs of the dynamo exporter at opset 18. Single texts are slower with the
+# Attention node of opset 23 (docs/LOG.md).
 OPSET = 17
 
 
 @dataclass(frozen=True)
 class Transformer:
-    """What the optimiser must know of a BERT-like network to fuse its attention."""
+    """The sizes of a BERT-like network, which the optimiser needs to fuse its attention."""
 
     heads: int
     hidden: int  # size of the hidden states
@@ -51,10 +52,10 @@ def export_graph(
     Args:
         module: takes the example's tensors by position, in its order.
         example: named inputs, each (batch, tokens) int64.
-        output: name of the output, (batch, …) float32. Not the name of an operator such as
-            "embedding": exporters have been seen to write broken graphs then.
-        target: the file.
-        transformer: fuse attention, layer norms and GELU of this network; None leaves the graph.
+        output: name of the output, (batch, …) float32. It must not be the name of an operator such
+            as "embedding", because some exporters then write broken graphs.
+        target: the file to write.
+        transformer: the network whose attention, layer norms and GELU are fused; None fuses none.
         axes: dynamic axes by input and output; None for batch and tokens. Further outputs get their
             names from it.
 
@@ -69,7 +70,7 @@ def export_graph(
     others = [name for name in dynamic if name != output and name not in example]
     try:
         with warnings.catch_warnings(), torch.no_grad():
-            # The tracer warns of every branch on a shape; parity on real texts is what counts.
+            # The tracer warns of every branch on a shape; the proof on real texts is what counts.
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 module,
@@ -98,34 +99,43 @@ def example_inputs(names: Sequence[str]) -> "dict[str, torch.Tensor]":
     """Return inputs to trace with: two texts, the second padded, (2, tokens) int64 each."""
     import torch
 
-    found = {name: torch.ones((2, 8 + at), dtype=torch.int64) for at, name in enumerate(names)}
-    if "attention_mask" in found:  # inputs of one text have one length
-        found = {name: torch.ones((2, 8), dtype=torch.int64) for name in names}
-        found["attention_mask"][1, 5:] = 0
-    return found
+    one_text = "attention_mask" in names  # so that all inputs have one length
+    lengths = [8 if one_text else 8 + at for at in range(len(names))]
+    inputs = {
+        name: torch.ones((2, length), dtype=torch.int64)
+        for name, length in zip(names, lengths, strict=True)
+    }
+    if one_text:
+        inputs["attention_mask"][1, 5:] = 0
+    return inputs
 
 
 class TorchSession:
-    """PyTorch in the place of a session, so that both sides see the very same token ids.
+    """PyTorch in place of a session, so that both get exactly the same inputs.
 
     Args:
         module: takes the feeds' tensors by position, in their order.
+
+    Attributes:
+        feeds: all inputs so far; int8 is calibrated on them.
     """
 
     provider = "PyTorch"
     on_gpu = False
-    workers = 1
+    workers = 1  # keeps the feeds in their order
 
     def __init__(self, module: "torch.nn.Module") -> None:
         self._module = module.eval()
+        self.feeds: list[Feeds] = []
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:  # noqa: ARG002
-        """Run the module; `output` is ignored: it is the module's only or first one."""
+        """Run the module and return its first output, whatever `output` is."""
         import torch
 
+        self.feeds.append(feeds)
         with torch.inference_mode():
-            found = self._module(*(torch.from_numpy(values) for values in feeds.values()))
-        first: NDArray[np.float32] = (found[0] if isinstance(found, tuple) else found).numpy()
+            outputs = self._module(*(torch.from_numpy(values) for values in feeds.values()))
+        first: NDArray[np.float32] = (outputs[0] if isinstance(outputs, tuple) else outputs).numpy()
         return first
 
 
@@ -140,7 +150,7 @@ def _fuse(target: Path, transformer: Transformer) -> None:
         num_heads=transformer.heads,
         hidden_size=transformer.hidden,
         optimization_options=FusionOptions("bert"),
-        opt_level=1,  # the basic rewrites, which hang on no machine; fusion needs them
+        opt_level=1,  # the basic rewrites, which fusion needs and which suit every machine
     )
     model.save_model_to_file(str(target))
     fused = fused_operators(model.model).get("Attention", 0)
@@ -153,8 +163,8 @@ def _fuse(target: Path, transformer: Transformer) -> None:
 
 def fused_operators(model: "ModelProto") -> dict[str, int]:
     """Count the operators that fusion makes in a graph; QAttention is Attention in 8 bits."""
-    made = (
+    fused = (
         "Attention", "QAttention", "BiasGelu", "EmbedLayerNormalization", "SkipLayerNormalization"
     )  # fmt: skip
     counts = Counter(node.op_type for node in model.graph.node)
-    return {name: counts[name] for name in made if counts[name]}
+    return {name: counts[name] for name in fused if counts[name]}

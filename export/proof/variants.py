@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
-from ranklet.export.onnx.calibration import Feeds, Recording
+from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
 from ranklet.export.onnx.variants import convert
 from ranklet.export.options import ExportOptions
@@ -135,9 +135,9 @@ def export_proven(
         sources = [Path(scratch) / f"{at}.onnx" for at in range(len(graphs))]
         for graph, source in zip(graphs, sources, strict=True):
             _export_fp32(graph, source)
-        recordings = [Recording(TorchSession(graph.module)) for graph in graphs]
-        reference = score(recordings, probes)
-        feeds = [g.calibration(r.feeds) for g, r in zip(graphs, recordings, strict=True)]
+        torch = [TorchSession(graph.module) for graph in graphs]
+        reference = score(torch, probes)
+        feeds = [graph.calibration(each.feeds) for graph, each in zip(graphs, torch, strict=True)]
         target, reports = Path(scratch) / "variant.onnx", []
         for variant in [each for each in options.variants if each in variants]:
             contents = []

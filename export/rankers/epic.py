@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.onnx.calibration import Feeds, Recording
+from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.fp32_head import name_head, vocabulary_products
 from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs
 from ranklet.export.options import ExportOptions
@@ -58,7 +58,7 @@ def export(
     probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
     settings: EPICSettings = checkpoint.settings
     network = epic.load(checkpoint, attention="eager")  # the optimiser fuses no other
-    documents = Recording(TorchSession(DocumentEncoder(network)))
+    documents = TorchSession(DocumentEncoder(network))
     sessions = TorchSession(QueryEncoder(network)), documents
     ranker = ranker_over(EPIC, settings, tokenizer, {}, sessions)
     vectors = ranker.encode_whole(probes.documents).vectors

@@ -1,6 +1,6 @@
 """Scores of learned sparse vectors, as they are served."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -50,7 +50,7 @@ def text_scores(ranker: LearnedSparse, texts: Probes) -> NDArray[np.float32]:
 def sparse_scores(store: SparseStore, queries: Sequence[SparseQuery]) -> NDArray[np.float32]:
     """Return the dot products of queries and stored documents, (queries, documents) float32."""
     numbers = np.arange(len(store))
-    return _scores(queries, lambda terms: store.impacts(terms, numbers), len(store))
+    return np.stack([store.products(query, numbers) for query in queries])
 
 
 def scores_of(
@@ -66,19 +66,8 @@ def scores_of(
     Returns:
         (queries, documents) float32.
     """
-
-    def impacts(wanted: NDArray[np.int32]) -> NDArray[np.float32]:
-        return values[:, np.searchsorted(terms, wanted)].T
-
-    return _scores(queries, impacts, len(values))
-
-
-def _scores(
-    queries: Sequence[SparseQuery],
-    impacts: Callable[[NDArray[np.int32]], NDArray[np.float32]],
-    documents: int,
-) -> NDArray[np.float32]:
-    scores = np.zeros((len(queries), documents), np.float32)
-    for row, (terms, weights) in zip(scores, queries, strict=True):
-        row[:] = weights.astype(np.float64) @ impacts(terms)
-    return scores
+    scores = [
+        query.weights.astype(np.float64) @ values[:, np.searchsorted(terms, query.terms)].T
+        for query in queries
+    ]
+    return np.array(scores, np.float32)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from ranklet.export.onnx.calibration import Recording, channel_maxima
+from ranklet.export.onnx.calibration import channel_maxima
 from ranklet.export.onnx.int8_weights import store_weights_by_channel
 from ranklet.export.onnx.smoothing import channel_scales, scale_tokens, smooth_channels
 from ranklet.runtime.onnx.session import Session
@@ -131,17 +131,6 @@ def test_scales_can_always_be_divided_by(
     assert np.isfinite(scales).all()
     assert (scales > 0).all()
     assert np.log(scales.astype(np.float64)).mean() == pytest.approx(0, abs=1e-5)
-
-
-def test_a_recording_keeps_what_it_was_fed(
-    tiny_model: "ModelProto", tiny_feeds: list[Feeds]
-) -> None:
-    session = Session(tiny_model.SerializeToString(), "tiny", device="cpu")
-    recording = Recording(session)
-    assert (recording.provider, recording.on_gpu) == (session.provider, False)
-    found = [recording.run(OUTPUT, dict(each)) for each in tiny_feeds[:2]]
-    np.testing.assert_array_equal(np.concatenate(found), outputs(tiny_model, tiny_feeds[:2]))
-    assert recording.feeds == tiny_feeds[:2]
 
 
 def test_maxima_are_over_all_feeds_and_leave_the_model_alone(
