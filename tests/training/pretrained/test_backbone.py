@@ -124,3 +124,31 @@ def test_the_default_is_minilm_out_of_its_wheel() -> None:
 
 def test_the_backbone_is_not_changed_by_loading(tiny_backbone: Backbone) -> None:
     assert tiny_backbone.tokenizer.truncation is None
+
+
+def test_a_masked_language_model_keeps_its_head(tiny_bert: Path, tmp_path: Path) -> None:
+    from transformers import BertConfig, BertForMaskedLM
+
+    model = BertForMaskedLM(BertConfig.from_pretrained(tiny_bert)).eval()  # type: ignore[no-untyped-call]
+    loaded = load_backbone(
+        save(model, tmp_path / "masked", tiny_bert / "tokenizer.json"), masked=True
+    )
+    ids = torch.tensor([[2, 7, 8, 9, 3]])
+    with torch.no_grad():
+        torch.testing.assert_close(loaded.model(ids).logits, model(ids).logits)
+
+
+def test_an_encoder_without_a_head_predicts_the_tokens_that_its_vectors_are_near(
+    tiny_bert: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from torch.nn.functional import gelu, layer_norm
+
+    backbone = load_backbone(tiny_bert, masked=True)
+    ids = torch.tensor([[2, 7, 8, 9, 3]])
+    with torch.no_grad():
+        states = load_backbone(tiny_bert).model(ids).last_hidden_state
+        near = (
+            layer_norm(gelu(states), [32], eps=1e-12) @ torch.from_numpy(backbone.word_vectors()).T
+        )
+        torch.testing.assert_close(backbone.model(ids).logits, near, atol=1e-4, rtol=1e-4)
+    assert capfd.readouterr() == ("", "")
