@@ -23,6 +23,7 @@ from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 VARIANTS = ("fp32", "fp16", "int8")
+FP32 = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)  # where variants are not the subject
 SIZES: dict[str, Any] = {
     "hidden": 16,
     "heads": 4,
@@ -236,6 +237,13 @@ class TinyRankers:
             if needed:
                 index_bundle(self.exported(kind), self.data.collection, path)
         return path
+
+    def build(
+        self, folder: Path, rankers: Mapping[str, Checkpoint], options: ExportOptions = FP32
+    ) -> Path:
+        """Return a bundle of these rankers and the tiny collection, in a folder of a test's own."""
+        exported = export_bundle(rankers, folder / "rankers", options)
+        return index_bundle(exported, self.data.collection, folder / "indexed")
 
     def bundle(self, kind: str) -> Bundle:
         """Return the kind's indexed bundle, loaded; immutable, so all tests may share it."""

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from tests.kinds import TinyRankers
 
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 
 HYBRID: list[dict[str, Any]] = [
@@ -27,10 +25,8 @@ def test_a_hybrid_pipeline_ranks_explains_and_names_its_providers(
     tiny: TinyRankers, tmp_path: Path
 ) -> None:
     checkpoints = {**tiny.checkpoints("repbert"), **tiny.checkpoints("neural_model1")}
-    options = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)
-    export_bundle(checkpoints, tmp_path / "rankers", options)
-    target = index_bundle(tmp_path / "rankers", tiny.data.collection, tmp_path / "indexed")
-    ranking = load(target, device="cpu").rank("quiet stream", k=5, pipeline=HYBRID, explain=True)
+    bundle = load(tiny.build(tmp_path, checkpoints), device="cpu")
+    ranking = bundle.rank("quiet stream", k=5, pipeline=HYBRID, explain=True)
     assert len(ranking) == 5
     assert ranking.providers == {"dense": "CPUExecutionProvider", "neural": "numpy"}
     for hit in ranking:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.kinds import VARIANTS, TinyRankers
+from tests.kinds import FP32, VARIANTS, TinyRankers
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
@@ -20,8 +20,6 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers import repbert
-
-FP32 = ExportOptions(variants=("fp32",))
 
 
 @pytest.fixture
@@ -59,8 +57,7 @@ def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> No
 
 def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Path) -> None:
     dense = tiny.checkpoint("repbert", search="hnsw")
-    export_bundle({"dense": dense}, tmp_path / "rankers", FP32)
-    target = index_bundle(tmp_path / "rankers", tiny.data.collection, tmp_path / "indexed")
+    target = tiny.build(tmp_path, {"dense": dense})
     bundle = load(target, device="cpu")
     assert bundle.manifest.rankers["dense"].settings["recall"] >= 0.98
     assert bundle.manifest.files["rankers/dense/hnsw.bin"].bytes > 0

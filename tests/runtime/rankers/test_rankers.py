@@ -14,7 +14,6 @@ from ranklet.export.writer import write_zip
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.pipeline.stages import Retrieve
 from ranklet.runtime.rankers import KINDS, ranker_module
 from ranklet.runtime.verification import verify
 
@@ -34,15 +33,14 @@ class Subject(NamedTuple):
 @pytest.fixture(params=[(kind, name) for kind, row in ROWS.items() for name in row.rankers])
 def subject(request: pytest.FixtureRequest, tiny: TinyRankers) -> Subject:
     kind, name = request.param
-    bundle = tiny.bundle(kind)
-    stages = [stage for each in bundle.manifest.pipelines.values() for stage in each.stages]
-    retrieves = any(isinstance(stage, Retrieve) and stage.ranker == name for stage in stages)
-    pipeline: list[dict[str, Any]] = [
-        {"stage": "retrieve", "ranker": name if retrieves else "bm25", "k": 48}
-    ]
-    if not retrieves:
-        pipeline.append({"stage": "rescore", "ranker": name})
-    return Subject(name, tiny.indexed(kind), bundle, pipeline)
+    return Subject(name, tiny.indexed(kind), tiny.bundle(kind), by_itself(kind, name))
+
+
+def by_itself(kind: str, name: str) -> list[dict[str, Any]]:
+    """Return the pipeline that ranks by one ranker, after BM25 where it cannot retrieve."""
+    first = name if KINDS[kind].retrieves else "bm25"
+    stages: list[dict[str, Any]] = [{"stage": "retrieve", "ranker": first, "k": 48}]
+    return stages if first == name else [*stages, {"stage": "rescore", "ranker": name}]
 
 
 def test_every_kind_has_a_row() -> None:
@@ -88,6 +86,22 @@ def test_a_query_of_nothing_known_gets_finite_scores(subject: Subject) -> None:
     for query in ("gnorp zork", "?!", "\u200b", "é" * 999):
         assert np.isfinite(subject.bundle.score(query, OWN, pipeline=subject.pipeline)).all()
         subject.bundle.rank(query, pipeline=subject.pipeline)
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_without_a_collection_the_callers_texts_are_ranked_or_the_error_says_what_to_do(
+    kind: str, tiny: TinyRankers
+) -> None:
+    bundle = Bundle(tiny.exported(kind), device="cpu")
+    for name in ROWS[kind].rankers:
+        alone = [{"stage": "retrieve", "ranker": name, "k": 48}]  # a caller's texts need no index
+        if KINDS[kind].needs_collection:
+            with pytest.raises(BundleError, match="ranklet index"):
+                bundle.score("old stream", OWN, pipeline=alone)
+        else:
+            assert np.isfinite(bundle.score("old stream", OWN, pipeline=alone)).all()
+        with pytest.raises(BundleError, match="ranklet index"):
+            bundle.rank("old stream", pipeline=by_itself(kind, name))
 
 
 def test_verify_finds_the_bundle_whole(subject: Subject) -> None:

@@ -6,16 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.damage import graph, replace_file
-from tests.kinds import TinyRankers
+from tests.kinds import FP32, TinyRankers
 
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.options import ExportOptions
+from ranklet.export.bundles import export_bundle
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers.repbert import RepBERT
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
-FP32 = ExportOptions(variants=("fp32",))
 DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
 
 
@@ -43,8 +41,7 @@ def test_texts_over_the_limit_are_cut_and_reported(
     tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     short = tiny.checkpoint("repbert", max_query_tokens=6, max_document_tokens=8)
-    rankers = export_bundle({"dense": short}, tmp_path / "rankers", FP32)
-    target = index_bundle(rankers, tiny.data.collection, tmp_path / "indexed")
+    target = tiny.build(tmp_path, {"dense": short})
     documents = tiny.data.collection.documents()
     long = [each for each in documents if len(f"{each.title} {each.text}".split()) > 6]
     bundle = load(target, device="cpu")

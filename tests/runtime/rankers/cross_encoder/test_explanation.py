@@ -1,9 +1,14 @@
 from math import exp, log
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.kinds import TinyRankers
 
+from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers.cross_encoder.explanation import FLOOR, SHOWN, explain_translations
 
@@ -64,3 +69,49 @@ def test_a_document_that_explains_nothing_has_the_floor() -> None:
 def test_a_graph_of_another_shape_is_told() -> None:
     with pytest.raises(BundleError, match="explains 1 pieces of a query of 2"):
         explain_translations(translations(), [7, 8], IDS, PLACES, str, "all")
+
+
+RERANK: list[dict[str, Any]] = [
+    {"stage": "retrieve", "ranker": "bm25", "k": 20},
+    {"stage": "rescore", "ranker": "cross"},
+]
+
+
+@pytest.fixture
+def loaded(tiny: TinyRankers) -> Bundle:
+    return tiny.bundle("cross_encoder")
+
+
+def test_an_explanation_tells_pieces_and_marks(loaded: Bundle) -> None:
+    explanation = loaded.explain("red fruit", "apple-red", pipeline=RERANK)
+    assert explanation.label == "cross-encoder model1, marked: red"
+    assert {part.label.split(",")[0] for part in explanation.parts} == {"red", "fruit"}
+    product = np.prod([float(part.label.split("P = ")[1]) for part in explanation.parts])
+    assert np.log(product) == pytest.approx(explanation.value, abs=0.02)
+    for part in explanation.parts:
+        assert sum(each.value for each in part.parts) == pytest.approx(part.value)
+        assert any("→" in each.label for each in part.parts)
+
+
+def test_each_place_of_a_piece_has_what_the_network_found_there(loaded: Bundle) -> None:
+    query, text = "red fruit", "here river red here apple here"
+    (hit,) = loaded.rank(query, [text], pipeline=RERANK, explain=True)
+    # Title and text are a line each, and there is no title.
+    at_here = [span.value for span in loaded.highlight(hit) if text[span.begin - 1 :][:4] == "here"]
+    assert len(at_here) == 3
+    assert len({round(value, 6) for value in at_here}) > 1  # contextual: no two are alike
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("head", ["model1", "cedr_pacrr"])
+def test_an_expansion_is_no_word_of_the_query(tiny: TinyRankers, tmp_path: Path, head: str) -> None:
+    checkpoint = tiny.checkpoint("cross_encoder", head=head, expansion="mask", max_query_tokens=12)
+    loaded = load(
+        tiny.build(tmp_path, {"bm25": tiny.checkpoint("bm25"), "cross": checkpoint}), device="cpu"
+    )
+    (hit,) = loaded.rank("red fruit", ["red apple"], pipeline=RERANK, explain=True)
+    assert hit.explanation is not None
+    if head == "model1":
+        assert {part.query_token for part in hit.explanation.parts} == {
+            ("wordpieces", "red"), ("wordpieces", "fruit")
+        }  # fmt: skip

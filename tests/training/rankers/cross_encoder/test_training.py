@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.kinds import TinyRankers
 
-from ranklet.commands import main
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.runtime.rankers.cross_encoder.ranker import (
+    CrossEncoderSettings,
+)
 from ranklet.runtime.text.marking import TERMS
 from ranklet.runtime.text.pairing import Pairing, pair_inputs
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -167,84 +169,16 @@ def test_markers_begin_as_the_mean_of_what_spells_them(tiny_backbone: Backbone) 
     assert len(tiny_backbone.word_vectors()) == len(after)
 
 
-def test_a_second_phase_goes_on_from_the_first(
-    learned: Checkpoint, tiny_analysed: AnalysedCollection, tiny_collection: Collection,
-    tmp_path: Path,
-) -> None:  # fmt: skip
-    folder = learned.save(tmp_path / "first")
-    first = read_checkpoint(folder)
-    found = train(
-        tiny_analysed, tiny_collection, load_backbone(folder), start=first,
-        settings=learned.settings, loss="margin",
-    )  # fmt: skip
-    assert found.training["evaluations"][0]["value"] == learned.training["best"]
-    other = replace(first, weights={"head.x": np.zeros(3, np.float32)})
-    with pytest.raises(InputError, match="do not fit"):
-        train(
-            tiny_analysed, tiny_collection, load_backbone(folder), start=other,
-            settings=learned.settings,
-        )  # fmt: skip
+def test_a_second_phase_keeps_the_head(tiny: TinyRankers) -> None:
+    def second(start: Checkpoint, settings: CrossEncoderSettings) -> None:
+        backbone = load_backbone(tiny.data.bert)
+        cross_encoder.train(
+            tiny.data.analysed, [], [], backbone=backbone, start=start, settings=settings
+        )
 
-
-def test_electra_has_embeddings_of_another_size(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_electra: Path
-) -> None:
-    settings = replace(SETTINGS, head="cedr_knrm", marking="pre_doc")
-    found = train(
-        tiny_analysed, tiny_collection, load_backbone(tiny_electra), settings=settings,
-        loss="cross_entropy", layers=2,
-    )  # fmt: skip
-    assert found.weights["embeddings.word_embeddings.weight"].shape[1] == 16
-    cross_encoder.load(found)
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"settings": replace(SETTINGS, max_tokens=65)}, "reads 64"),
-        ({"loss": "hinge"}, "allowed are margin, cross_entropy"),
-        (
-            {"settings": replace(SETTINGS, head="model1"), "loss": "cross_entropy"},
-            "take the loss margin",
-        ),
-        ({"layers": 4}, "layers is 4"),
-    ],
-)
-def test_what_is_not_allowed_is_told(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_backbone: Backbone,
-    options: dict[str, Any], told: str,
-) -> None:  # fmt: skip
-    with pytest.raises(InputError, match=told):
-        train(tiny_analysed, tiny_collection, tiny_backbone, **options)
-
-
-def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> None:
-    with pytest.raises(InputError, match="no cross-encoder"):
-        cross_encoder.load(replace(learned, kind="bm25"))
-    with pytest.raises(InputError, match="do not fit"):
-        cross_encoder.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
-    with pytest.raises(InputError, match="ranklet_head_layers"):
-        cross_encoder.load(replace(learned, network={}))
-
-
-def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
-    output = tmp_path / "cross"
-    arguments = ["train", "cross_encoder", str(tiny_collection.path), "-o", str(output)]
-    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
-    arguments += ["--head", "marker_avg", "--marking", "pre_pair", "--max-tokens", "40"]
-    arguments += ["--max-query-tokens", "8", "--loss", "cross_entropy", "--head-rate", "5"]
-    assert main([*arguments, "--chunks", "2", "--combine", "max", "--minutes", "5"]) == 0
-    found = read_checkpoint(output)
-    assert found.settings == CrossEncoderSettings(
-        head="marker_avg", marking="pre_pair", max_tokens=40, max_query_tokens=8, chunks=2,
-        combine="max",
-    )  # fmt: skip
-    assert found.training["plan"]["head_rate"] == 5
-    second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
-    assert main([*second, str(output)]) == 1  # two things to begin with
-    at = second.index("--backbone")
-    del second[at : at + 2]
-    assert main([*second, str(tiny_bert)]) == 1
-    assert main([*second, str(output)]) == 0
-    assert main([*arguments, "--max-document-tokens", "9"]) == 1
-    assert main([*arguments, "--head", "pooled"]) == 1
+    first = tiny.checkpoint("cross_encoder")
+    other = "vanilla" if first.settings.head != "vanilla" else "model1"
+    with pytest.raises(InputError, match=f"has the head {first.settings.head}"):
+        second(first, replace(SETTINGS, head=other))
+    with pytest.raises(InputError, match="not from a bm25"):
+        second(tiny.checkpoint("bm25"), SETTINGS)

@@ -1,0 +1,224 @@
+"""A cross-encoder in a bundle: a pair has one score, however pairs are put together."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.kinds import FP32, TinyRankers
+
+from ranklet.export.bundles import export_bundle
+from ranklet.handlers.server.live_bundle import try_out
+from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.rankers.cross_encoder.ranker import (
+    CrossEncoder,
+    CrossEncoderSettings,
+)
+from ranklet.runtime.storage.bundle_files import BundleFiles
+
+SHORT = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
+
+RERANK: list[dict[str, Any]] = [
+    {"stage": "retrieve", "ranker": "bm25", "k": 20},
+    {"stage": "rescore", "ranker": "cross"},
+]
+
+
+@pytest.fixture
+def path(tiny: TinyRankers) -> Path:
+    return tiny.indexed("cross_encoder")
+
+
+@pytest.fixture
+def loaded(tiny: TinyRankers) -> Bundle:
+    return tiny.bundle("cross_encoder")
+
+
+@pytest.fixture
+def ranker(path: Path) -> CrossEncoder:
+    found = BundleFiles(path, device="cpu").ranker("cross")
+    assert isinstance(found, CrossEncoder)
+    return found
+
+
+def test_documents_of_the_collection_are_not_cut_into_pieces_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ranklet.runtime.text.analysis import Analyzer
+
+    asked = []
+    real = Analyzer.wordpieces
+
+    def counted(self: Analyzer, text: str) -> object:
+        asked.append(text)
+        return real(self, text)
+
+    monkeypatch.setattr(Analyzer, "wordpieces", counted)
+    load(path, device="cpu").rank("the red apple", pipeline=RERANK)
+    assert asked == ["the red apple"]
+
+
+def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
+    path: Path, ranker: CrossEncoder
+) -> None:
+    bundle = BundleFiles(path, device="cpu")
+    assert bundle.documents is not None
+    query = QueryContext("the red fruit", bundle.analyzer.begin())
+    candidates = StoredCandidates(bundle.documents, np.arange(20, dtype=np.uint32))
+    whole = ranker.score(query, candidates)
+    sliced = [
+        ranker.score(query, candidates.select(np.arange(at, min(at + 7, 20)))) for at in (0, 7, 14)
+    ]
+    np.testing.assert_array_equal(np.concatenate(sliced), whole)
+    texts = TextCandidates(candidates.texts, query.analysis)
+    np.testing.assert_array_equal(ranker.score(query, texts), whole)
+    assert ranker.score(query, candidates.select(np.arange(0))).shape == (0,)
+    assert not query.truncated
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_pairs_side_by_side_have_their_own_scores(
+    path: Path, ranker: CrossEncoder, monkeypatch: pytest.MonkeyPatch, threads: str
+) -> None:
+    monkeypatch.setenv("RANKLET_THREADS", threads)
+    bundle = BundleFiles(path, device="cpu")
+    again = CrossEncoder.open(bundle, "cross")
+    assert again.session.workers == int(threads)
+    texts = ["red apple", "", "river " * 60, "here is the old castle"] * 5
+    query = QueryContext("the red fruit", bundle.analyzer.begin())
+    candidates = TextCandidates(texts, query.analysis)
+    wanted = [ranker.score(query, candidates.select(np.array([at])))[0] for at in range(len(texts))]
+    np.testing.assert_array_equal(again.score(query, candidates), np.array(wanted, np.float32))
+
+
+def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: CrossEncoder) -> None:
+    from ranklet.runtime.onnx.session import Session
+
+    bundle = BundleFiles(path, device="cpu")
+    assert bundle.documents is not None
+    fp32 = Session(bundle.file("rankers/cross/model.onnx"), "fp32", device="cpu")
+    query = QueryContext("the red fruit", bundle.analyzer.begin())
+    texts = ["red apple", "", "river " * 60, "here is the old castle"]
+    candidates = TextCandidates(texts, query.analysis)
+    tokenizer = bundle.tokenizer()
+    alone = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates)
+
+    class Together(Session):
+        on_gpu = True
+
+    fp32.__class__ = Together
+    together = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates)
+    np.testing.assert_allclose(together, alone, atol=1e-4)
+
+
+def test_what_is_cut_is_told(loaded: Bundle) -> None:
+    ranking = loaded.rank(
+        "red " * 20,
+        ["short", "here " * 60, "old " * 60],
+        pipeline=[{"stage": "retrieve", "ranker": "cross", "k": 3}],
+    )
+    assert ranking.truncated == {"cross": 3}
+
+
+def test_a_deadlines_first_slice_counts_chunks(ranker: CrossEncoder) -> None:
+    def first(chunks: int) -> int:
+        settings = replace(ranker.settings, chunks=chunks)
+        return CrossEncoder(settings, ranker.session, ranker._tokenizer).slice_size
+
+    assert [first(chunks) for chunks in (1, 2, 3, 30)] == [8, 4, 2, 1]
+
+
+def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) -> None:
+    query = QueryContext("\u200b", ranker.analyzer.begin())
+    candidates = TextCandidates(["red apple"], query.analysis)
+    explanation = ranker.explain(query, candidates)
+    assert explanation.parts == ()
+    assert explanation.value == ranker.score(query, candidates)[0] == 0
+
+
+def test_it_only_rescores(ranker: CrossEncoder) -> None:
+    with pytest.raises(InputError, match="cannot retrieve"):
+        ranker.retrieve(QueryContext("red", ranker.analyzer.begin()), 3)
+
+
+def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> None:
+    query = QueryContext("the red apple", ranker.analyzer.begin())
+    assert ranker.scale(query) == pytest.approx(1 / 3)
+
+
+def test_a_graph_of_another_shape_is_told(path: Path, ranker: CrossEncoder) -> None:
+    class Broken:
+        provider, on_gpu, workers = "", False, 1
+
+        def run(self, output: str, feeds: dict[str, Any]) -> Any:
+            return np.array([np.nan], np.float32)
+
+    query = QueryContext("red", ranker.analyzer.begin())
+    broken = CrossEncoder(ranker.settings, Broken(), BundleFiles(path).tokenizer())
+    with pytest.raises(BundleError, match="a finite score each"):
+        broken.score(query, TextCandidates(["red"], query.analysis))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        ("head", "other", "head is 'other'"),
+        ("chunks", 10**9, "chunks is 1000000000"),
+        ("marking", None, "marking is None"),
+        ("surprise", 1, "unknown setting 'surprise'"),
+    ],
+)
+def test_damaged_settings_are_told(
+    path: Path, tmp_path: Path, setting: str, value: Any, told: str
+) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(path, damaged)
+    manifest = json.loads((damaged / "manifest.json").read_text())
+    manifest["rankers"]["cross"]["settings"][setting] = value
+    (damaged / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(BundleError, match=told):
+        BundleFiles(damaged).ranker("cross")
+
+
+def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(path, damaged)
+    pieces = np.load(damaged / "documents/wordpieces.npy")
+    np.save(damaged / "documents/wordpieces.npy", np.full_like(pieces, 60_000))
+    with pytest.raises(BundleError, match="past the"):
+        load(damaged, device="cpu").rank("the red apple", pipeline=RERANK)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"head": "pooled"}, "allowed are vanilla"),
+        ({"combine": "sum"}, "allowed are head, first"),
+        ({"field": "lemmas"}, "must be wordpieces, or empty"),
+        ({"head": "marker_max"}, "choose a marking"),
+    ],
+)
+def test_settings_are_checked(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        replace(SHORT, **changes)
+
+
+@pytest.mark.slow
+def test_alone_in_a_bundle_it_ranks_the_callers_texts(tiny: TinyRankers, tmp_path: Path) -> None:
+    loaded = load(
+        export_bundle({"cross": tiny.checkpoint("cross_encoder")}, tmp_path / "x", FP32),
+        device="cpu",
+    )
+    texts = ["river " * 10, "red apple"]
+    ranking = loaded.rank("the red fruit of the apple", documents=texts)
+    scores = loaded.score("the red fruit of the apple", texts)
+    assert sorted(scores.tolist(), reverse=True) == [hit.score for hit in ranking]
+    assert len(loaded.rank("red", documents=["apple"] * 150, k=200)) == 150
+    try_out(loaded)  # as a handler does before it serves
