@@ -173,7 +173,7 @@ def test_terms_of_texts_are_kept_before_others(exported: Path, tiny_collection: 
     weighed = whole * priorities
     assert weighed[kept].min() >= weighed[dropped].max()
     other = opened(exported)  # blocks of an interrupted indexing are kept apart
-    other.priorities = lambda: np.ones_like(priorities)
+    other.per_term = lambda _: np.ones_like(priorities)
     assert other.digest != ranker.digest
 
 
