@@ -1,10 +1,10 @@
-"""HTML out of Python: elements whose text is always escaped."""
+"""Write HTML elements whose text is always escaped."""
 
 from html import escape
 
 
 class Markup(str):
-    """Text that is markup already; every other text is escaped where it is put."""
+    """Text that is markup already; all other text is escaped."""
 
     __slots__ = ()
 
@@ -16,10 +16,10 @@ def element(tag: str, *children: str, **attributes: str | bool) -> Markup:
     '<p class="a&amp;b" hidden>1 &lt; 2 <b>yes</b></p>'
 
     Args:
-        tag: its name.
-        children: what it holds: escaped, where it is no Markup.
-        attributes: True is one without a value, False none; an underscore within a name stands for
-            a hyphen, and one at its end keeps it apart from Python's words.
+        tag: the name of the element.
+        children: the content, escaped unless it is Markup.
+        attributes: True writes an attribute without a value, False writes none. An underscore in a
+            name becomes a hyphen; one at its end, as in ``class_``, is dropped.
     """
     written = ""
     for name, value in attributes.items():
@@ -31,7 +31,7 @@ def element(tag: str, *children: str, **attributes: str | bool) -> Markup:
 
 
 def join(*children: str) -> Markup:
-    """Return texts one after another, escaped where they are no Markup."""
+    """Return texts one after another, escaped unless they are Markup."""
     return Markup("".join(each if isinstance(each, Markup) else escape(each) for each in children))
 
 

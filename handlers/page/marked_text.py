@@ -1,4 +1,4 @@
-"""A hit's text with marks: the stronger a mark, the more of the score its characters carry."""
+"""Mark a hit's text: the stronger a mark, the more its characters add to the score."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,72 +10,80 @@ from ranklet.runtime.highlight import marked, spans_by_query_token, unread
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.text.ranked import ranked_part
 
-FAINT = 0.02  # of the strongest mark: what is less is not drawn, as in the playground
+FAINT = 0.02  # marks below this share of the strongest one are not drawn, as in the playground
 
 
 class Piece(NamedTuple):
-    """Characters of a text that are drawn alike.
+    """Consecutive characters that are drawn alike.
 
     Attributes:
-        text: itself.
-        value: what it adds to the score.
-        by: what it adds for each of the query's tokens, by number.
-        exact: whether it is of a word that was marked for a network.
-        read: whether every network read it.
+        text: the characters.
+        value: what they add to the score.
+        by_query_token: what they add for each query token, by its number as in `Node`.
+        exact: whether they belong to a word that was marked as an exact match.
+        read: whether every network read them.
     """
 
     text: str
     value: float
-    by: dict[int, float]
+    by_query_token: dict[int, float]
     exact: bool
     read: bool
 
 
 def pieces(bundle: Bundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
-    """Return a hit's title and text, cut where what they carry changes.
+    """Return a hit's title and text, cut wherever a span begins or ends.
 
-    Where spans overlap their values add up; a span that is cut gives each piece all of its value.
+    The values of overlapping spans add up. A span that is cut gives each piece all of its value.
     """
-    found = hit.explanation
-    if found is None:
+    if hit.explanation is None:
         return [], []
-    ranked, at = ranked_part(hit.title, hit.text, bundle.manifest.titles)
+    ranked, shift = ranked_part(hit.title, hit.text, bundle.manifest.titles)
     whole = f"{hit.title}\n{hit.text}"
     spans = [
-        (span.shifted(at), asked)
-        for span, asked in spans_by_query_token(found, ranked, bundle.analysis)
+        (span.shifted(shift), query_token)
+        for span, query_token in spans_by_query_token(hit.explanation, ranked, bundle.analysis)
     ]
-    exact, rest = (
-        [(begin + at, end + at) for begin, end in places(found, ranked, bundle.analysis)]
+    exact, not_read = (
+        [
+            (begin + shift, end + shift)
+            for begin, end in places(hit.explanation, ranked, bundle.analysis)
+        ]
         for places in (marked, unread)
     )
-    begin = len(hit.title) + 1  # of the text
-    edges = {0, len(hit.title), begin, len(whole)}
+    text_begins = len(hit.title) + 1
+    edges = {0, len(hit.title), text_begins, len(whole)}
     edges |= {edge for span, _ in spans for edge in (span.begin, span.end)}
-    edges |= {edge for place in (*exact, *rest) for edge in place}
-    parts: tuple[list[Piece], list[Piece]] = ([], [])
-    for at, to in pairwise(sorted(edges)):
-        by: dict[int, float] = {}
+    edges |= {edge for place in (*exact, *not_read) for edge in place}
+    title_and_text: tuple[list[Piece], list[Piece]] = ([], [])
+    for begin, end in pairwise(sorted(edges)):
+        by_query_token: dict[int, float] = {}
         value = 0.0
-        for span, asked in spans:
-            if span.begin <= at and span.end >= to:
+        for span, query_token in spans:
+            if span.begin <= begin and span.end >= end:
                 value += span.value
-                if asked is not None:
-                    by[asked] = by.get(asked, 0.0) + span.value
-        piece = Piece(whole[at:to], value, by, _within(at, to, exact), not _within(at, to, rest))
-        if at != len(hit.title):  # the end of the title's line is of neither
-            parts[at >= begin].append(piece)
-    return parts
+                if query_token is not None:
+                    by_query_token[query_token] = by_query_token.get(query_token, 0.0) + span.value
+        is_exact, is_read = _within(begin, end, exact), not _within(begin, end, not_read)
+        if begin != len(hit.title):  # the line break between title and text belongs to neither
+            piece = Piece(whole[begin:end], value, by_query_token, is_exact, is_read)
+            title_and_text[begin >= text_begins].append(piece)
+    return title_and_text
 
 
-def drawn(cut: Sequence[Piece], largest: float) -> list[Markup]:
-    """Return the pieces of a text with their marks; neighbours of one mark run together."""
-    found = []
-    strengths = [heat(piece.value, largest) for piece in cut]
+def drawn(text: Sequence[Piece], largest: float) -> list[Markup]:
+    """Return the pieces of a text with their marks; adjacent marks are joined.
+
+    Args:
+        text: the pieces.
+        largest: the value of the strongest mark on the page.
+    """
+    elements = []
+    strengths = [heat(piece.value, largest) for piece in text]
     around = [0.0, *strengths, 0.0]
-    for at, (piece, strength) in enumerate(zip(cut, strengths, strict=True)):
+    for at, (piece, strength) in enumerate(zip(text, strengths, strict=True)):
         shown = join(piece.text)
-        if piece.value or piece.by:
+        if piece.value or piece.by_query_token:
             classes = {
                 "faint": strength < FAINT,
                 "strong": strength > 0.5,
@@ -83,11 +91,11 @@ def drawn(cut: Sequence[Piece], largest: float) -> list[Markup]:
                 "went-on": around[at] >= FAINT,
                 "goes-on": around[at + 2] >= FAINT,
             }
-            by = " ".join(f"{asked}:{value:.6g}" for asked, value in piece.by.items())
+            by = " ".join(f"{token}:{value:.6g}" for token, value in piece.by_query_token.items())
             shown = element(
                 "mark",
                 shown,
-                class_=" ".join(name for name, given in classes.items() if given) or False,
+                class_=" ".join(name for name, applies in classes.items() if applies) or False,
                 style=f"--heat: {strength:.3f}",
                 title=f"adds {piece.value:.4f}",
                 data_by=by or False,
@@ -96,12 +104,12 @@ def drawn(cut: Sequence[Piece], largest: float) -> list[Markup]:
             shown = element("span", shown, class_="exact", title="marked as an exact match")
         if not piece.read:
             shown = element("span", shown, class_="unread", title="not read by the network")
-        found.append(shown)
-    return found
+        elements.append(shown)
+    return elements
 
 
 def heat(value: float, largest: float) -> float:
-    """Return how strong a mark is, 0 to 1."""
+    """Return the strength of a mark, from 0 to 1."""
     return min(1.0, max(0.0, value / largest)) if largest > 0 else 0.0
 
 

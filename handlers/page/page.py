@@ -1,7 +1,7 @@
-"""Explained hits as one HTML page that needs nothing else: no server, no network, no library.
+"""Explained hits as one HTML file that needs no server, no network and no library.
 
-It looks as the playground does, whose style it holds, and is whole without JavaScript; a few lines
-of it show one piece of the query at a time. Its content policy allows those lines and no others.
+The page has the playground's style and is complete without JavaScript. A short script shows one
+query token at a time, and the page's content policy allows this script only.
 """
 
 from base64 import b64encode
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ranklet.handlers.page.html import Markup, element, join
 from ranklet.handlers.page.marked_text import Piece, drawn, pieces
-from ranklet.handlers.page.score_tree import Group, amount, branch, chips, groups, meter, table
+from ranklet.handlers.page.score_tree import Group, amount, branch, buttons, groups, meter, table
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.text.analysis import encodable
@@ -20,34 +20,34 @@ from ranklet.runtime.text.analysis import encodable
 PARTS = Path(__file__).parent.parent / "playground"
 
 
-def page(bundle: Bundle, query: str, hits: Sequence[Hit], recipe: str) -> str:
-    """Return an HTML page on some explained hits of one query.
+def page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: str) -> str:
+    """Return an HTML page that explains hits of one query.
 
     Args:
-        bundle: that ranked them.
-        query: what was asked.
-        hits: with explanations; best first, or as they were asked for.
-        recipe: the pipeline, in words.
+        bundle: the bundle that ranked them.
+        query: the query.
+        hits: the hits with their explanations, in the order of the page.
+        pipeline: a description of the pipeline.
 
     Raises:
         BundleError: the bundle is damaged.
     """
-    cut = {id(hit): pieces(bundle, hit) for hit in hits}
-    drawn_pieces = [piece for title, text in cut.values() for piece in (*title, *text)]
-    largest = max((piece.value for piece in drawn_pieces), default=0.0)
+    marked = [pieces(bundle, hit) for hit in hits]
+    all_pieces = [piece for title, text in marked for piece in (*title, *text)]
+    largest = max((piece.value for piece in all_pieces), default=0.0)
     highest = max((hit.score for hit in hits), default=0.0)
     cards = [
-        card(hit, place, cut[id(hit)], groups(bundle, query, hit), largest, highest)
-        for place, hit in enumerate(hits, 1)
+        card(hit, place, title_and_text, groups(bundle, query, hit), largest, highest)
+        for place, (hit, title_and_text) in enumerate(zip(hits, marked, strict=True), 1)
     ]
-    found = element("ol", *cards, class_="results")
+    results = element("ol", *cards, class_="results")
     if not cards:
-        found = element("p", "No hits for this query.", class_="status")
-    asked = (element("h1", query, dir="auto"), element("p", recipe, class_="lead"))
+        results = element("p", "No hits for this query.", class_="status")
+    heading = (element("h1", query, dir="auto"), element("p", pipeline, class_="lead"))
     body = join(
         element("header", _brand(), class_="top"),
-        element("main", element("section", *asked, class_="ask"), found),
-        element("footer", *_legend(drawn_pieces)),
+        element("main", element("section", *heading, class_="ask"), results),
+        element("footer", *_legend(all_pieces)),
     )
     style, script = _part("style.css") + _part("explanation.css"), _part("explanation.js")
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -60,43 +60,50 @@ def page(bundle: Bundle, query: str, hits: Sequence[Hit], recipe: str) -> str:
         element("title", f"{query} – explained by ranklet"),
         element("style", Markup(style)),
     )
-    whole = element(
+    html = element(
         "html",
         element("head", head),
         element("body", body, element("script", Markup(script), type="module")),
         lang="en",
     )
-    # Half a character, a lone surrogate, cannot be written: ? takes its place.
-    return encodable(f"<!doctype html>\n{whole}\n")
+    return encodable(f"<!doctype html>\n{html}\n")  # a lone surrogate becomes "?"
 
 
 def card(
     hit: Hit,
     place: int,
-    cut: tuple[list[Piece], list[Piece]],
-    grouped: Sequence[Group],
+    title_and_text: tuple[list[Piece], list[Piece]],
+    token_groups: Sequence[Group],
     largest: float,
     highest: float,
 ) -> Markup:
-    """Return one hit: its text with marks, the query's pieces, and the score taken apart."""
-    title, text = (drawn(each, largest) for each in cut)
-    parts = [chips(group) for group in grouped]
-    parts += [table(group) for group in grouped if any(own.parts for _, own in group.asked)]
+    """Return one hit: its marked text, a button per query token, and the parts of its score.
+
+    Args:
+        hit: the hit.
+        place: its rank on the page, from 1.
+        title_and_text: its title and text in pieces.
+        token_groups: the parts of its explanation by query token.
+        largest: the value of the strongest mark on the page.
+        highest: the highest score on the page.
+    """
+    title, text = (drawn(each, largest) for each in title_and_text)
+    parts = [buttons(group) for group in token_groups]
+    parts += [
+        table(group) for group in token_groups if any(own.parts for _, own in group.query_tokens)
+    ]
     if hit.explanation is not None:
         root = element("ul", branch(hit.explanation, hit.explanation.value))
-        summary = element("summary", "The score taken apart")
+        summary = element("summary", "All parts of the score")
         tree = element("div", element("details", summary, root, open=True), class_="part why")
         parts.append(tree)
+    # Log-probabilities are below 0 and get no bar, because its length would say nothing.
+    bar = meter(hit.score, highest) if highest > 0 else Markup()
     return element(
         "li",
         element("span", str(place), class_="place", aria_hidden="true"),
         element("h2", *(title if hit.title else [hit.id]), dir="auto"),
-        # A log-probability is below 0, and no bar says how near to it is good.
-        element(
-            "div",
-            amount(hit.score, "score"),
-            meter(hit.score, highest) if highest > 0 else Markup(),
-        ),
+        element("div", amount(hit.score, "score"), bar),
         element("p", hit.id, class_="id") if hit.title else Markup(),
         element("p", *text, class_="text", dir="auto", tabindex="0"),
         *parts,
@@ -105,23 +112,25 @@ def card(
 
 
 def _legend(shown: Sequence[Piece]) -> list[Markup]:
-    """Return what the marks mean, of those that the page has."""
-    told = []
+    """Return the meaning of the marks that the page has."""
+    lines = []
     if any(piece.value for piece in shown):
-        told.append(
-            "Marked words carry the score: the stronger the mark, the more a word adds. A token "
-            "that stands at several places has its amount shared equally among them, unless a "
-            "network told one from another."
+        lines.append(
+            "Marked words contribute to the score. The stronger the mark, the more a word adds. If "
+            "a token occurs several times, its amount is shared equally among its occurrences, "
+            "unless a network distinguishes them."
         )
-    if any(piece.by for piece in shown):
-        told.append("Choose a piece of the query to see what carried it; Escape shows all again.")
+    if any(piece.by_query_token for piece in shown):
+        lines.append(
+            "Choose a query token to see where its amount comes from. Escape shows all marks again."
+        )
     if any(piece.exact for piece in shown):
-        told.append("Underlined: marked as an exact match in what the network read.")
+        lines.append("Underlined words were marked as exact matches before the network read them.")
     if any(not piece.read for piece in shown):
-        told.append("Italic: past what the network reads.")
-    if not told:
-        told.append("These scores have no parts by token.")
-    return [element("p", each) for each in told]
+        lines.append("The network did not read the text in italics.")
+    if not lines:
+        lines.append("These scores have no parts by token.")
+    return [element("p", line) for line in lines]
 
 
 def _brand() -> Markup:

@@ -1,4 +1,4 @@
-"""A score taken apart: a tree of amounts, the query's pieces, and pairs of pieces."""
+"""Draw a score's parts: a tree of amounts, one button per query token, a table of token pairs."""
 
 from typing import NamedTuple
 
@@ -11,44 +11,43 @@ from ranklet.runtime.hits import Hit
 from ranklet.runtime.text.analysis import FIELDS
 
 OPEN = 2  # levels of a tree that are open at first
-COLUMNS = 8  # document pieces in a table; the others are added up
+COLUMNS = 8  # document tokens in a table; all others share the last column
 
 
 class Group(NamedTuple):
-    """A ranker's part of an explanation (or a chunk's): what it adds by the query's tokens.
+    """A part of an explanation, such as a ranker's, that has one branch per query token.
 
     Attributes:
-        label: of the part.
-        asked: its branches, in the order of the query, and their numbers, as in `Node`.
+        label: the label of the part.
+        query_tokens: the number of each query token, as in `Node`, and its branch, in the order of
+            the query.
     """
 
     label: str
-    asked: list[tuple[int, Explanation]]
+    query_tokens: list[tuple[int, Explanation]]
 
 
 def groups(bundle: Bundle, query: str, hit: Hit) -> list[Group]:
-    """Return the parts of a hit's explanation that are by the query's tokens."""
+    """Return the parts of a hit's explanation that have one branch per query token."""
     if hit.explanation is None:
         return []
-    found: dict[int, Group] = {}
+    by_part: dict[int, Group] = {}
     for node in nodes(hit.explanation):
         if node.branch.query_token is not None and node.query_token is not None:
-            group = found.setdefault(id(node.parent), Group(node.parent.label, []))
-            group.asked.append((node.query_token, node.branch))
-    for group in found.values():
-        field = group.asked[0][1].query_token[0]  # type: ignore[index]
+            group = by_part.setdefault(id(node.parent), Group(node.parent.label, []))
+            group.query_tokens.append((node.query_token, node.branch))
+    for group in by_part.values():
+        field = group.query_tokens[0][1].query_token[0]  # type: ignore[index]
         placed = bundle.analysis(field).placed(query, field if field in FIELDS else "wordpieces")
         places: dict[str, int] = {}
         for begin, _, spelling in placed:
             places.setdefault(spelling, begin)
-        group.asked.sort(
-            key=lambda each: places.get((each[1].query_token or ("", ""))[1], len(query))
-        )
-    return list(found.values())
+        group.query_tokens.sort(key=lambda token: places.get(_spelling(token[1]), len(query)))
+    return list(by_part.values())
 
 
 def branch(part: Explanation, whole: float, depth: int = 0) -> Markup:
-    """Return a branch of a tree: its own amount, and what it is made of."""
+    """Return a branch of a tree: its amount, and its parts below it."""
     row = (
         element("span", part.label, class_="label"),
         meter(part.value, abs(whole)),
@@ -61,49 +60,49 @@ def branch(part: Explanation, whole: float, depth: int = 0) -> Markup:
     return element("li", element("details", summary, below, open=depth < OPEN))
 
 
-def chips(group: Group) -> Markup:
-    """Return the query's pieces as buttons: choosing one shows what carried it."""
-    buttons = [
+def buttons(group: Group) -> Markup:
+    """Return one button per query token, which shows where in the text its amount comes from."""
+    row = [
         element(
-            "button", _asked(own), amount(own.value), type="button", data_asked=str(asked),
-            aria_pressed="false",
+            "button", _spelling(part), amount(part.value), type="button",
+            data_query_token=str(number), aria_pressed="false",
         )
-        for asked, own in group.asked
+        for number, part in group.query_tokens
     ]  # fmt: skip
-    row = element("div", *buttons, class_="asked", role="group", aria_label=group.label)
-    return element("div", element("h3", group.label), row, class_="part")
+    labelled = element("div", *row, class_="query-tokens", role="group", aria_label=group.label)
+    return element("div", element("h3", group.label), labelled, class_="part")
 
 
 def table(group: Group) -> Markup:
-    """Return what each piece of the query gets from each piece of the document; rows add up."""
+    """Return the amounts by query token (rows) and document token (columns). Rows add up."""
     cells: dict[int, dict[str, float]] = {}
     totals: dict[str, float] = {}
-    for asked, own in group.asked:
-        row = cells.setdefault(asked, {})
-        for part in own.parts:
-            if part.source is not None:
-                spelling = part.source[1]
-                row[spelling] = row.get(spelling, 0.0) + part.value
-                totals[spelling] = totals.get(spelling, 0.0) + abs(part.value)
+    for number, part in group.query_tokens:
+        row = cells.setdefault(number, {})
+        for pair in part.parts:
+            if pair.source is not None:
+                spelling = pair.source[1]
+                row[spelling] = row.get(spelling, 0.0) + pair.value
+                totals[spelling] = totals.get(spelling, 0.0) + abs(pair.value)
     columns = sorted(totals, key=lambda spelling: -totals[spelling])[:COLUMNS]
-    # Beside one another what carried one piece of the query: in the order of the rows.
+    # Columns follow the rows that they add most to, so that the large amounts lie on the diagonal.
     rows = list(cells)
     columns.sort(key=lambda each: rows.index(max(rows, key=lambda row: cells[row].get(each, 0.0))))
     largest = max((row.get(each, 0.0) for row in cells.values() for each in columns), default=0.0)
     lines = []
-    for asked, own in group.asked:
-        values = [cells[asked].get(each) for each in columns]
-        rest = own.value - sum(each for each in values if each is not None)
-        shown = [element("td", amount(own.value), class_="sum")]
-        shown += [_cell(each, largest) for each in values]
-        shown.append(element("td", amount(rest)))
-        head = element("th", _asked(own), scope="row")
-        lines.append(element("tr", head, *shown, data_asked=str(asked)))
-    heads = ["", "sum", *columns, "the rest"]
+    for number, part in group.query_tokens:
+        values = [cells[number].get(column) for column in columns]
+        others = part.value - sum(value for value in values if value is not None)
+        row_cells = [element("td", amount(part.value), class_="sum")]
+        row_cells += [_cell(value, largest) for value in values]
+        row_cells.append(element("td", amount(others)))
+        head = element("th", _spelling(part), scope="row")
+        lines.append(element("tr", head, *row_cells, data_query_token=str(number)))
+    heads = ["", "sum", *columns, "others"]
     note = (
-        "A row for each piece of the query, a column for each of the document; a row adds up to "
-        "its sum. The rest: pieces that are not shown, and what a piece of the query has whatever "
-        "the document."
+        "One row per query token, one column per document token; each row adds up to its sum. The "
+        "column “others” holds the document tokens that are not shown, and amounts that do not "
+        "depend on the document."
     )
     drawn = element(
         "table",
@@ -113,7 +112,7 @@ def table(group: Group) -> Markup:
     )
     return element(
         "details",
-        element("summary", f"By pairs of pieces: {group.label}"),
+        element("summary", f"By pairs of tokens: {group.label}"),
         element("p", note),
         element("div", drawn, class_="scroll", tabindex="0", role="region", aria_label=group.label),
         class_="part pairs",
@@ -122,19 +121,19 @@ def table(group: Group) -> Markup:
 
 
 def amount(value: float, class_: str = "amount") -> Markup:
-    """Return a number for people, and the same in full for programs."""
+    """Return a number rounded for people, and in full for programs."""
     return element("data", f"{value:.4f}", value=repr(float(value)), class_=class_)
 
 
 def meter(value: float, whole: float) -> Markup:
-    """Return a bar as long as a value's share of the whole; of another look where it is a loss."""
+    """Return a bar as long as a value's share of the whole, in another colour for a loss."""
     fill = element("span", style=f"width: {100 * heat(abs(value), whole):.0f}%")
     kind = "meter" if value >= 0 else "meter loss"
     return element("div", fill, class_=kind, aria_hidden="true")
 
 
-def _asked(own: Explanation) -> str:
-    return own.label if own.query_token is None else own.query_token[1]
+def _spelling(part: Explanation) -> str:
+    return part.label if part.query_token is None else part.query_token[1]
 
 
 def _cell(value: float | None, largest: float) -> Markup:

@@ -1,9 +1,9 @@
-// Marks on a text: from spans with amounts to pieces that can be shown one after another.
-// Places are counted in characters as Python counts them, so texts are arrays of characters here.
+// Mark a text: turn spans with amounts into pieces that are shown one after another.
+// Positions count code points, as in Python, so texts are arrays of characters here.
 
 export const SNIPPET = 320; // characters of a text that are shown at first
 
-/** Cut characters [from, to) into pieces {text, value}; where spans overlap their values add up. */
+/** Cut characters [from, to) into pieces {text, value}. The values of overlapping spans add up. */
 export function pieces(characters, spans, from, to) {
   const edges = new Set([from, to]);
   for (const { begin, end } of spans) {
@@ -13,22 +13,22 @@ export function pieces(characters, spans, from, to) {
     }
   }
   const ordered = [...edges].sort((a, b) => a - b);
-  const found = [];
+  const cut = [];
   for (let at = 0; at + 1 < ordered.length; at++) {
     const [begin, end] = [ordered[at], ordered[at + 1]];
     const value = spans
       .filter((span) => span.begin <= begin && span.end >= end)
       .reduce((sum, span) => sum + span.value, 0);
-    found.push({ text: characters.slice(begin, end).join(""), value });
+    cut.push({ text: characters.slice(begin, end).join(""), value });
   }
-  return found;
+  return cut;
 }
 
-/** Choose the stretch of a text that carries most of its score: [from, to). */
+/** Return the stretch [from, to) of a text that adds most to the score. */
 export function best(characters, spans, size = SNIPPET) {
   const length = characters.length;
   if (length <= size) return [0, length];
-  const lead = Math.floor(size / 4); // of what stands before the first mark
+  const lead = Math.floor(size / 4); // characters before the first mark
   let from = 0;
   let most = -1;
   for (const { begin } of [{ begin: 0 }, ...spans]) {
@@ -38,7 +38,7 @@ export function best(characters, spans, size = SNIPPET) {
       .reduce((total, span) => total + span.value, 0);
     if (sum > most) [from, most] = [start, sum];
   }
-  // Begin and end at a space, where one is near.
+  // Begin and end at a space if one is near.
   const before = characters.slice(from, from + 40).findIndex((char) => /\s/.test(char));
   if (from > 0 && before >= 0) from += before + 1;
   let to = Math.min(length, from + size);
@@ -49,11 +49,11 @@ export function best(characters, spans, size = SNIPPET) {
   return [from, to];
 }
 
-/** Fill an element with a text and its marks; documents are text here, never markup. */
+/** Fill an element with a text and its marks. Documents are set as text, never as markup. */
 export function show(element, characters, spans, [from, to], largest) {
   element.replaceChildren();
   if (from > 0) element.append("… ");
-  let before = null; // the mark that the last piece got
+  let before = null; // the mark of the previous piece
   for (const { text, value } of pieces(characters, spans, from, to)) {
     const heat = largest > 0 ? Math.min(1, value / largest) : 0;
     if (heat < 0.02) {

@@ -1,10 +1,10 @@
-// The page's behaviour: ask the server that it came from, and show what it answers.
+// The page's behaviour: send requests to the server of the page and show its answers.
 
 import { showHits, showTiming } from "./results.js";
 
 const $ = (id) => document.getElementById(id);
 const KEY = "ranklet-api-key";
-let asked = 0; // so that a late answer cannot take the place of a later question's
+let latest = 0; // the number of the last request; answers to earlier ones are dropped
 
 function headers() {
   const key = $("key").value || sessionStorage.getItem(KEY) || "";
@@ -16,7 +16,7 @@ async function call(path, body) {
     ? { method: "POST", headers: headers(), body: JSON.stringify(body) }
     : { headers: headers() };
   const response = await fetch(path, options);
-  const found = await response.json().catch(() => ({ error: `status ${response.status}` }));
+  const answer = await response.json().catch(() => ({ error: `status ${response.status}` }));
   if (response.status === 401) {
     $("key-row").hidden = false;
     $("key").focus();
@@ -24,8 +24,8 @@ async function call(path, body) {
     sessionStorage.setItem(KEY, $("key").value);
     $("key-row").hidden = true;
   }
-  if (!response.ok) throw new Error(found.error);
-  return found;
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
 }
 
 function request() {
@@ -50,14 +50,14 @@ async function ask() {
     $("texts").focus();
     return;
   }
-  const mine = ++asked;
+  const number = ++latest;
   $("form").setAttribute("aria-busy", "true");
   try {
     const begin = performance.now();
     const answer = await call("/rank", body);
-    if (mine !== asked) return;
-    const total = Object.values(answer.ms).reduce((sum, ms) => sum + ms, 0);
-    const there = performance.now() - begin;
+    if (number !== latest) return;
+    const ranking = Object.values(answer.ms).reduce((sum, ms) => sum + ms, 0);
+    const total = performance.now() - begin;
     const count = answer.hits.length;
     document.body.classList.add("answered");
     $("examples").hidden = true;
@@ -66,21 +66,21 @@ async function ask() {
     say(
       count
         ? `${count} ${count === 1 ? "hit" : "hits"}, ranked and explained in ` +
-            `${total.toFixed(1)} ms (${there.toFixed(0)} ms with the way here and back)`
+            `${ranking.toFixed(1)} ms (${total.toFixed(0)} ms including the network)`
         : "No hits for this query.",
     );
     remember(body);
   } catch (error) {
-    if (mine !== asked) return;
+    if (number !== latest) return;
     $("results").replaceChildren();
     $("timing").hidden = true;
     say(error.message || "The server cannot be reached.", true);
   } finally {
-    if (mine === asked) $("form").removeAttribute("aria-busy");
+    if (number === latest) $("form").removeAttribute("aria-busy");
   }
 }
 
-/** Keep the question in the address, so that it can be sent to somebody. */
+/** Put the query into the page's address, so that the address can be shared. */
 function remember(body) {
   const parts = new URLSearchParams({ q: body.query });
   if (body.pipeline) parts.set("pipeline", body.pipeline);
@@ -88,7 +88,7 @@ function remember(body) {
   document.title = `${body.query.slice(0, 60)} · ranklet`;
 }
 
-function tryIt(text) {
+function exampleButton(text) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = text;
@@ -112,8 +112,8 @@ async function prepare() {
     const known = Object.keys(info.rankers).join(", ");
     $("about").textContent = `${info.documents.toLocaleString("en")} documents · ${known}`;
     const examples = info.examples.filter((each) => each.length < 50).slice(0, 4);
-    $("examples").replaceChildren($("examples").firstElementChild, ...examples.map(tryIt));
-    $("examples").hidden = !examples.length || asked > 0;
+    $("examples").replaceChildren($("examples").firstElementChild, ...examples.map(exampleButton));
+    $("examples").hidden = !examples.length || latest > 0;
     if (!info.documents) {
       $("own").checked = true;
       $("own").dispatchEvent(new Event("change"));
@@ -128,7 +128,7 @@ async function copy() {
   const command = `curl -s ${location.origin}/rank -H 'Content-Type: application/json' -d '${quoted}'`;
   try {
     await navigator.clipboard.writeText(command);
-    say("The request is in your clipboard.");
+    say("The request was copied as a curl command.");
   } catch {
     say(command);
   }
@@ -152,10 +152,10 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-const given = new URLSearchParams(location.search);
+const address = new URLSearchParams(location.search);
 await prepare();
-if (given.has("pipeline")) $("pipeline").value = given.get("pipeline");
-if (given.get("q")) {
-  $("query").value = given.get("q");
+if (address.has("pipeline")) $("pipeline").value = address.get("pipeline");
+if (address.get("q")) {
+  $("query").value = address.get("q");
   ask();
 }

@@ -1,4 +1,4 @@
-// Hits, their explanations and the time they took, as elements. Only textContent, never markup.
+// Draw hits, their explanations and timings. Texts are set by textContent, never as markup.
 
 import { best, show } from "./highlight.js";
 
@@ -11,12 +11,12 @@ function make(tag, properties = {}, ...children) {
 function meter(share) {
   const fill = make("span");
   fill.style.width = `${Math.round(100 * Math.min(1, Math.abs(share)))}%`;
-  const found = make("div", { className: share < 0 ? "meter loss" : "meter" }, fill);
-  found.setAttribute("aria-hidden", "true");
-  return found;
+  const bar = make("div", { className: share < 0 ? "meter loss" : "meter" }, fill);
+  bar.setAttribute("aria-hidden", "true");
+  return bar;
 }
 
-/** A branch of an explanation: its own amount, and what it is made of. */
+/** Return a branch of an explanation: its amount, and its parts below it. */
 function branch(part, whole, depth) {
   const row = (tag) =>
     make(
@@ -78,7 +78,7 @@ function card(hit, place, highest, largest) {
   return item;
 }
 
-/** A button that opens the explanation below a hit; it is built when it is first asked for. */
+/** Return a button that opens the explanation below a hit, which is built when it is first opened. */
 function why(hit, item) {
   const button = make("button", { type: "button", className: "quiet", textContent: "Why this score?" });
   let panel = null;
@@ -105,7 +105,7 @@ export function showHits(list, hits) {
   list.replaceChildren(...hits.map((hit, at) => card(hit, at + 1, highest, largest)));
 }
 
-/** Show how long each stage took: a bar of shares, and the figures. */
+/** Show how long each stage took, as shares of a bar and in figures. */
 export function showTiming(section, milliseconds) {
   const stages = Object.entries(milliseconds);
   const bar = section.querySelector(".bar");

@@ -266,5 +266,5 @@ def test_beside_other_word_pieces_it_keeps_its_own(
     assert {field for field, _ in sources} == {"rankers/epic"}
     text = f"{hits[0].title}\n{hits[0].text}"
     assert {text[each.begin : each.end] for each in bundle.highlight(hits[0])} == {"old"}
-    assert page(bundle, "old stream", hits.hits, "epic").count("data-asked") >= 4
+    assert page(bundle, "old stream", hits.hits, "epic").count("data-query-token") >= 4
     assert "ranker epic" in list(verify(tmp_path / "b"))

@@ -93,7 +93,7 @@ def check_tables(card: Element) -> None:
         for row in rows:
             cells = list(row.all("td"))
             assert len(cells) + 1 == len(columns)
-            assert (columns[1], columns[-1]) == ("sum", "the rest")
+            assert (columns[1], columns[-1]) == ("sum", "others")
             given = [amount(cell) for cell in cells if cell.classes != ["none"]]
             assert sum(given[1:]) == pytest.approx(given[0], abs=1e-9)
 

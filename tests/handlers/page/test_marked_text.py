@@ -25,10 +25,10 @@ def test_a_buttons_marks_add_up_to_what_its_tokens_carry(bundle: Bundle) -> None
     # Words do not overlap: what a query token's marks carry is the sum of its parts with a source.
     for number, own in enumerate(hit.explanation.parts):
         wanted = sum(part.value for part in own.parts if part.source)
-        carried = sum(piece.by.get(number, 0.0) for piece in (*title, *text))
+        carried = sum(piece.by_query_token.get(number, 0.0) for piece in (*title, *text))
         assert carried == pytest.approx(wanted, rel=1e-9)
     card = shown(bundle, query, [hit]).one("li", "hit")
-    buttons = {each.attributes["data-asked"]: each for each in card.all("button")}
+    buttons = {each.attributes["data-query-token"]: each for each in card.all("button")}
     assert {each.children[0] for each in buttons.values()} <= {"rising", "dough"}
     assert [amount(each) for _, each in sorted(buttons.items())] == [
         part.value for part in hit.explanation.parts
@@ -65,7 +65,7 @@ def test_what_was_marked_and_what_was_not_read_is_shown(bundle: Bundle) -> None:
     assert [mark.attributes["title"] for mark in marks] == ["adds 1.0000"] * 2  # the third: unread
     footer = shown(bundle, "dough", [Hit("x", 2.0, "Bread", text, 0, found)]).one("footer").text
     assert "Underlined" in footer
-    assert "Italic" in footer
+    assert "italics" in footer
 
 
 def test_an_amount_that_takes_away_is_shown_as_such(bundle: Bundle) -> None:

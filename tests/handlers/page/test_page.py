@@ -62,10 +62,10 @@ def test_in_a_browser_a_piece_of_the_query_shows_what_carried_it(
     card = shown.locator(".hit").first
     heats = "marks => marks.map((mark) => mark.style.getPropertyValue('--heat'))"
     all_of_it = card.locator("mark").evaluate_all(heats)
-    button = card.locator("button[data-asked]").first
+    button = card.locator("button[data-query-token]").first
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
-    number = button.get_attribute("data-asked")
+    number = button.get_attribute("data-query-token")
     one = card.locator("mark").evaluate_all(
         "(marks, number) => marks.map((mark) => [mark.dataset.by.split(' ').some("
         "(pair) => pair.split(':')[0] === number), mark.classList.contains('faint')])",

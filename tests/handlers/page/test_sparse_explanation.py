@@ -90,7 +90,7 @@ def test_the_parts_add_up_and_the_pairs_are_in_a_table(card: "Element", hit: Hit
     assert check_tree(root.one("li")) == pytest.approx(hit.score)
     check_tables(card)
     (table,) = card.all("table")
-    assert [each.text for each in table.one("thead").all("th")] == ["", "sum", "until", "the rest"]
+    assert [each.text for each in table.one("thead").all("th")] == ["", "sum", "until", "others"]
     assert len(list(table.one("tbody").all("tr"))) == 3
 
 

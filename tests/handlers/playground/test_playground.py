@@ -61,7 +61,7 @@ def test_a_link_asks_its_question(server: "Server", page: Any) -> None:
 def test_own_texts_are_ranked_and_markup_stays_text(server: "Server", page: Any) -> None:
     page.goto(server.url)
     page.get_by_label("Rank my own texts").check()
-    page.get_by_label("Your texts, one a line").fill(f"wash the windows\n{EVIL}\nknead")
+    page.get_by_label("Your texts, one per line").fill(f"wash the windows\n{EVIL}\nknead")
     ask(page, "dough </script><b>")
     assert "<img src=x onerror=" in page.locator(".hit").first.inner_text()
     assert page.locator("#results img, #results script").count() == 0
@@ -83,7 +83,7 @@ def test_what_goes_wrong_is_told(server: "Server", page: Any) -> None:
 def test_a_key_is_asked_for(start: "Start", page: Any) -> None:
     with start(RANKLET_API_KEY="open") as server:
         page.goto(server.url)
-        field = page.get_by_label("This server asks for an API key")
+        field = page.get_by_label("This server needs an API key")
         field.fill("open")
         field.press("Tab")
         page.wait_for_selector("#examples button")

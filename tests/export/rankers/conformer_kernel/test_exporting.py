@@ -420,7 +420,7 @@ def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: Bundle) -> None:
     }
     (group,) = groups(indexed, "red apple", hit)  # of a page: one, with a chip a term
     assert group.label == "ndrm3 over words"
-    assert len(group.asked) == len(hit.explanation.parts)
+    assert len(group.query_tokens) == len(hit.explanation.parts)
     leaves = [leaf for part in hit.explanation.parts for leaf in part.parts]
     exact = {leaf.source: leaf.value for leaf in leaves if leaf.source}
     assert ("words", "apple") in exact
