@@ -1,4 +1,4 @@
-"""Checkpoints become a bundle of rankers; with a collection, that becomes a bundle that ranks."""
+"""Export checkpoints as a bundle of rankers, and index a collection for a bundle's rankers."""
 
 import logging
 from collections.abc import Mapping
@@ -36,17 +36,18 @@ def export_bundle(
     """Write a bundle of rankers, without a collection.
 
     Args:
-        checkpoints: by the name that the ranker gets in the bundle.
+        checkpoints: by the ranker's name in the bundle.
         target: a folder, or a path that ends in .zip.
         options: of neural rankers; None for the defaults.
-        overwrite: whether a bundle there is replaced.
+        overwrite: whether an existing bundle is replaced.
 
     Returns:
-        The bundle's path. The proofs of neural rankers' variants are in it: see `read_reports`.
+        The bundle's path. The bundle includes the proofs of all variants, see `read_reports`.
 
     Raises:
-        ExportError: the target is taken, there is no checkpoint, no variant of one holds, a name
-            is not allowed, a checkpoint is damaged, or their word pieces differ.
+        ExportError: the target exists, there is no checkpoint, no variant of a checkpoint is
+            within its tolerance, a name is not allowed, a checkpoint is damaged, or the
+            checkpoints' word pieces differ.
     """
     if not checkpoints:
         raise ExportError("there is no checkpoint to export; give at least one")
@@ -67,7 +68,7 @@ def export_bundle(
         if tokenizer is not None:
             writer.data(TOKENIZER, tokenizer.to_str().encode())
         pipelines, default = standard_pipelines(rankers)
-        _tell_where_none_retrieves(rankers)
+        _warn_if_none_retrieves(rankers)
         return writer.finish(
             documents=0,
             fields=(),
@@ -91,22 +92,22 @@ def index_bundle(
     """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
 
     Args:
-        source: a bundle; a collection that it has already is replaced.
+        source: a bundle; its collection, if it has one, is replaced.
         collection: the documents.
         target: a folder, or a path that ends in .zip.
         titles: whether titles are part of the text that is ranked.
-        overwrite: whether a bundle there is replaced.
+        overwrite: whether an existing bundle is replaced.
 
     Raises:
         BundleError: the source cannot be read.
         CollectionError: the collection cannot be read or is empty.
-        ExportError: the target is taken, or the source has no ranker.
+        ExportError: the target exists, or the source has no ranker.
     """
     bundle = BundleFiles(source, check="full")
     rankers = bundle.manifest.rankers
     if not rankers:
         raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
-    _tell_where_none_retrieves(rankers)
+    _warn_if_none_retrieves(rankers)
     known = [w for name, e in rankers.items() for w in exporter(e.kind).known_words(bundle, name)]
     with BundleWriter(target, overwrite=overwrite) as writer:
         analysed = analyse(
@@ -136,11 +137,11 @@ def index_bundle(
         )
 
 
-def _tell_where_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
+def _warn_if_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
     if not any(KINDS[entry.kind].retrieves for entry in rankers.values()):
         _log.warning(
-            "%s cannot retrieve: such a bundle ranks texts that it is given, and no collection; "
-            "export a ranker with an index beside, such as BM25",
+            "%s cannot retrieve, so the bundle ranks only texts of the caller; export also a "
+            "ranker with an index, such as BM25",
             ", ".join(rankers),
         )
 
@@ -194,8 +195,8 @@ def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
     }
     if len(found) > 1:
         raise ExportError(
-            "the checkpoints cut word pieces by different tokenizers; a bundle has one: train them "
-            "with the same --tokenizer"
+            "the checkpoints have different tokenizers, but a bundle has only one; train them with "
+            "the same --tokenizer"
         )
     return next(iter(found.values()), None)
 

@@ -1,4 +1,4 @@
-"""The recipes that a bundle gets: who retrieves, who rescores, how deep."""
+"""Make the pipelines of a new bundle: which rankers retrieve, which rescore, and how deep."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,11 +9,11 @@ from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.checks import Settings
 from ranklet.runtime.storage.manifest import RankerEntry
 
-DEPTH = 1000  # of a list from impacts; the paper found no gain beyond (000, §4.1)
-# Of a dense list: HNSW's cost grows with k, an impact index' hardly does, and what a dense ranker
-# puts below its 200th place has hardly ever been relevant (docs/LOG.md).
+DEPTH = 1000  # of a list from an impact index; the paper found no gain beyond it (000, §4.1)
+# Of a dense list. The cost of HNSW grows with k, unlike the cost of an impact index, and documents
+# below a dense ranker's 200th place have hardly ever been relevant (docs/LOG.md).
 DENSE_DEPTH = 200
-# Of what a network over each pair reranks: more costs more and ranked worse (paper 000, §4.1).
+# Documents that a network over each pair reranks; more cost more and ranked worse (000, §4.1).
 RERANKED = 100
 BY_RANKS = "rrf"  # the name of the pipeline that fuses all by ranks
 
@@ -21,19 +21,19 @@ BY_RANKS = "rrf"  # the name of the pipeline that fuses all by ranks
 def stages(
     names: Sequence[str], rankers: Mapping[str, RankerEntry], depth: int = DEPTH
 ) -> tuple[Stage, ...]:
-    """Return stages in which every ranker that can retrieves, side by side, and the others rescore.
+    """Return stages in which rankers with an index retrieve side by side, and the others rescore.
 
-    One that retrieves by an index and scores by a network rescores, so that all its scores are the
-    network's; it retrieves only where no other does.
+    A ranker that has an index but scores by a network over each pair rescores, so that all its
+    scores are the network's. It retrieves only if no other ranker does.
 
     Args:
         names: of the rankers; the first retriever's list comes first.
         rankers: of the bundle.
-        depth: documents of a list from impacts; dense ones have at most `DENSE_DEPTH`, and all at
-            most `RERANKED` where one of the rankers runs a network over each pair.
+        depth: length of a list from an impact index. Dense lists have at most `DENSE_DEPTH`, and
+            all lists at most `RERANKED` if one of the rankers runs a network over each pair.
 
     Raises:
-        UnknownRankerError: the bundle has no ranker of a name.
+        UnknownRankerError: the bundle has no ranker of some name.
         ExportError: none of the rankers retrieves.
     """
     for name in names:
@@ -62,11 +62,11 @@ def by_ranks(names: Sequence[str], rankers: Mapping[str, RankerEntry]) -> Pipeli
 
 
 def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pipeline], str]:
-    """Return each retriever alone, all rankers fused where there are several; and the default.
+    """Return the pipelines by name, and the name of the default one.
 
-    Reciprocal ranks fuse until `ranklet fuse` has learned weights. A ranker that runs a network
-    over each pair is no part of that: it reranks the best of what the others find, in a pipeline of
-    its name.
+    Every retriever gets a pipeline of its own. Several rankers are fused by reciprocal ranks, until
+    `ranklet fuse` learns weights. A ranker that runs a network over each pair is not fused: a
+    pipeline of its name reranks the best documents of the others.
     """
     alone = {
         name: Pipeline(stages([name], rankers))
@@ -79,13 +79,13 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     first = default = next((name for name in alone if name not in networks), next(iter(alone)))
     rerankers = [name for name in networks if name != first]
     names = (first, *(name for name in rankers if name != first and name not in rerankers))
-    found = dict(alone)
+    pipelines = dict(alone)
     if len(names) > 1:
-        found[BY_RANKS], default = by_ranks(names, rankers), BY_RANKS
-    candidates = found[default].stages
+        pipelines[BY_RANKS], default = by_ranks(names, rankers), BY_RANKS
+    candidates = pipelines[default].stages
     for name in rerankers:
-        found[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))
-    return found, rerankers[0] if rerankers else default
+        pipelines[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))
+    return pipelines, rerankers[0] if rerankers else default
 
 
 def _per_pair(name: str, rankers: Mapping[str, RankerEntry]) -> bool:

@@ -1,4 +1,4 @@
-"""Learning a pipeline's fusion weights on the numbers that serving adds up."""
+"""Learn a pipeline's fusion weights from the scores that serving adds up."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +19,8 @@ from ranklet.training.progress import progress
 from ranklet.training.tuning.coordinate_ascent import FusionWeights, coordinate_ascent
 from ranklet.training.tuning.cross_validation import check_folds, interpolate
 
-PIPELINE = "linear"  # the name that the learned recipe gets
-LEARNING_DEPTH = 200  # candidates a query while learning: deeper ones hardly ever reach the top 10
+PIPELINE = "linear"  # the name of the learned pipeline, unless another is given
+LEARNING_DEPTH = 200  # candidates per query; deeper ones hardly ever reach the top 10
 
 
 def learn_weights(
@@ -37,34 +37,34 @@ def learn_weights(
 
     Args:
         bundle: with a collection.
-        rankers: those that can retrieve do, the others rescore.
+        rankers: those with an index retrieve, the others rescore.
         queries: judged ones that no ranker was trained on.
         measure: MRR@k, nDCG@k or R@k.
-        depth: candidates a query.
-        folds: of the cross-validation of α, see `interpolate`; 0 for coordinate ascent.
-        seed: of the restarts, or of the folds.
+        depth: candidates per query.
+        folds: folds of the cross-validation of α, see `interpolate`; 0 for coordinate ascent.
+        seed: seed of the restarts or of the folds.
 
     Raises:
         InputError: the measure or the number of folds is not allowed.
     """
-    parse_measure(measure)  # what is wrong is told before hours of scoring, not after them
+    parse_measure(measure)  # raises before hours of scoring, not after them
     if folds:
         check_folds(folds, len(rankers), len(queries))
     kinds = bundle.manifest.rankers
     ranks = Fuse("rrf", tuple(rankers), (1.0,) * len(rankers))  # its scores are not used
-    recipe = Pipeline((*stages(rankers, kinds, depth), ranks))
+    pipeline = Pipeline((*stages(rankers, kinds, depth), ranks))
     rows, grades, missed = [], [], []
     for query in progress(queries, "features for fusion"):
-        ids, columns = bundle.features(query.text, pipeline=recipe)
+        ids, columns = bundle.features(query.text, pipeline=pipeline)
         rows.append(np.column_stack([columns[name] for name in rankers]))
         grades.append(np.array([query.relevant.get(name, 0) for name in ids]))
-        lost = set(query.relevant) - set(ids)
-        missed.append(np.array([query.relevant[name] for name in lost]))
+        not_retrieved = set(query.relevant) - set(ids)
+        missed.append(np.array([query.relevant[name] for name in not_retrieved]))
     judged = Judged.from_lists(rows, grades, missed)
     if not folds:
         return coordinate_ascent(judged, measure, seed=seed)
-    found = interpolate(judged, measure, folds=folds, seed=seed)
-    return FusionWeights((found.alpha, 1 - found.alpha), found.value, (found.alphas,))
+    fit = interpolate(judged, measure, folds=folds, seed=seed)
+    return FusionWeights((fit.alpha, 1 - fit.alpha), fit.value, (fit.alphas,))
 
 
 def fuse_bundle(
@@ -83,19 +83,19 @@ def fuse_bundle(
 
     Args:
         source: a bundle with a collection.
-        target: a folder or .zip; may be the source with `overwrite`.
+        target: a folder or .zip; with `overwrite` it may be the source.
         queries: judged ones that no ranker was trained on.
-        rankers: those that can retrieve do; none means all, in the bundle's order.
-        measure: what the weights are learned for.
+        rankers: those to fuse; none means all, in the bundle's order.
+        measure: the measure that the weights maximise.
         name: of the pipeline.
-        depth: candidates that a lexical ranker gives when serving.
-        folds: above 0 for two rankers whose α is cross-validated; see `learn_weights`.
+        depth: candidates of each impact index when serving.
+        folds: above 0 to cross-validate the α of two rankers; see `learn_weights`.
         overwrite: whether a bundle at the target is replaced.
 
     Raises:
         BundleError: the source cannot be read.
         InputError: the measure or the number of folds is not allowed.
-        ExportError: fewer than two rankers, one twice, or the target is taken.
+        ExportError: there are fewer than two rankers, one is named twice, or the target exists.
     """
     bundle, loaded = BundleFiles(source, check="full"), Bundle(source)
     manifest = bundle.manifest
@@ -107,34 +107,34 @@ def fuse_bundle(
         )
     if name in manifest.rankers or name == BY_RANKS:
         raise ExportError(
-            f"a fusion cannot be named {name!r}, as a pipeline of the bundle's own is: name it "
-            f"{PIPELINE}, say"
+            f"a fusion cannot be named {name!r}, because the bundle has a pipeline of that name; "
+            f"name it {PIPELINE}, for example"
         )
     try:
-        check_name(name)  # now, not after hours of scoring
+        check_name(name)  # before hours of scoring, not after them
     except BundleError as error:
         raise ExportError(str(error)) from error
-    with BundleWriter(target, overwrite=overwrite) as writer:  # a target that is taken is told now
-        found = learn_weights(loaded, names, queries, measure=measure, folds=folds)
-        weights = tuple(round(weight, 6) for weight in found.weights)
+    with BundleWriter(target, overwrite=overwrite) as writer:  # raises now if the target exists
+        learned = learn_weights(loaded, names, queries, measure=measure, folds=folds)
+        weights = tuple(round(weight, 6) for weight in learned.weights)
         fuse = Fuse("linear", names, weights)
-        learned = Pipeline((*stages(names, manifest.rankers, depth), fuse))
+        pipeline = Pipeline((*stages(names, manifest.rankers, depth), fuse))
         writer.copy(bundle)
         writer.finish(
             documents=manifest.documents,
             fields=manifest.fields,
             rankers=manifest.rankers,
-            pipelines={**manifest.pipelines, name: learned},
+            pipelines={**manifest.pipelines, name: pipeline},
             default_pipeline=name,
             titles=manifest.titles,
             provenance={
                 **manifest.provenance,
                 f"fusion {name}": {
                     "measure": measure,
-                    "value": found.value,
+                    "value": learned.value,
                     "queries": len(queries),
-                    **({"folds": folds, "alphas": list(found.history[0])} if folds else {}),
+                    **({"folds": folds, "alphas": list(learned.history[0])} if folds else {}),
                 },
             },
         )
-    return found
+    return learned

@@ -1,4 +1,4 @@
-"""What a user may ask of an export."""
+"""Options of an export."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ from ranklet.training.data.probes import Probes
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """How neural rankers are exported; lexical ones have nothing to choose.
+    """How neural rankers are exported; lexical rankers have no options.
 
     Attributes:
-        variants: out of fp32, fp16, int8.
-        probes: texts that the variants are proven on; None takes those of the checkpoint.
+        variants: any of fp32, fp16 and int8.
+        probes: texts that the variants are proven on; None for the checkpoint's own.
         max_ndcg_loss: largest relative loss of nDCG@10 that a variant may have.
         max_mb: largest size of a variant's file, in 10⁶ bytes; None for any.
-        prune: r, values kept of a learned sparse vector, at most `MOST_TERMS`; None for as few as
-            lose next to nothing on the probes.
-        settings: of rankers that differ from their checkpoint's, by name; see `Exporter.settings`.
+        prune: r, the number of values kept of a learned sparse vector, at most `MOST_TERMS`; None
+            for the smallest that loses next to nothing on the probes.
+        settings: values by name that replace a checkpoint's; see `Exporter.settings`.
     """
 
     variants: tuple[str, ...] = ("fp32", "int8")
@@ -51,5 +51,5 @@ class ExportOptions:
             )
 
     def tolerance(self, variant: str) -> Tolerance:
-        """Return what a variant must hold to."""
+        """Return the limits that a variant must stay within."""
         return EXACT if variant == "fp32" else Tolerance(max_ndcg_loss=self.max_ndcg_loss)

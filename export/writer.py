@@ -1,4 +1,4 @@
-"""Writing a bundle: into a folder beside the target, read back, then renamed; all or nothing."""
+"""Write a bundle into a folder next to the target, read it back and rename it: all or nothing."""
 
 import hashlib
 import secrets
@@ -15,29 +15,38 @@ from numpy.typing import NDArray
 
 import ranklet
 from ranklet.export.errors import ExportError
+from ranklet.runtime.lexical.impact_index import (
+    DOCUMENTS,
+    IMPACTS,
+    LARGEST,
+    OFFSETS,
+    SCALE,
+    ImpactIndex,
+)
 from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
 from ranklet.runtime.text.strings import Strings
 
-ALIGNMENT = 64  # bytes; where an array begins inside a zip, so that mapped arrays are aligned
-_CHUNK = 1 << 20  # bytes read at a time for a digest
+ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
+INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
+_CHUNK = 1 << 20  # bytes that are read at a time for a digest
 
 
 class BundleWriter:
-    """The only way a bundle comes to be. Use as a context manager; leaving it early writes nothing.
+    """Writes a bundle. Use it as a context manager; nothing is written if it is left early.
 
     Args:
         target: the folder, or a path that ends in .zip.
-        overwrite: whether an existing bundle there is replaced, in one step, at the end.
+        overwrite: whether an existing bundle is replaced, in one step at the end.
 
     Raises:
-        ExportError: the target exists, or is something other than a bundle.
+        ExportError: the target exists, or is not a bundle.
     """
 
     def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
         self.target = Path(target)
-        path = self._path = self.target.absolute()  # "." has no name to put a folder beside
+        path = self._path = self.target.absolute()  # "." has no name
         _check_target(path, overwrite)
         self._folder = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
         try:
@@ -69,16 +78,25 @@ class BundleWriter:
         self.array(f"{name}.offsets.npy", strings.offsets)
 
     def data(self, name: str, content: bytes | memoryview) -> None:
-        """Write a file of another kind."""
+        """Write any other file."""
         self._new(name).write_bytes(content)
 
+    def index(self, folder: str, index: ImpactIndex) -> None:
+        """Write `INDEX_FILES` of an impact index; the folder's name ends with a slash."""
+        self.array(folder + OFFSETS, index.offsets)
+        self.array(folder + DOCUMENTS, index.documents)
+        self.array(folder + IMPACTS, index.impacts)
+        self.array(folder + LARGEST, index.largest)
+        if index.impacts.dtype == np.uint8:
+            self.array(folder + SCALE, np.array([index.scale], np.float32))
+
     def copy(self, source: BundleFiles, prefix: str = "", leave_out: tuple[str, ...] = ()) -> None:
-        """Take over the files of another bundle whose paths begin with `prefix`.
+        """Copy the files of another bundle whose paths begin with `prefix`.
 
         Args:
             source: the other bundle.
             prefix: of the paths.
-            leave_out: what may not follow the prefix.
+            leave_out: paths after the prefix that are not copied.
         """
         for name in source.manifest.files:
             if name.startswith(prefix) and name.removeprefix(prefix) not in leave_out:
@@ -86,7 +104,7 @@ class BundleWriter:
 
     @property
     def resume_folder(self) -> Path:
-        """Where a long export keeps what a later run need not do again; gone at the end."""
+        """Folder of what an interrupted export need not do again; it is removed at the end."""
         return self._path.with_name(f".{self._path.name}.resume")
 
     def finish(
@@ -100,7 +118,7 @@ class BundleWriter:
         provenance: Mapping[str, Any],
         titles: bool = True,
     ) -> Path:
-        """Write the manifest, check the whole bundle as a reader would, and put it in its place."""
+        """Write the manifest, check the whole bundle as a reader would, and rename it."""
         files = {
             path.relative_to(self._folder).as_posix(): FileEntry(path.stat().st_size, sha256(path))
             for path in sorted(self._folder.rglob("*"))
@@ -119,7 +137,7 @@ class BundleWriter:
             titles=titles,
         )
         (self._folder / MANIFEST).write_text(manifest.to_json(), "utf-8")
-        BundleFiles(self._folder)  # what cannot be read back is not written
+        BundleFiles(self._folder)  # raises if the bundle cannot be read back
         if self.target.suffix == ".zip":
             packed = self._folder.with_name(self._folder.name + ".zip")
             try:
@@ -149,7 +167,7 @@ def sha256(path: Path) -> str:
 
 def write_zip(folder: Path, target: Path) -> None:
     """Pack a folder into an uncompressed zip whose files begin at multiples of `ALIGNMENT`."""
-    # Every entry is dated 1980, zipfile's default: the same files make the same zip.
+    # Every entry has the date 1980, zipfile's default, so that the same files make the same zip.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix())
@@ -158,7 +176,7 @@ def write_zip(folder: Path, target: Path) -> None:
             head = 30 + len(entry.filename.encode())  # local header; zip64 adds 20 for huge files
             head += 20 if entry.file_size * 1.05 > zipfile.ZIP64_LIMIT else 0
             gap = -(archive.start_dir + head) % ALIGNMENT
-            # An extra field is 4 bytes of header (an id that readers skip, a length) and its data.
+            # An extra field has a header of 4 bytes, an id that readers skip and a length.
             gap += ALIGNMENT if 0 < gap < 4 else 0
             if gap:
                 entry.extra = b"\x35\xd9" + (gap - 4).to_bytes(2, "little") + bytes(gap - 4)
@@ -171,10 +189,9 @@ def _check_target(target: Path, overwrite: bool) -> None:
         return
     if not overwrite:
         raise ExportError(f"{str(target)!r} exists; choose another path, or overwrite it (--force)")
-    if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
-        raise ExportError(f"{str(target)!r} is a folder and no bundle; it is left alone")
-    if not target.is_dir() and not _is_zipped_bundle(target):
-        raise ExportError(f"{str(target)!r} is a file and no bundle; it is left alone")
+    other_folder = target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file()
+    if other_folder or not (target.is_dir() or _is_zipped_bundle(target)):
+        raise ExportError(f"{str(target)!r} exists and is not a bundle; choose another path")
 
 
 def _is_zipped_bundle(path: Path) -> bool:
@@ -186,9 +203,9 @@ def _is_zipped_bundle(path: Path) -> bool:
 
 
 def _replace(new: Path, target: Path) -> None:
-    """Put a bundle in the place of another; a reader sees the old one, or none, or the new one.
+    """Replace a bundle by another.
 
-    A zip takes the place of a zip in one step, so that a reader never sees none.
+    A zip replaces a zip in one step. Otherwise there is a moment in which readers find no bundle.
     """
     old = None
     if target.exists() and not (new.is_file() and target.is_file()):

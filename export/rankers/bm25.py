@@ -1,10 +1,9 @@
-"""Exporting BM25: its settings; indexing it: postings with precomputed impacts."""
+"""Export BM25 as its settings; index a collection as postings with precomputed impacts."""
 
 from dataclasses import asdict
 
 import numpy as np
 
-from ranklet.export.impacts import write_index
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
@@ -21,7 +20,7 @@ def export(
     writer: BundleWriter,  # noqa: ARG001
     options: ExportOptions,  # noqa: ARG001
 ) -> RankerEntry:
-    """Write what the ranker is before any collection: BM25 is its settings."""
+    """Write nothing, because BM25 is only its settings."""
     return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
 
 
@@ -33,7 +32,7 @@ def index(
     settings = BM25Settings.from_json(entry.settings, f"rankers.{name}")
     postings = analysed.postings(settings.field)
     folder = f"rankers/{name}/"
-    write_index(postings.bm25(settings.k1, settings.b), folder, writer)
+    writer.index(folder, postings.bm25(settings.k1, settings.b))
     writer.array(folder + STATISTICS, np.array([postings.average_length], np.float64))
     return entry
 

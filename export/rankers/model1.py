@@ -1,4 +1,4 @@
-"""Exporting Model 1: its table; indexing it: the table in the token ids of a collection."""
+"""Export Model 1 as its table; index a collection as the table in the collection's token ids."""
 
 from dataclasses import asdict
 from typing import Any
@@ -38,7 +38,7 @@ def export(
     """Write the table over its own token ids.
 
     Raises:
-        ExportError: the checkpoint is damaged: its table is not what training writes.
+        ExportError: the checkpoint is damaged, because its table is not as training writes it.
     """
     pieces = checkpoint.settings.field == "wordpieces"
     if pieces and checkpoint.tokenizer is None:
@@ -51,7 +51,7 @@ def export(
 
 
 def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
-    """Return words that the vocabulary must have: those of the table, in documents or not."""
+    """Return words that the vocabulary must have: those of the table."""
     return tuple(_spellings(source, name).values())
 
 
@@ -62,48 +62,48 @@ def index(
     entry = source.manifest.rankers[name]
     settings = _settings(source, name)
     target, sources, probability = _table(source, name)
-    if spelled := _spellings(source, name):
+    if words := _spellings(source, name):
         find = analysed.analyzer.vocabulary.forms.find
-        number = np.full(max(spelled) + 1, -1, np.int32)
-        number[list(spelled)] = [find(word) for word in spelled.values()]
-        target, sources = number[target], number[sources]
+        new_id = np.full(max(words) + 1, -1, np.int32)
+        new_id[list(words)] = [find(word) for word in words.values()]
+        target, sources = new_id[target], new_id[sources]
     order = np.lexsort((sources, target))
-    moved = Translations(sources[order], target[order], probability[order])
-    write_table(as_table(moved, analysed.analyzer.size(settings.field)), name, writer)
+    translations = Translations(sources[order], target[order], probability[order])
+    write_table(as_table(translations, analysed.analyzer.size(settings.field)), name, writer)
     frequencies = analysed.frequencies(settings.field)
     writer.array(f"rankers/{name}/{BACKGROUND}", background(frequencies))
     return entry
 
 
 def _translations(checkpoint: Checkpoint, name: str, size: int) -> Translations:
-    """Return a checkpoint's table of `size` tokens, checked."""
-    wanted = {"source": np.int32, "target": np.int32, "probability": np.float32}
-    arrays = [checkpoint.arrays.get(key, np.empty(0)) for key in wanted]
-    typed = all(a.dtype == d for a, d in zip(arrays, wanted.values(), strict=True))
-    if not typed or len({each.shape for each in arrays}) != 1 or arrays[0].ndim != 1:
+    """Return a checkpoint's table after checking it; `size` is the number of tokens."""
+    types = {"source": np.int32, "target": np.int32, "probability": np.float32}
+    arrays = [checkpoint.arrays.get(key, np.empty(0)) for key in types]
+    typed = all(array.dtype == d for array, d in zip(arrays, types.values(), strict=True))
+    if not typed or len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1:
         raise ExportError(
-            f"{name}: the checkpoint must have {', '.join(wanted)}, (pairs,) int32, int32 and "
-            "float32; train it anew"
+            f"{name}: the checkpoint must have the arrays {', '.join(types)} of shape (pairs,), "
+            "int32, int32 and float32; train it again"
         )
     source, target, probability = arrays
     if len(target) and not 0 <= target.min() <= target.max() < size:
-        raise ExportError(f"{name}: a translation names a token past the {size}; train it anew")
+        raise ExportError(f"{name}: a translation names a token past the {size}; train it again")
     if (np.diff(target) < 0).any():
-        raise ExportError(f"{name}: the query tokens of the table do not ascend; train it anew")
-    found = Translations(source, target, probability)
+        raise ExportError(f"{name}: the query tokens of the table do not ascend; train it again")
+    translations = Translations(source, target, probability)
     try:
-        as_table(found, size).verify(name)
+        as_table(translations, size).verify(name)
     except BundleError as error:
-        raise ExportError(f"{error}; train it anew") from error
-    return found
+        raise ExportError(f"{error}; train it again") from error
+    return translations
 
 
 def _settings(source: BundleFiles, name: str) -> Model1Settings:
-    entry = source.manifest.rankers[name]  # Model 1's, or its neural form's
-    found: Model1Settings = ranker_module(entry.kind).SETTINGS.from_json(
+    entry = source.manifest.rankers[name]  # of a Model 1 or a neural Model 1
+    settings: Model1Settings = ranker_module(entry.kind).SETTINGS.from_json(
         entry.settings, f"rankers.{name}"
     )
-    return found
+    return settings
 
 
 def _table(source: BundleFiles, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -122,10 +122,10 @@ def _table(source: BundleFiles, name: str) -> tuple[NDArray[Any], NDArray[Any], 
 
 
 def _spellings(source: BundleFiles, name: str) -> dict[int, str]:
-    """Return the word of each token id in a table; nothing for word pieces, whose ids stay."""
+    """Return the word of each token id in a table; none for word pieces, whose ids never change."""
     if _settings(source, name).field == "wordpieces":
         return {}
-    if not source.manifest.documents:  # as exported: ids of its own
+    if not source.manifest.documents:  # ids of its own, as exported
         return dict(enumerate(source.strings(f"rankers/{name}/{TOKENS}", Strings)))
     target, sources, _ = _table(source, name)
     forms = source.analyzer.vocabulary.forms

@@ -6,8 +6,7 @@ import numpy as np
 
 from ranklet.export.document_encoding import encode_documents, warn_of_long_documents
 from ranklet.export.errors import ExportError
-from ranklet.export.impacts import FILES, write_index
-from ranklet.export.writer import BundleWriter
+from ranklet.export.writer import INDEX_FILES, BundleWriter
 from ranklet.runtime.lexical.sparse_store import store_of_rows
 from ranklet.runtime.rankers.learned_sparse import INDEX, OFFSETS, TERMS, VALUES, LearnedSparse
 from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -24,7 +23,7 @@ def index(
     if not isinstance(ranker, LearnedSparse):
         raise ExportError(f"the ranker {name!r} has no sparse vectors; it is of kind {entry.kind}")
     folder = f"rankers/{name}/"
-    written = (OFFSETS, TERMS, VALUES, *(INDEX + file for file in FILES))
+    written = (OFFSETS, TERMS, VALUES, *(INDEX + file for file in INDEX_FILES))
     writer.copy(source, folder, leave_out=written)
     rows, truncated = encode_documents(
         ranker, ranker.encode_documents, ranker.row_shape, np.uint16, analysed,
@@ -40,5 +39,5 @@ def index(
     values = store.values.astype(np.float32)
     settings = replace(settings, impact_loss=storage_loss(values, settings.impacts))
     built = index_of_rows(store.offsets, store.terms, values, settings.vocabulary, settings.impacts)
-    write_index(built, folder + INDEX, writer)
+    writer.index(folder + INDEX, built)
     return RankerEntry(entry.kind, asdict(settings))

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
-from ranklet.export.impacts import FILES, write_index
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import REPORT, Report, reports_of
 from ranklet.export.proof.variants import probes_of, write_reports
@@ -27,7 +26,7 @@ from ranklet.export.rankers.conformer_kernel.network import (
 )
 from ranklet.export.rankers.conformer_kernel.term_prediction import likely_terms
 from ranklet.export.resumable import BlockCache
-from ranklet.export.writer import BundleWriter
+from ranklet.export.writer import INDEX_FILES, BundleWriter
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
@@ -88,7 +87,7 @@ def index(
     """Write the impacts of every document, measure what they lose, and copy the network."""
     entry, settings = source.manifest.rankers[name], _settings(source, name)
     folder = f"rankers/{name}/"
-    written = (ROWS, IDF, FLOORS, REPORT, *FILES)
+    written = (ROWS, IDF, FLOORS, REPORT, *INDEX_FILES)
     writer.copy(source, folder, leave_out=written)
     rows = term_rows(known_words(source, name), analysed.analyzer.vocabulary)
     bare = _matching(settings, analysed, rows, lambda: _session(source, folder))
@@ -98,7 +97,7 @@ def index(
     likely = likely_terms(matching, analysed, cache)
     impacts = document_impacts(matching, likely, analysed, cache)
     stored = impacts.indexed(len(rows), settings.impacts)
-    write_index(stored, folder, writer)
+    writer.index(folder, stored)
     losses = impact_reports(matching, impacts, stored, analysed)
     settings = replace(settings, truncated=count_truncated(settings, analysed, name))
     if losses:

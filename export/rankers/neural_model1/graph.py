@@ -1,4 +1,4 @@
-"""The part of a neural Model 1 that is exported: everything up to the collection's smoothing."""
+"""The part of a neural Model 1 that is exported: everything before the smoothing."""
 
 from torch import Tensor, nn
 
@@ -8,8 +8,7 @@ from ranklet.training.rankers.neural_model1.model import NeuralModel1, even_shar
 class LikelihoodGraph(nn.Module):
     """Σ_d T(q|d) P(d|D) for each query token (paper 000, eq. 4).
 
-    Smoothing with P(q|C) is left to the runtime: it belongs to the collection that is served, not
-    to the one that was trained on.
+    The runtime does the smoothing, because P(q|C) belongs to the collection that is served.
     """
 
     def __init__(self, model: NeuralModel1) -> None:

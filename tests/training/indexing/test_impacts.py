@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ranklet.export.impacts import write_index
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
@@ -157,7 +156,7 @@ def test_a_query_has_no_negative_weights(weight: float) -> None:
 def written(index: ImpactIndex, folder: Path, **others: NDArray[np.generic]) -> BundleFiles:
     """Write an index into a bundle, some of its arrays replaced."""
     with BundleWriter(folder) as writer:
-        write_index(index, "rankers/sparse/", writer)
+        writer.index("rankers/sparse/", index)
         for name, values in others.items():
             writer.array(f"rankers/sparse/{name}.npy", values)
         writer.finish(
