@@ -1,5 +1,5 @@
-# A bundle's server on Cloud Run, on processors or beside a GPU (../gpu). The provider's project and
-# credentials come from the caller.
+# A bundle's server on Cloud Run, on processors or with a GPU (../gpu). The caller provides the
+# provider's project and credentials.
 terraform {
   required_version = ">= 1.6"
   required_providers {
@@ -10,7 +10,7 @@ terraform {
   }
 }
 
-# It may read its key, and nothing else of the project.
+# The service may read its API key, and nothing else in the project.
 resource "google_service_account" "ranklet" {
   project      = var.project
   account_id   = var.name
@@ -62,7 +62,7 @@ resource "google_cloud_run_v2_service" "ranklet" {
           { cpu = var.cpu, memory = var.memory },
           var.accelerator == "" ? {} : { "nvidia.com/gpu" = "1" },
         )
-        cpu_idle          = var.accelerator == "" # a GPU is billed by instance
+        cpu_idle          = var.accelerator == "" # a GPU is billed per instance
         startup_cpu_boost = true
       }
 
@@ -114,6 +114,6 @@ resource "google_cloud_run_v2_service_iam_member" "public" {
 }
 
 output "url" {
-  description = "Where it answers."
+  description = "The address of the service."
   value       = google_cloud_run_v2_service.ranklet.uri
 }

@@ -1,4 +1,4 @@
-# The same service with a GPU, and with what Cloud Run gives beside one at the least.
+# The same service with a GPU, and with Cloud Run's minimum of processors and memory for one.
 module "service" {
   source = "../cloudrun"
 
@@ -21,7 +21,7 @@ variable "project" {
 }
 
 variable "image" {
-  description = "Image of this folder's Dockerfile, with its digest."
+  description = "The image of this folder's Dockerfile, with its digest."
   type        = string
 }
 
@@ -32,12 +32,12 @@ variable "region" {
 }
 
 variable "public" {
-  description = "Let anybody call; the API key is asked for all the same."
+  description = "Let anybody call; requests still need the API key."
   type        = bool
   default     = false
 }
 
 output "url" {
-  description = "Where it answers."
+  description = "The address of the service."
   value       = module.service.url
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Build infra/lambda/Dockerfile without a container engine, and run the function in the image as
-# Lambda does: nothing but /tmp can be written, the user has no rights, events come from a Runtime
-# API (the one of the tests). Prints sizes and times.
+# Lambda does: only /tmp can be written, the user has no rights, and events come from a Runtime API
+# (the one of the tests). Print sizes and times.
 #
 #   infra/image/build-without-docker.sh BUNDLE [WORK]
 #
-# Needs root, Debian's debootstrap, buildah, skopeo and umoci, and a Python of the version that the
-# Debian release has (3.11 for bookworm) with ranklet's extra [dev]: PYTHON, else .venv's.
-# WORK (default: a temporary folder) keeps the base for the next time. AWS's own base image cannot
-# be had without a registry, so a Debian base with the same stages stands in for it.
+# Needs root, Debian's debootstrap, buildah, skopeo and umoci, and a Python (PYTHON, by default that
+# of .venv) of the Debian release's version (3.11 for bookworm) with ranklet's extra [dev].
+# WORK (default: a temporary folder) keeps the base for the next run. A Debian base with the same
+# stages replaces AWS's base image, which needs a registry.
 set -euo pipefail
 
 [ $# -ge 1 ] || { sed -n '2,12p' "$0"; exit 2; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Print the unzipped size of an installed runtime package by part: Lambda allows 250 MB (2^20 bytes
-# each) for a zip and its layers; an image may have 10 GB.
+# Print the unzipped size of an installed runtime package, part by part. Lambda allows 250 MB (of
+# 2^20 bytes) for a zip and its layers, and 10 GB for an image.
 #
 #   infra/image/package-size.sh FOLDER
 set -euo pipefail

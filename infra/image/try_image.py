@@ -1,8 +1,8 @@
-"""Run the function of an unpacked OCI image as Lambda does, and say how it went.
+"""Run the function of an unpacked OCI image as Lambda does, and print its answers and times.
 
-    python infra/image/try_image.py UNPACKED        # of `umoci unpack`; needs root
+    python infra/image/try_image.py UNPACKED        # from `umoci unpack`; needs root
 
-The image's files are mounted read-only, /tmp is the one place to write, and the user has no rights.
+The files of the image are mounted read-only, only /tmp can be written, and the user has no rights.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 from tests.handlers.runtime_api import Function, RuntimeAPI
 
 WARM = 50
-# Mounts are seen by this process alone, and end with it.
+# Only this process sees the mounts, and they end with it.
 JAIL = """
 root=$1; user=$2; shift 2
 mount --bind "$root" "$root"
@@ -36,7 +36,7 @@ def writable(folder):
     return "writable"
 print({folder: writable(folder) for folder in ("/", "/var/task", "/opt/ranklet/bundle", "/tmp")})
 """
-# All parts of the runtime load there, whatever the bundle needs, and write nothing anywhere.
+# All parts of the runtime load in the image, whatever the bundle needs, and they write no files.
 PARTS = """
 import os, hnswlib, numpy, onnxruntime, tokenizers
 print({part.__name__: part.__version__ for part in (numpy, onnxruntime, tokenizers)})
@@ -45,7 +45,7 @@ assert os.listdir("/tmp") == [] and not os.path.exists(os.path.expanduser("~/.ca
 
 
 def main(unpacked: Path) -> None:
-    """Start the function, ask it, stop it; print what it said."""
+    """Start the function, send it events, stop it, and print its answers."""
     config = json.loads((unpacked / "config.json").read_text())["process"]
     environment = dict(each.split("=", 1) for each in config["env"])
     user = f"{config['user']['uid']}:{config['user']['gid']}"
