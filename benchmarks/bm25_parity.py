@@ -64,7 +64,7 @@ def _compare(
     gap, same, strays = 0.0, 0, 0
     for each in queries:
         query = QueryContext(each.text, analysed.analyzer.begin())
-        numbers, scores = ours.retrieve(query, DEPTH)
+        numbers, scores, _ = ours.retrieve(query, DEPTH)
         known = [token for token in query.tokens(field).tolist() if token < size]
         found = theirs.retrieve([known], k=DEPTH, show_progress=False, n_threads=0)
         peers, peer_scores = found.documents[0][: len(scores)], found.scores[0][: len(scores)]
@@ -90,7 +90,7 @@ def _quality(analysed: AnalysedCollection, queries: list[JudgedQuery], field: st
     ours, goal = open_bm25(BM25Settings(field), analysed.postings(field)), parse_measure(MEASURE)
     rows, found, missed = [], [], []
     for each in queries:
-        numbers, scores = ours.retrieve(
+        numbers, scores, _ = ours.retrieve(
             QueryContext(each.text, analysed.analyzer.begin()), goal.cutoff
         )
         hit, lost = grades(analysed, each, numbers)

@@ -188,13 +188,13 @@ def independence(trained: Conformers, path: Path, queries: Sequence[JudgedQuery]
     stored, model, allowed, lost = [], [], [], []
     for at in rng.permutation(len(queries))[:PROVEN].tolist():
         query = QueryContext(queries[at].text, bundle.analyzer.begin())
-        found, _ = ranker.retrieve(query, DEPTH)
+        found = ranker.retrieve(query, DEPTH).numbers
         if not len(found):
             continue
         pair = StoredCandidates(documents, found[[int(rng.integers(len(found)))]])
         terms, counts = ranker._known(query)
         impacts = ranker.index.matrix(terms, pair.stored)[:, 0]
-        exact = np.add(*matching.parts(query, terms, pair))[:, 0]
+        exact = np.add(*matching.parts(terms, pair))[:, 0]
         kept = impacts > 0
         stored.append(float(counts[kept] @ impacts[kept]))
         model.append(float(counts[kept] @ exact[kept]))

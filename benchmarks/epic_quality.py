@@ -151,7 +151,7 @@ def curve(path: Path, queries: Sequence[JudgedQuery]) -> dict[int, tuple[float, 
     wanted = np.zeros(ranker.settings.vocabulary, np.bool_)
     for each in queries:
         query = QueryContext(each.text, bundle.analyzer.begin())
-        numbers, _ = first.retrieve(query, RERANKED)
+        numbers = first.retrieve(query, RERANKED).numbers
         asked.append((each, ranker.encode_query(query), numbers))
         wanted[asked[-1][1].terms] = True
     lengths = np.diff(ranker.store.offsets)

@@ -142,7 +142,7 @@ def rescoring(path: Path, queries: list[str], most: int | None = None) -> NDArra
     asked = []
     for text in queries:
         query = QueryContext(text, bundle.analyzer.begin())
-        numbers, _ = first.retrieve(query, DEPTH)
+        numbers = first.retrieve(query, DEPTH).numbers
         if len(numbers) == DEPTH:
             query.tokens("wordpieces")  # rank() has them already when it comes to rescoring
             stored = StoredCandidates(documents, numbers)

@@ -197,11 +197,11 @@ def _sparsified_or_not(
     grades: list[NDArray[np.int64]] = []
     for each in progress(queries, "with and without the small translations"):
         query = QueryContext(each.text, parts.analyzer.begin())
-        numbers, _ = base.retrieve(query, DEPTH)
+        numbers = base.retrieve(query, DEPTH).numbers
         candidates = StoredCandidates(parts.documents, numbers)
-        first = base.score(query, candidates) * base.scale(query)
+        first = base.score(query, candidates).values * base.scale(query)
         for scores, each_way in zip(lists, both, strict=True):
-            second = each_way.score(query, candidates) * ranker.scale(query)
+            second = each_way.score(query, candidates).values * ranker.scale(query)
             scores.append(weights[0] * first + weights[1] * second)
         ids = [parts.documents.ids[number] for number in numbers.tolist()]
         grades.append(np.array([each.relevant.get(name, 0) for name in ids], np.int64))

@@ -79,7 +79,7 @@ def _rows(
     asked = []
     for each in queries:
         query = QueryContext(each.text, bundle.analyzer.begin())
-        numbers, _ = retriever.retrieve(query, DEPTH)
+        numbers = retriever.retrieve(query, DEPTH).numbers
         if len(numbers) == DEPTH:
             asked.append(Asked(query, StoredCandidates(bundle.documents, numbers)))
     ms = take_turns(

@@ -32,7 +32,7 @@ from ranklet.runtime.pipeline.resolve import Recipe, chosen
 from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
-from ranklet.runtime.text.analysis import FIELDS, Analysis, Analyzer
+from ranklet.runtime.text.analysis import FIELDS, Analysis
 from ranklet.runtime.text.ranked import ranked_part
 
 
@@ -257,8 +257,7 @@ class Bundle:
         if field in FIELDS:
             return self._bundle.analyzer.begin()
         ranker = self._bundle.ranker(field.removeprefix(RANKER_FIELD))
-        analyzer: Analyzer = getattr(ranker, "analyzer", self._bundle.analyzer)
-        return analyzer.begin()
+        return (ranker.analyzer or self._bundle.analyzer).begin()
 
     def features(
         self, query: str, *, pipeline: Recipe = None

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.export.rankers import exporter
+from ranklet.export.rankers import Exporter, exporter
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.rankers.protocol import Ranker, Retriever
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("runtime", "training", "export", "handlers")
@@ -28,10 +29,10 @@ def test_every_kind_has_one_module_or_package_of_its_name_in_every_layer(layer: 
 def test_the_modules_of_a_kind_have_the_same_shape(kind: str) -> None:
     module = ranker_module(kind)
     assert hasattr(module.SETTINGS, "from_json")
-    for method in ("open", "retrieve", "score", "scale", "explain", "verify"):
-        assert callable(getattr(module.RANKER, method))
-    for function in ("export", "index", "known_words"):
-        assert callable(getattr(exporter(kind), function))
+    assert callable(module.RANKER.open)
+    assert issubclass(module.RANKER, Ranker)
+    assert issubclass(module.RANKER, Retriever) == KINDS[kind].retrieves
+    assert isinstance(exporter(kind), Exporter)
 
 
 @pytest.mark.parametrize("kind", ["../evil", "os", "", "__init__"])

@@ -76,7 +76,8 @@ def export(
         ranker = CrossEncoder(settings, sessions[0], tokenizer)
         analysis = ranker.analyzer.begin()
         candidates = TextCandidates(texts.documents, analysis)
-        rows = [ranker.score(QueryContext(text, analysis), candidates) for text in texts.queries]
+        queries = (QueryContext(text, analysis) for text in texts.queries)
+        rows = [ranker.score(query, candidates).values for query in queries]
         return np.array(rows, np.float32)
 
     network = cross_encoder.load(checkpoint, attention="eager")  # the optimiser fuses no other

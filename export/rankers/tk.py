@@ -49,7 +49,8 @@ def export(
         ranker = TK(TermNetwork(settings, rows, lambda: sessions[0]))
         candidates = TextCandidates(texts.documents, analysis)
         queries = (QueryContext(text, analysis) for text in texts.queries)
-        return np.array([ranker.score(query, candidates) for query in queries], np.float32)
+        scores = [ranker.score(query, candidates).values for query in queries]
+        return np.array(scores, np.float32)
 
     network = tk.load(checkpoint).latent
     export_term_network(network, score, probes, checkpoint, name, writer, options, pairwise=True)

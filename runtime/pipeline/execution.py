@@ -1,5 +1,6 @@
 """Run a pipeline stage by stage on candidates with one score column per ranker or fusion."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
@@ -7,18 +8,25 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import fusion
-from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates
+from ranklet.runtime.pipeline.candidates import (
+    Candidates,
+    StoredCandidates,
+    TextCandidates,
+    numbers_of,
+)
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.prefetch import encode_ahead
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.rankers.protocol import Ranker, first_slice
+from ranklet.runtime.rankers.protocol import Ranker, Retriever
 from ranklet.runtime.storage.documents import Documents
+
+QUERY = -1  # the query's place among the texts of a call
 
 
 class Execution:
@@ -54,6 +62,10 @@ class Execution:
         self._deadline = Deadline() if deadline is None else deadline
         self._fusions: dict[str, Fuse] = {}
         self._columns: dict[str, NDArray[np.float32]] = {}
+        # By ranker, the documents whose score in its column was retrieved; `score` gave the others.
+        self._retrieved: dict[str, NDArray[np.uint32]] = {}
+        # Rankers, and the places of texts that their models truncated; each text counts once.
+        self._truncated: set[tuple[str, int]] = set()
         # By rank fusion, the ranks of its inputs at that time, (inputs, candidates) float64.
         self._ranks: dict[str, NDArray[np.float64]] = {}
         # The score of candidates that there was no time to score, by ranker.
@@ -111,15 +123,13 @@ class Execution:
     def providers(self) -> dict[str, str]:
         """Return where each ranker's model ran, for the rankers that have a model."""
         providers = {
-            name: getattr(self._ranker(name), "provider", "")
-            for name in self._columns
-            if name not in self._fusions
+            name: self._ranker(name).provider for name in self._columns if name not in self._fusions
         }
         return {name: provider for name, provider in providers.items() if provider}
 
     def truncated(self) -> dict[str, int]:
         """Return by ranker how many texts its model truncated, if there are any."""
-        return dict(self._query.truncated)
+        return dict(Counter(ranker for ranker, _ in self._truncated))
 
     def explain(self, position: int) -> Explanation:
         """Explain the final score of the candidate at a position."""
@@ -138,11 +148,18 @@ class Execution:
         return StoredCandidates(self._documents, numbers)
 
     def _retrieve(self, stage: Retrieve) -> None:
-        ranker = self._ranker(stage.ranker)
+        name, ranker = stage.ranker, self._ranker(stage.ranker)
+        if not isinstance(ranker, Retriever):
+            raise InputError(
+                f"the ranker {name!r} rescores candidates and cannot retrieve; begin the pipeline "
+                "with a ranker that can, such as BM25"
+            )
         with np.errstate(all="ignore"):  # the ranker reports damaged numbers
-            numbers, scores = ranker.retrieve(self._query, stage.k)
-        self._merge(stage.ranker, numbers, scores)
-        self._ordered_by = stage.ranker
+            numbers, scores, query_truncated = ranker.retrieve(self._query, stage.k)
+        self._merge(name, numbers, scores)
+        self._retrieved[name], self._ordered_by = numbers, name
+        if query_truncated:
+            self._truncated.add((name, QUERY))
 
     def _rescore(self, stage: Retrieve | Rescore, deadline: Deadline) -> None:
         name, count = stage.ranker, len(self.candidates)
@@ -155,6 +172,7 @@ class Execution:
             self._places = np.empty(count, np.intp)
             self._places[order] = np.arange(count)
         self._columns[name] = column
+        self._retrieved.pop(name, None)
         self._filled(name)  # fixes the fill-in score now, so that no later fusion scores the rest
         self._ordered_by = name
 
@@ -177,7 +195,11 @@ class Execution:
     def _scores(self, ranker: str, candidates: Candidates) -> NDArray[np.float32]:
         with np.errstate(all="ignore"):  # damaged numbers are reported below
             scores = self._ranker(ranker).score(self._query, candidates)
-        return _finite(scores, f"the ranker {ranker!r}")
+        if scores.query_truncated:
+            self._truncated.add((ranker, QUERY))
+        if isinstance(candidates, TextCandidates):  # stored ones were reported by the indexing
+            self._truncated |= {(ranker, candidates.places[at]) for at in scores.truncated}
+        return _finite(scores.values, f"the ranker {ranker!r}")
 
     def _scored(
         self, name: str, column: NDArray[np.float32], deadline: Deadline
@@ -186,7 +208,7 @@ class Execution:
 
         Also return the positions of all candidates, best first if that order was needed.
         """
-        first = first_slice(self._ranker(name), texts=self.candidates.stored is None)
+        first = self._ranker(name).first_slice(texts=self.candidates.stored is None)
         ranked = deadline.limited and self._columns
         order = self._best(len(column)) if ranked else np.arange(len(column))
         missing = order[np.isnan(column[order])]
@@ -268,8 +290,11 @@ class Execution:
             label = f"{name}: no time to score it, so it gets the lowest score"
             return Explanation(label, self._floors[name])
         if name not in self._fusions:
-            candidate = self.candidates.select(np.array([position]))
-            return self._ranker(name).explain(self._query, candidate)
+            candidate, ranker = self.candidates.select(np.array([position])), self._ranker(name)
+            retrieved = np.isin(numbers_of(candidate), self._retrieved.get(name, ())).any()
+            if retrieved and isinstance(ranker, Retriever):
+                return ranker.explain_retrieved(self._query, candidate)
+            return ranker.explain(self._query, candidate)
         stage = self._fusions[name]
         value = float(self._columns[name][position])
         if stage.method == "alternate":

@@ -19,7 +19,7 @@ def encode_ahead(rankers: Iterable[Ranker], query: QueryContext) -> list[Thread]
     Returns:
         The started threads, for which nobody needs to wait.
     """
-    encoders = [each for each in rankers if hasattr(each, "encode_query")]
+    encoders = [each for each in rankers if each.encodes_queries]
     if not encoders or _processors() < 2:
         return []
     # Plain threads, because a pool does not survive the fork of a server's workers.
@@ -31,7 +31,7 @@ def encode_ahead(rankers: Iterable[Ranker], query: QueryContext) -> list[Thread]
 
 def _encode(ranker: Ranker, query: QueryContext) -> None:
     with suppress(Exception):  # raised again when a stage needs the result
-        ranker.encode_query(query)  # type: ignore[attr-defined]
+        ranker.encode_query(query)
 
 
 @cache

@@ -12,8 +12,7 @@ from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import Scored
-from ranklet.runtime.rankers.protocol import AT_ONCE
+from ranklet.runtime.rankers.protocol import AT_ONCE, Retrieved, Retriever, Scores
 from ranklet.runtime.storage.checks import Settings, check_field, check_number
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class BM25Settings(Settings):
         check_number("b", self.b, 0, 1)
 
 
-class BM25:
+class BM25(Retriever):
     """Okapi BM25, Lucene's form (see :mod:`ranklet.runtime.lexical.bm25`)."""
 
     slice_size = AT_ONCE
@@ -66,20 +65,20 @@ class BM25:
             raise BundleError(f"{folder + STATISTICS}: the average document length is {average}")
         return cls(settings, index, average)
 
-    def retrieve(self, query: QueryContext, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         """Return the k best documents of the collection."""
         terms, counts = self._terms(query)
-        return self.index.retrieve(terms, counts, k)
+        return Retrieved(*self.index.retrieve(terms, counts, k))
 
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        """Return Σ idf · saturation over the query's tokens, repeats counted; (n,) float32."""
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return Σ idf · saturation over the query's tokens, repeats counted."""
         terms, counts = self._terms(query)
         if candidates.stored is not None:  # no stored document has a word that is unknown
             known = terms < len(self.index.offsets) - 1
             terms, counts = terms[known], counts[known]
         # float64, so that rounding cannot tell a document alone from the same one among others
         weights = counts.astype(np.float64)
-        return (weights @ self._impacts(terms, candidates)).astype(np.float32)
+        return Scores((weights @ self._impacts(terms, candidates)).astype(np.float32))
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / Σ idf over the query's tokens (paper 000, §4.1)."""

@@ -4,7 +4,7 @@ A score is the dot product of the query's vector and the document's. Documents o
 stored twice: by document for rescoring and explanations, and by term for retrieval.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -28,7 +28,8 @@ from ranklet.runtime.lexical.sparse_store import (
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder, token_ids
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import Scored, top_k
+from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
 from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
 from ranklet.runtime.text.analysis import Analyzer
 
@@ -98,7 +99,7 @@ class SparseEncoder(NamedTuple):
     segment: int  # token_type_ids of every token
 
 
-class LearnedSparse(ABC):
+class LearnedSparse(Retriever):
     """Dot product of the sparse vectors of a query and a document.
 
     Args:
@@ -112,6 +113,7 @@ class LearnedSparse(ABC):
         name: of the ranker in the bundle.
     """
 
+    encodes_queries = True
     label: ClassVar[str]  # its name in explanations and messages
     settings_class: ClassVar[type[SparseSettings]]
     of_queries: ClassVar[SparseEncoder]
@@ -196,12 +198,14 @@ class LearnedSparse(ABC):
 
     def encode_query(self, query: QueryContext) -> SparseQuery:
         """Return the query's vector, which is computed once per query."""
+        return self._encoded(query)[0]
 
-        def encode() -> SparseQuery:
-            (vector,), cut = self.encode_queries([query.text])
-            if cut:
-                query.tell_cut(self._name)
-            return vector
+    def _encoded(self, query: QueryContext) -> tuple[SparseQuery, bool]:
+        """Return the query's vector, and whether the query was truncated for it."""
+
+        def encode() -> tuple[SparseQuery, bool]:
+            (vector,), truncated = self.encode_queries([query.text])
+            return vector, bool(truncated)
 
         return query.once(id(self), encode)
 
@@ -224,23 +228,24 @@ class LearnedSparse(ABC):
         """Shape of a row of `SparseRows`."""
         return 2, min(self.settings.kept, self.settings.vocabulary)
 
-    def retrieve(self, query: QueryContext, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         """Return the k documents with the largest dot product; they share a term with the query.
 
         An index of 8 bits only finds them: their scores come from the 16 bits of their vectors.
         """
-        vector = self.encode_query(query)
+        vector, query_truncated = self._encoded(query)
         numbers, scores = self.index.retrieve(*vector, k)
         if self.settings.impacts == "uint8":
             exact = self.store.products(vector, numbers)
             order = top_k(exact, k, ties=numbers)
             numbers, scores = numbers[order], exact[order]
-        return numbers, scores
+        return Retrieved(numbers, scores, query_truncated)
 
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        """Return the dot product with each candidate, (n,) float32."""
-        store, numbers = self._vectors(query, candidates)
-        return store.products(self.encode_query(query), numbers)
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return the dot product with each candidate."""
+        vector, query_truncated = self._encoded(query)
+        store, numbers, truncated = self._vectors(candidates)
+        return Scores(store.products(vector, numbers), truncated, query_truncated)
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / Σ weights, so that a longer query has no larger scores in a fusion."""
@@ -250,7 +255,7 @@ class LearnedSparse(ABC):
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by all of the query's terms; see `explain_terms`."""
         vector = self.encode_query(query)
-        store, (number,) = self._vectors(query, candidate)
+        store, (number,), _ = self._vectors(candidate)
         limit = self.settings.max_document_tokens
         (read,), _ = token_ids(self._tokenizer, candidate.texts, limit)
         field = self.settings.field or RANKER_FIELD + self._name
@@ -284,14 +289,13 @@ class LearnedSparse(ABC):
         return self._tokenizer.id_to_token(term) or f"#{term}"
 
     def _vectors(
-        self, query: QueryContext, candidates: Candidates
-    ) -> tuple[SparseStore, NDArray[np.integer]]:
-        """Return a store that holds the candidates, and their numbers in it."""
+        self, candidates: Candidates
+    ) -> tuple[SparseStore, NDArray[np.integer], Sequence[int]]:
+        """Return a store that holds the candidates, their numbers in it, and who was truncated."""
         if candidates.stored is not None:
-            return self.store, candidates.stored
+            return self.store, candidates.stored, ()
         rows = self.encode_documents(candidates.texts)
-        query.tell_cut(self._name, candidates, rows.cut)
-        return rows.store, np.arange(len(candidates))
+        return rows.store, np.arange(len(candidates)), rows.cut
 
     def _collection(self) -> "BundleFiles":
         if self._bundle is None:

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import Scored
-from ranklet.runtime.rankers.protocol import AT_ONCE
+from ranklet.runtime.rankers.protocol import AT_ONCE, Ranker, Scores
 from ranklet.runtime.storage.checks import Settings, check_field, check_number
 
 if TYPE_CHECKING:
@@ -52,11 +51,11 @@ class Model1Settings(Settings):
         check_number("lambda_", self.lambda_, 1e-6, 1)
 
 
-class Model1:
+class Model1(Ranker):
     """Σ over query tokens of log P(q|D) − log λP(q|C) (paper 000, eq. 3)."""
 
     settings_class: ClassVar[type[Model1Settings]] = Model1Settings
-    slice_size: int = AT_ONCE
+    slice_size = AT_ONCE
 
     def __init__(
         self, settings: Model1Settings, table: TranslationTable, background: NDArray[np.float32]
@@ -81,18 +80,8 @@ class Model1:
         background = bundle.array(folder + BACKGROUND, np.float32, (len(offsets) - 1,))
         return cls(settings, table, background)
 
-    def retrieve(self, query: QueryContext, k: int) -> Scored:  # noqa: ARG002
-        """Refuse: Model 1 has no index of its own.
-
-        Raises:
-            InputError: always.
-        """
-        raise InputError(
-            "Model 1 rescores candidates and cannot retrieve; begin the pipeline with a BM25 ranker"
-        )
-
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        """Return the log-odds of each candidate, summed over the query's tokens; (n,) float32."""
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return the log-odds of each candidate, summed over the query's tokens."""
         # The query first: the numbers of its unknown words then hang on no document.
         tokens, counts = np.unique(query.tokens(self.settings.field), return_counts=True)
         if candidates.stored is not None:  # no stored document has a word that is unknown
@@ -100,7 +89,7 @@ class Model1:
             tokens, counts = tokens[known], counts[known]
         odds = self._odds(tokens, candidates)
         # float64, so that rounding cannot tell a document alone from the same one among others
-        return (counts.astype(np.float64) @ odds).astype(np.float32)
+        return Scores((counts.astype(np.float64) @ odds).astype(np.float32))
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / the number of query tokens (paper 000, §4.1)."""

@@ -17,7 +17,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.onnx.encoder import Encoded, Encoder, open_encoder
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import Scored
+from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
 from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class RepBERTSettings(Settings):
         check_one_of("search", self.search, SEARCHES)
 
 
-class RepBERT:
+class RepBERT(Retriever):
     """Inner product of the query's and the document's vectors.
 
     Args:
@@ -82,6 +82,8 @@ class RepBERT:
         bundle: where the documents' vectors are, None where only texts of the caller are scored.
         name: of the ranker in the bundle.
     """
+
+    encodes_queries = True
 
     def __init__(
         self,
@@ -114,15 +116,12 @@ class RepBERT:
         return self.encoder.session.provider
 
     def encode_query(self, query: QueryContext) -> NDArray[np.float32]:
-        """Return the query's vector, (dimension,) float32; computed once a query."""
+        """Return the query's vector, (dimension,) float32; computed once per query."""
+        vector: NDArray[np.float32] = self._encoded(query).vectors[0]
+        return vector
 
-        def encode() -> NDArray[np.float32]:
-            found, cut = self.encode_queries([query.text])
-            if cut:
-                query.tell_cut(self._name)
-            return np.asarray(found[0])
-
-        return query.once(id(self), encode)
+    def _encoded(self, query: QueryContext) -> Encoded:
+        return query.once(id(self), lambda: self.encode_queries([query.text]))
 
     def encode_queries(self, texts: list[str]) -> Encoded:
         """Return vectors of queries, (texts, dimension) float32."""
@@ -155,19 +154,21 @@ class RepBERT:
             HNSWSettings(given.m, given.ef_construction, given.ef),
         )
 
-    def retrieve(self, query: QueryContext, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         """Return the k documents with the largest inner product; k nearest, all have a score."""
-        return self.index.search(self.encode_query(query), k)
+        vectors, truncated = self._encoded(query)
+        return Retrieved(*self.index.search(vectors[0], k), bool(truncated))
 
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        """Return the inner product with each candidate, (n,) float32."""
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return the inner product with each candidate."""
         if candidates.stored is not None:
-            vectors = self.vectors[candidates.stored]
+            documents = Encoded(self.vectors[candidates.stored], [])
         else:
-            vectors, cut = self.encode_documents(list(candidates.texts))
-            query.tell_cut(self._name, candidates, cut)
+            documents = self.encode_documents(list(candidates.texts))
+        queries, query_truncated = self._encoded(query)
         # einsum sums each row alike, however many there are; a matrix product does not.
-        return np.asarray(np.einsum("nd,d->n", vectors, self.encode_query(query)))
+        products = np.einsum("nd,d->n", documents.vectors, queries[0])
+        return Scores(np.asarray(products), documents.cut, bool(query_truncated))
 
     def scale(self, query: QueryContext) -> float:  # noqa: ARG002
         """Return 1: inner products of one encoder are comparable as they are."""
@@ -175,7 +176,9 @@ class RepBERT:
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score: one inner product, which has no parts by token."""
-        return Explanation("inner product of the vectors", float(self.score(query, candidate)[0]))
+        return Explanation(
+            "inner product of the vectors", float(self.score(query, candidate).values[0])
+        )
 
     def verify(self) -> None:
         """Check every vector, and that the index can be read; BundleError names the fault."""

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import Scored
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
+from ranklet.runtime.rankers.protocol import Ranker, Scores
 from ranklet.runtime.storage.checks import check_integer
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ class TKSettings(TermSettings):
         return True
 
 
-class TK:
+class TK(Ranker):
     """Scores each pair by one run of the network.
 
     Args:
@@ -62,33 +60,17 @@ class TK:
         settings = TKSettings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
         folder, terms = f"rankers/{name}/", bundle.analyzer.size(settings.field)
         rows = bundle.array(folder + ROWS, np.int32, (terms,))
-        return cls(
-            TermNetwork(settings, rows, lambda: open_session(bundle, folder, many=True), name)
-        )
+        return cls(TermNetwork(settings, rows, lambda: open_session(bundle, folder, many=True)))
 
     @property
     def provider(self) -> str:
         """The onnxruntime provider that the network runs on; numpy where none has run."""
         return self.network.provider
 
-    def retrieve(self, query: QueryContext, k: int) -> Scored:  # noqa: ARG002
-        """Raise InputError: there is no index.
-
-        Raises:
-            InputError: always.
-        """
-        raise InputError(
-            "a tk rescores candidates and cannot retrieve; begin the pipeline with a ranker that "
-            "does, such as BM25"
-        )
-
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        """Return the score of each candidate, (n,) float32."""
-        self.network.note_truncated(query, candidates)
-        scores: NDArray[np.float32] = self.network.run(
-            self.network.query_tokens(query), candidates
-        )[0]
-        return scores
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return the score of each candidate."""
+        values = self.network.run(self.network.query_tokens(query), candidates)[0]
+        return self.network.result(values, query, candidates)
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / the number of query terms."""
@@ -97,7 +79,7 @@ class TK:
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score as a whole: no part of it belongs to one term."""
         label = f"tk over {self.network.settings.field}"
-        return Explanation(label, float(self.score(query, candidate)[0]))
+        return Explanation(label, float(self.score(query, candidate).values[0]))
 
     def verify(self) -> None:
         """Check every row, and run the network once; BundleError names the first fault."""

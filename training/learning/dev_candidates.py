@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.negatives import Numbers, relevant_numbers
@@ -38,7 +38,7 @@ class CandidateLists:
         self,
         analysed: AnalysedCollection,
         queries: Sequence[JudgedQuery],
-        retriever: Ranker,
+        retriever: Retriever,
         *,
         most: int,
         depth: int,
@@ -50,7 +50,7 @@ class CandidateLists:
         self.lists: list[tuple[JudgedQuery, Numbers, NDArray[np.bool_]]] = []
         for at in np.sort(np.random.default_rng(seed).permutation(len(kept))[:most]).tolist():
             asked = QueryContext(kept[at].text, analysed.analyzer.begin())
-            found, _ = retriever.retrieve(asked, depth)
+            found = retriever.retrieve(asked, depth).numbers
             others = np.setdiff1d(found.astype(np.int64), relevant[at])
             numbers = np.concatenate([others, relevant[at]])
             self.lists.append((kept[at], numbers, np.isin(numbers, relevant[at])))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
@@ -47,7 +47,7 @@ def bm25_negatives(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
     relevant: Sequence[Numbers],
-    retriever: Ranker,
+    retriever: Retriever,
     *,
     depth: int = DEPTH,
     count: int = NEGATIVES,
@@ -73,7 +73,9 @@ def bm25_negatives(
     kept = []
     for at, query in enumerate(progress(queries, "BM25 negatives")):
         rng = np.random.default_rng((seed, _KEEP, at))
-        ranked, _ = retriever.retrieve(QueryContext(query.text, analysed.analyzer.begin()), depth)
+        ranked = retriever.retrieve(
+            QueryContext(query.text, analysed.analyzer.begin()), depth
+        ).numbers
         found = np.setdiff1d(ranked.astype(np.int64), relevant[at])
         chosen = rng.permutation(found)[:count]
         if len(chosen) < count:
@@ -108,7 +110,7 @@ def negative_pools(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
     relevant: Sequence[Numbers],
-    retriever: Ranker,
+    retriever: Retriever,
     source: str,
     *,
     seed: int,

@@ -55,7 +55,7 @@ def train(
         ranker = open_bm25(BM25Settings(field, k1, b), postings)
         rows, found, missed = [], [], []
         for judged_query, query in parsed:
-            numbers, scores = ranker.retrieve(query, goal.cutoff)
+            numbers, scores, _ = ranker.retrieve(query, goal.cutoff)
             hit, lost = grades(analysed, judged_query, numbers)
             rows.append(scores[:, None])
             found.append(hit)

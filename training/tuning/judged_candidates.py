@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -42,7 +42,7 @@ def grades(
 def judge(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
-    retriever: Ranker,
+    retriever: Retriever,
     k: int,
     features: Features,
     label: str | None,
@@ -60,7 +60,7 @@ def judge(
     feature_rows, grade_rows, missed_rows = [], [], []
     for judged_query in progress(queries, label) if label else queries:
         query = QueryContext(judged_query.text, analysed.analyzer.begin())
-        numbers, _ = retriever.retrieve(query, k)
+        numbers = retriever.retrieve(query, k).numbers
         candidate_grades, missed = grades(analysed, judged_query, numbers)
         feature_rows.append(features(query, StoredCandidates(analysed.documents, numbers)))
         grade_rows.append(candidate_grades)

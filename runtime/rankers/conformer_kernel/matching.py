@@ -26,7 +26,6 @@ class TermMatching(TermNetwork):
         floors: what latent scores of each word form are counted from, (terms,) float32.
         open_network: opens the network's session, when it is first needed.
         size: documents of the collection.
-        name: of the ranker, under which it tells of texts that it cut.
     """
 
     settings: ConformerKernelSettings
@@ -39,19 +38,17 @@ class TermMatching(TermNetwork):
         floors: NDArray[np.float32],
         open_network: "Callable[[], Runs]",
         size: int,
-        name: str = "",
     ) -> None:
-        super().__init__(settings, rows, open_network, name)
+        super().__init__(settings, rows, open_network)
         self.idf_of, self.floors, self._size = idf_of, floors, size
 
     def parts(
-        self, query: QueryContext, terms: NDArray[np.int32], candidates: Candidates
+        self, terms: NDArray[np.int32], candidates: Candidates
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the latent part above the floors and the explicit one, (terms, n) float32 each.
 
         A word that the network does not know has no latent part.
         """
-        self.note_truncated(query, candidates)
         explicit = self.explicit(terms, candidates)
         latent = np.zeros_like(explicit)
         known = self.rows_of(terms) > UNKNOWN
@@ -77,7 +74,7 @@ class TermMatching(TermNetwork):
         np.add.at(counts, (row, column), 1)
         if not len(terms):
             return np.zeros((len(queries), len(candidates)), np.float32)
-        latent, explicit = self.parts(queries[0], terms, candidates)
+        latent, explicit = self.parts(terms, candidates)
         return np.asarray(counts @ (latent + explicit), np.float32)
 
     def explicit(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:

@@ -14,6 +14,7 @@ from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
+from ranklet.runtime.rankers.protocol import Scores
 from ranklet.runtime.text.strings import Strings
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ class TermNetwork:
         settings: field and limits.
         rows: the network's row of each word form, (terms,) int32.
         open_network: opens the session.
-        name: of the ranker, under which truncated texts are noted.
     """
 
     def __init__(
@@ -52,9 +52,8 @@ class TermNetwork:
         settings: TermSettings,
         rows: NDArray[np.int32],
         open_network: Callable[[], Runs],
-        name: str = "",
     ) -> None:
-        self.settings, self.rows, self._name = settings, rows, name
+        self.settings, self.rows = settings, rows
         self._open, self._lock = open_network, Lock()
         self._session: Runs | None = None
 
@@ -72,15 +71,19 @@ class TermNetwork:
         return self._session.provider if self._session is not None else "numpy"
 
     def query_tokens(self, query: QueryContext) -> NDArray[np.int32]:
-        """Return the query's tokens, cut at `max_query_terms`; a cut is noted once per query."""
+        """Return the query's tokens, truncated to `max_query_terms`."""
+        return query.tokens(self.settings.field)[: self.settings.max_query_terms]
 
-        def cut() -> NDArray[np.int32]:
-            tokens, most = query.tokens(self.settings.field), self.settings.max_query_terms
-            if len(tokens) > most:
-                query.tell_cut(self._name)
-            return tokens[:most]
-
-        return query.once(id(self), cut)
+    def result(
+        self, values: NDArray[np.float32], query: QueryContext, candidates: Candidates
+    ) -> Scores:
+        """Return the scores of candidates, with what the network does not read of the texts."""
+        longer: NDArray[np.intp] = np.empty(0, np.intp)
+        if candidates.stored is None:
+            lengths = candidates.tokens(self.settings.field).lengths
+            longer = np.flatnonzero(lengths > self.settings.max_document_terms)
+        tokens = query.tokens(self.settings.field)
+        return Scores(values, longer.tolist(), len(tokens) > self.settings.max_query_terms)
 
     def run(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
         """Return what the network gives, (terms, n) float32; (1, n) of a TK."""
@@ -99,13 +102,6 @@ class TermNetwork:
         known = tokens < len(self.rows)
         rows[known] = self.rows[tokens[known]]
         return rows
-
-    def note_truncated(self, query: QueryContext, candidates: Candidates) -> None:
-        """Note with the query which texts of the caller are longer than the model reads."""
-        if candidates.stored is None:
-            lengths = candidates.tokens(self.settings.field).lengths
-            longer = np.flatnonzero(lengths > self.settings.max_document_terms)
-            query.tell_cut(self._name, candidates, longer.tolist())
 
     def verify(self, what: str, *, run: bool = True) -> None:
         """Check the rows, and run the network once; BundleError names `what` and the fault."""

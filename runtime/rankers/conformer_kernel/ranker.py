@@ -18,11 +18,10 @@ from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import Scored
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.rankers.protocol import AT_ONCE
+from ranklet.runtime.rankers.protocol import AT_ONCE, Retrieved, Retriever, Scores
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -32,7 +31,7 @@ IDF = "idf.npy"  # of each word form, (terms,) float32
 FLOORS = "floors.npy"  # what latent scores of each word form are counted from, (terms,) float32
 
 
-class ConformerKernel:
+class ConformerKernel(Retriever):
     """Σ over query terms of what the term gives to a document, above the term's floor.
 
     Floors are the same for all documents, so no ranking by the model changes by them; impacts
@@ -42,21 +41,13 @@ class ConformerKernel:
         settings: of the model.
         matching: the model.
         index: the impacts.
-        name: of the ranker in its bundle.
     """
 
     def __init__(
-        self,
-        settings: ConformerKernelSettings,
-        matching: TermMatching,
-        index: ImpactIndex,
-        name: str,
+        self, settings: ConformerKernelSettings, matching: TermMatching, index: ImpactIndex
     ) -> None:
         self.settings, self.matching, self.index = settings, matching, index
-        self._name = name
-        # A network over each pair takes its time, whether stored documents meet it or not.
-        self.text_slice_size = FIRST_SLICE if settings.latent else AT_ONCE
-        self.slice_size = self.text_slice_size if settings.scorer == "onnx" else AT_ONCE
+        self.slice_size = FIRST_SLICE if settings.per_pair else AT_ONCE
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "ConformerKernel":
@@ -73,31 +64,36 @@ class ConformerKernel:
             bundle.array(folder + FLOORS, np.float32, (terms,)),
             lambda: open_session(bundle, folder, many=True),
             bundle.manifest.documents,
-            name,
         )
-        return cls(settings, matching, ImpactIndex.open(bundle, folder, terms), name)
+        return cls(settings, matching, ImpactIndex.open(bundle, folder, terms))
 
     @property
     def provider(self) -> str:
         """The onnxruntime provider that the network runs on; numpy where none has run."""
         return self.matching.provider
 
-    def retrieve(self, query: QueryContext, k: int) -> Scored:
+    def first_slice(self, *, texts: bool) -> int:
+        """Return how many candidates are scored at once at first: few by the network."""
+        return FIRST_SLICE if texts and self.settings.latent else self.slice_size
+
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         """Return the k best documents of the collection, by their impacts."""
         terms, counts = self._known(query)
-        query.listed.add(self._name)
-        return self.index.retrieve(terms, counts, k)
+        numbers, scores = self.index.retrieve(terms, counts, k)
+        truncated = len(query.tokens(self.settings.field)) > self.settings.max_query_terms
+        return Retrieved(numbers, scores, truncated)
 
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        """Return the score of each candidate, (n,) float32."""
-        query.listed.discard(self._name)
-        if self._by_impacts(query, candidates):
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return the score of each candidate."""
+        if self._by_impacts(candidates):
             terms, counts = self._known(query)
-            impacts = self.index.matrix(terms, numbers_of(candidates))
-            return np.asarray(counts.astype(np.float64) @ impacts, np.float32)
-        terms, counts = self._terms(query)
-        latent, explicit = self.matching.parts(query, terms, candidates)
-        return np.asarray(counts.astype(np.float64) @ (latent + explicit), np.float32)
+            by_term = self.index.matrix(terms, numbers_of(candidates))
+        else:
+            terms, counts = self._terms(query)
+            latent, explicit = self.matching.parts(terms, candidates)
+            by_term = latent + explicit
+        values = np.asarray(counts.astype(np.float64) @ by_term, np.float32)
+        return self.matching.result(values, query, candidates)
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / the number of query terms."""
@@ -105,9 +101,18 @@ class ConformerKernel:
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by query term, its exact matches told apart from what lies near it."""
+        return self._explain(query, candidate, by_impacts=self._by_impacts(candidate))
+
+    def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
+        """Explain a sum of impacts, even if the network scores candidates."""
+        return self._explain(query, candidate, by_impacts=True)
+
+    def _explain(
+        self, query: QueryContext, candidate: Candidates, *, by_impacts: bool
+    ) -> Explanation:
         label = f"{self.settings.architecture} over {self.settings.field}"
         terms, counts = self._terms(query)
-        if self._by_impacts(query, candidate):
+        if by_impacts:
             whole = self.index.matrix(terms, numbers_of(candidate))[:, 0]
             explicit = whole
             if self.settings.latent:
@@ -115,7 +120,7 @@ class ConformerKernel:
                 explicit = np.where(whole > 0, exact_matches, np.float32(0))
             latent = whole - explicit
         else:
-            latent, explicit = (each[:, 0] for each in self.matching.parts(query, terms, candidate))
+            latent, explicit = (each[:, 0] for each in self.matching.parts(terms, candidate))
         parts = []
         for term, count, near, exact in zip(terms.tolist(), counts, latent, explicit, strict=True):
             name = query.analysis.name(term, self.settings.field)
@@ -141,10 +146,9 @@ class ConformerKernel:
             raise BundleError(f"{what}: an idf is below 0")
         model.verify(what, run=self.settings.latent)
 
-    def _by_impacts(self, query: QueryContext, candidates: Candidates) -> bool:
-        """Tell whether the scores of these are sums of impacts, and not the network's."""
-        listed = self.settings.scorer == "impacts" or self._name in query.listed
-        return candidates.stored is not None and listed
+    def _by_impacts(self, candidates: Candidates) -> bool:
+        """Return whether `score` adds up impacts, instead of running the network."""
+        return candidates.stored is not None and self.settings.scorer == "impacts"
 
     def _terms(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the query's different terms, and how often each stands in it."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
@@ -18,11 +17,11 @@ from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import Scored
 from ranklet.runtime.rankers.cross_encoder.explanation import explain_translations
+from ranklet.runtime.rankers.protocol import Ranker, Scores
 from ranklet.runtime.storage.checks import Settings, check_one_of
 from ranklet.runtime.text.analysis import Analyzer
-from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
+from ranklet.runtime.text.pairing import PairFormat, Pairing, Row, pair_inputs
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -72,7 +71,7 @@ class CrossEncoderSettings(PairFormat, Settings):
         return True
 
 
-class CrossEncoder:
+class CrossEncoder(Ranker):
     """One network over query and document.
 
     On a processor each pair runs alone and unpadded, so that its score hangs on nothing else (the
@@ -85,6 +84,8 @@ class CrossEncoder:
         tokenizer: that the word pieces are of.
         name: of the ranker in its bundle.
     """
+
+    analyzer: Analyzer
 
     def __init__(
         self,
@@ -116,21 +117,10 @@ class CrossEncoder:
         """The onnxruntime provider that the network runs on."""
         return self.session.provider
 
-    def retrieve(self, query: QueryContext, k: int) -> Scored:  # noqa: ARG002
-        """Refuse: a cross-encoder has no index.
-
-        Raises:
-            InputError: always.
-        """
-        raise InputError(
-            "a cross-encoder rescores candidates and cannot retrieve; begin the pipeline with a "
-            "ranker that does, such as BM25"
-        )
-
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        """Return the score of each candidate, (n,) float32."""
-        pairs = self._pairs(query, candidates)
-        query.tell_cut(self._name, candidates, [at for at, pair in enumerate(pairs) if pair.cut])
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return the score of each candidate."""
+        pieces, query_truncated = self._pieces(query)
+        pairs = [self.pairing.pair(pieces, document) for document in self._documents(candidates)]
         out = np.empty(len(pairs), np.float32)
         longest = [max(len(row.ids) for row in pair.rows) for pair in pairs]
         rows, together = [len(pair.rows) for pair in pairs], self.session.on_gpu
@@ -143,19 +133,19 @@ class CrossEncoder:
                     "a finite score each wanted: the bundle is damaged"
                 )
             out[places] = found
-        return out
+        return Scores(out, [at for at, pair in enumerate(pairs) if pair.cut], query_truncated)
 
     def scale(self, query: QueryContext) -> float:
         """Return 1; for a log-likelihood 1 / the number of query tokens (paper 000, §4.1)."""
-        return 1 / max(1, len(self._asked(query))) if self.settings.head == "model1" else 1.0
+        return 1 / max(1, len(self._pieces(query)[0])) if self.settings.head == "model1" else 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by its chunks and, of the head model1, by pairs of word pieces.
 
         What is marked stands in the labels.
         """
-        (document,), asked = self._documents(candidate), self._asked(query)
-        pair = self.pairing.pair(asked, document)
+        (document,) = self._documents(candidate)
+        pair = self.pairing.pair(self._pieces(query)[0], document)
         reading = ReadSpans(self._field, tuple(pair.read), tuple(pair.stems))
         label = f"cross-encoder {self.settings.head}"
         if pair.stems:
@@ -210,10 +200,6 @@ class CrossEncoder:
             for own, label in zip(belongs, labels, strict=True)
         ]
 
-    def _pairs(self, query: QueryContext, candidates: Candidates) -> list[Pair]:
-        asked = self._asked(query)
-        return [self.pairing.pair(asked, each) for each in self._documents(candidates)]
-
     def _documents(self, candidates: Candidates) -> list[list[int]]:
         """Return the word pieces of each candidate."""
         if not self.settings.field:
@@ -223,16 +209,14 @@ class CrossEncoder:
         tokens = documents.tokens.tolist()
         return [tokens[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
-    def _asked(self, query: QueryContext) -> list[int]:
-        """Return what is read of the query, cut into word pieces once."""
+    def _pieces(self, query: QueryContext) -> tuple[list[int], bool]:
+        """Return the query's word pieces that are read, and whether there are others."""
 
-        def make() -> list[int]:
+        def make() -> tuple[list[int], bool]:
             analysis = query.analysis if self.settings.field else self.analyzer.begin()
             pieces = analysis.tokens(query.text, "wordpieces").tolist()
-            asked = self.pairing.query(pieces)
-            if len(asked) < len(pieces):
-                query.tell_cut(self._name)
-            return asked
+            read = self.pairing.query(pieces)
+            return read, len(read) < len(pieces)
 
         return query.once(id(self), make)
 

@@ -22,7 +22,6 @@ from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Rescore, Retrieve
-from ranklet.runtime.rankers.protocol import first_slice
 from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.storage.manifest import Manifest, RankerEntry
 from ranklet.runtime.text.ranked import ranked_text
@@ -97,11 +96,11 @@ def test_onnx_gives_pytorchs_scores(indexed: Bundle, checkpoints: dict[str, Chec
         query = QueryContext(text, analysis)
         with torch.no_grad():
             expected = model(reader.pairs([reader.asked(text)], every[None])).numpy()
-        scores = ranker.score(query, TextCandidates(texts, analysis))
+        scores = ranker.score(query, TextCandidates(texts, analysis)).values
         tolerance = 0.1 * max(1.0, float(expected.std()))  # of int8, which a processor runs
         np.testing.assert_allclose(scores, expected, atol=tolerance)
         stored = StoredCandidates(documents, every.astype(np.uint32))
-        np.testing.assert_array_equal(ranker.score(query, stored), scores)
+        np.testing.assert_array_equal(ranker.score(query, stored).values, scores)
 
 
 @pytest.mark.parametrize("texts", [None, TEXTS])
@@ -158,7 +157,7 @@ def test_what_is_cut_is_told_once(indexed: Bundle, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_budget_begins_with_few(indexed: Bundle) -> None:
-    sizes = [first_slice(opened(indexed), texts=texts) for texts in (False, True)]
+    sizes = [opened(indexed).first_slice(texts=texts) for texts in (False, True)]
     assert sizes == [FIRST_SLICE, FIRST_SLICE]
 
 

@@ -64,7 +64,7 @@ def hit(bundle: Bundle, built: Built) -> Hit:
     )
     analysis = bundle.analysis("wordpieces")
     asked, own = QueryContext(QUERY, analysis), TextCandidates([f"{TITLE}\n{TEXT}"], analysis)
-    (score,) = ranker.score(asked, own).tolist()
+    (score,) = ranker.score(asked, own).values.tolist()
     found = ranker.explain(asked, own)
     assert found.value == pytest.approx(score)
     return Hit("x", score, TITLE, TEXT, 0, found)

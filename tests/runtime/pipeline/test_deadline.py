@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.conftest import Built
 
 from ranklet import runtime
@@ -15,12 +14,11 @@ from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.pipeline.topk import Scored
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    pass
 
 
 class Clock:
@@ -33,7 +31,7 @@ class Clock:
         return self.ms / 1e3
 
 
-class Slow:
+class Slow(Retriever):
     """A ranker that takes its time for every candidate, and for retrieving."""
 
     def __init__(
@@ -48,27 +46,24 @@ class Slow:
         self.each_ms, self.retrieve_ms = each_ms, retrieve_ms
         self.scored: list[list[int]] = []
 
-    @classmethod
-    def open(cls, bundle: "BundleFiles", name: str) -> "Slow":
-        raise NotImplementedError
-
-    def retrieve(self, query: QueryContext, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         self.clock.ms += self.retrieve_ms
         found = sorted(self.scores, key=lambda at: (-self.scores[at], at))[:k]
-        return np.array(found, np.uint32), np.array([self.scores[at] for at in found], np.float32)
+        scores = np.array([self.scores[at] for at in found], np.float32)
+        return Retrieved(np.array(found, np.uint32), scores)
 
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         stored = candidates.stored
         numbers = [int(text) for text in candidates.texts] if stored is None else stored.tolist()
         self.clock.ms += self.each_ms * len(candidates)
         self.scored.append(numbers)
-        return np.array([self.scores.get(at, 0) for at in numbers], np.float32)
+        return Scores(np.array([self.scores.get(at, 0) for at in numbers], np.float32))
 
     def scale(self, query: QueryContext) -> float:
         return 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        return Explanation("slow", float(self.score(query, candidate)[0]))
+        return Explanation("slow", float(self.score(query, candidate).values[0]))
 
     def verify(self) -> None: ...
 

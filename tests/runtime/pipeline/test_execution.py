@@ -2,48 +2,42 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, TextCandidates
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.pipeline.topk import Scored
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    pass
 
 
-class Fake:
+class Fake(Retriever):
     """A ranker that knows a score of every document by heart, and which it retrieves."""
 
     def __init__(self, scores: dict[int, float], *, hidden: tuple[int, ...] = ()) -> None:
         self.scores, self.hidden = scores, hidden
         self.scored: list[list[int]] = []
 
-    @classmethod
-    def open(cls, bundle: "BundleFiles", name: str) -> "Fake":
-        raise NotImplementedError
-
-    def retrieve(self, query: QueryContext, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         found = sorted(set(self.scores) - set(self.hidden), key=lambda at: (-self.scores[at], at))
         scores = [self.scores[at] for at in found[:k]]
-        return np.array(found[:k], np.uint32), np.array(scores, np.float32)
+        return Retrieved(np.array(found[:k], np.uint32), np.array(scores, np.float32))
 
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         numbers = range(len(candidates)) if candidates.stored is None else candidates.stored
         self.scored.append([int(at) for at in numbers])
-        return np.array([self.scores.get(int(at), 0) for at in numbers], np.float32)
+        return Scores(np.array([self.scores.get(int(at), 0) for at in numbers], np.float32))
 
     def scale(self, query: QueryContext) -> float:
         return 0.5
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        return Explanation("fake", float(self.score(query, candidate)[0]))
+        return Explanation("fake", float(self.score(query, candidate).values[0]))
 
     def verify(self) -> None: ...
 
@@ -82,6 +76,17 @@ def run(analysed: AnalysedCollection) -> Any:
     return run_with
 
 
+class Indexed(Fake):
+    """A ranker whose index scores otherwise than its network does."""
+
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
+        numbers, scores, _ = super().retrieve(query, k)
+        return Retrieved(numbers, scores * 10)
+
+    def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
+        return Explanation("index", 10 * self.explain(query, candidate).value)
+
+
 def ranked(execution: Execution, k: int = 10) -> dict[int, float]:
     top, positions, scores = execution.top(k)
     numbers = positions if top.stored is None else top.stored
@@ -103,6 +108,35 @@ def test_rescoring_changes_the_order_and_keeping_cuts_it(run: Any) -> None:
     keep = {"stage": "keep", "k": 2}
     assert shown(ranked(run([RETRIEVE_A, keep, RESCORE]))) == [(1, 5), (0, 1)]
     assert shown(ranked(run([RETRIEVE_A, RESCORE, keep]))) == [(1, 5), (2, 3)]
+
+
+def test_a_retrieved_score_is_explained_by_the_index_and_others_by_the_network(run: Any) -> None:
+    execution = run([RETRIEVE_A, RETRIEVE_B, fuse("linear")], a=Indexed({**A, 3: 1.0}, hidden=(3,)))
+    scores = execution.final().tolist()
+    assert [execution.explain(at).value for at in range(len(scores))] == scores
+    assert run([RETRIEVE_A], a=Indexed(A)).explain(0).label == "index"
+    again = run([RETRIEVE_A, {"stage": "rescore", "ranker": "a"}], a=Indexed(A))
+    assert again.explain(0).label == "fake"
+
+
+def test_truncated_texts_count_once(run: Any) -> None:
+    class Short(Fake):
+        def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+            return super().score(query, candidates)._replace(truncated=[1], query_truncated=True)
+
+    twice = [RETRIEVE_A, RESCORE, RESCORE]
+    assert run(twice, c=Short(C)).truncated() == {"c": 1}  # the query, and no stored document
+    assert run(twice, ["x", "y"], c=Short(C)).truncated() == {"c": 2}
+
+
+def test_a_ranker_without_an_index_only_rescores(run: Any) -> None:
+    class Rescorer(Ranker):
+        score, scale, explain, verify = Fake.score, Fake.scale, Fake.explain, Fake.verify
+        scores, scored = C, list[list[int]]()
+
+    with pytest.raises(InputError, match="'a' rescores candidates and cannot retrieve"):
+        run([RETRIEVE_A], a=Rescorer())
+    assert len(ranked(run([RETRIEVE_A], ["x", "y"], a=Rescorer()))) == 2  # own texts are scored
 
 
 def test_a_linear_fusion_scores_what_one_list_lacks(run: Any) -> None:

@@ -15,34 +15,29 @@ from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.pipeline.topk import Scored
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    pass
 
 RECIPE = Pipeline.from_json(
     [{"stage": "retrieve", "ranker": "first"}, {"stage": "rescore", "ranker": "second"}]
 )
 
 
-class First:
+class First(Retriever):
     """Retrieves when the other ranker's encoding has begun, or after a while."""
 
     def __init__(self, begun: threading.Event) -> None:
         self.begun, self.in_time = begun, False
 
-    @classmethod
-    def open(cls, bundle: "BundleFiles", name: str) -> "First":
-        raise NotImplementedError
-
-    def retrieve(self, query: QueryContext, k: int) -> Scored:
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         self.in_time = self.begun.wait(60 if ahead._processors() > 1 else 0)
-        return np.array([0, 1], np.uint32), np.array([2.0, 1.0], np.float32)
+        return Retrieved(np.array([0, 1], np.uint32), np.array([2.0, 1.0], np.float32))
 
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        return np.zeros(len(candidates), np.float32)
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        return Scores(np.zeros(len(candidates), np.float32))
 
     def scale(self, query: QueryContext) -> float:
         return 1.0
@@ -55,6 +50,8 @@ class First:
 
 class Second(First):
     """Encodes the query, and fails as often as it is told."""
+
+    encodes_queries = True
 
     def __init__(self, begun: threading.Event, failures: int = 0) -> None:
         super().__init__(begun)
@@ -70,8 +67,8 @@ class Second(First):
 
         return query.once(id(self), encode)
 
-    def score(self, query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        return np.full(len(candidates), self.encode_query(query), np.float32)
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        return Scores(np.full(len(candidates), self.encode_query(query), np.float32))
 
 
 def run(

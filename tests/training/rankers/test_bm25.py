@@ -18,7 +18,7 @@ def reciprocal_rank(
 
     ranker, total = open_bm25(settings, analysed.postings(settings.field)), 0.0
     for query in queries:
-        numbers, _ = ranker.retrieve(QueryContext(query.text, analysed.analyzer.begin()), 10)
+        numbers = ranker.retrieve(QueryContext(query.text, analysed.analyzer.begin()), 10).numbers
         hit, _ = grades(analysed, query, numbers)
         places = np.flatnonzero(hit)
         total += 1 / (1 + places[0]) if len(places) else 0

@@ -32,7 +32,7 @@ def test_judging_retrieves_by_the_class_that_serves(analysed: AnalysedCollection
     ranker = open_bm25(settings, analysed.postings("lemmas"))
 
     def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        scores = ranker.score(query, candidates)
+        scores = ranker.score(query, candidates).values
         stacked: NDArray[np.float32] = np.column_stack([scores, -scores])
         return stacked
 
@@ -40,7 +40,7 @@ def test_judging_retrieves_by_the_class_that_serves(analysed: AnalysedCollection
     assert judged.mask.sum(1)[1] == 0  # no document has a gnorp
     for row, asked in enumerate(QUERIES):
         query = QueryContext(asked.text, analysed.analyzer.begin())
-        _, scores = ranker.retrieve(query, 5)
+        scores = ranker.retrieve(query, 5).scores
         assert judged.features[row, : len(scores), 0] == pytest.approx(scores, rel=1e-6)
         assert judged.features[row, : len(scores), 1] == pytest.approx(-scores, rel=1e-6)
     assert judged.rank_of_relevant(judged.features[:, :, 0]).tolist() == [1, 1]

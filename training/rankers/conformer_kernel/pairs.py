@@ -17,7 +17,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.batches import batches, draw, draw_several
@@ -163,7 +163,7 @@ class TermPairs:
         self,
         analysed: AnalysedCollection,
         queries: Sequence[JudgedQuery],
-        retriever: Ranker,
+        retriever: Retriever,
         reader: TermReader,
         options: PairOptions,
         seed: int,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.runtime.text.pairing import Pair, Pairing
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -84,7 +84,7 @@ class CrossPairs:
         self,
         analysed: AnalysedCollection,
         queries: Sequence[JudgedQuery],
-        retriever: Ranker,
+        retriever: Retriever,
         options: CrossOptions,
         pairing: Pairing,
         seed: int,
@@ -138,7 +138,7 @@ class DevPool:
         self,
         analysed: AnalysedCollection,
         queries: Sequence[JudgedQuery],
-        retriever: Ranker,
+        retriever: Retriever,
         pairing: Pairing,
         *,
         seed: int,

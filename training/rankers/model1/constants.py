@@ -12,7 +12,7 @@ from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelih
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -48,7 +48,7 @@ class Tuned:
 def tune_constants(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
-    retriever: Ranker,
+    retriever: Retriever,
     likelihoods: "Likelihoods",
     measure: str,
 ) -> Tuned:
@@ -84,7 +84,7 @@ def tune_constants(
 def fused_value(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
-    retriever: Ranker,
+    retriever: Retriever,
     likelihoods: "Likelihoods",
     measure: str,
 ) -> float:
@@ -97,11 +97,11 @@ def fused_value(
     return coordinate_ascent(only(judged, [0, 1]), measure, restarts=2).value
 
 
-def _features(retriever: Ranker, likelihoods: "Likelihoods") -> Features:
+def _features(retriever: Retriever, likelihoods: "Likelihoods") -> Features:
     """Return BM25's scaled score and one of Model 1 for each setting, by candidate."""
 
     def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        base = retriever.score(query, candidates) * retriever.scale(query)
+        base = retriever.score(query, candidates).values * retriever.scale(query)
         return np.column_stack([base, *likelihoods.by_setting(query, candidates)])
 
     return features

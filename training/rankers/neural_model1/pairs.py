@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Forward
-from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.batches import batches, draw_documents
@@ -78,7 +78,7 @@ class Pairs:
         self,
         analysed: AnalysedCollection,
         queries: Sequence[JudgedQuery],
-        retriever: Ranker,
+        retriever: Retriever,
         options: PairOptions,
         seed: int,
         padding: int,

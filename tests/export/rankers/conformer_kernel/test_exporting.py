@@ -178,7 +178,7 @@ def test_the_sum_of_impacts_is_the_models_score(
     for text in ASKED:
         query = QueryContext(text, whole.analyzer.begin())
         model = by_pytorch(checkpoints[form], whole, text)
-        numbers, found = ranker.retrieve(query, len(model))
+        numbers, found, _ = ranker.retrieve(query, len(model))
         scores = np.zeros(len(model))  # the document at every floor is in no list
         scores[numbers] = found
         constant = model - scores
@@ -186,7 +186,7 @@ def test_the_sum_of_impacts_is_the_models_score(
         every: Any = np.arange(len(model), dtype=np.uint32)
         assert whole.documents is not None
         given = StoredCandidates(whole.documents, every)
-        np.testing.assert_allclose(ranker.score(query, given), scores, atol=1e-5)
+        np.testing.assert_allclose(ranker.score(query, given).values, scores, atol=1e-5)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -284,8 +284,8 @@ def test_a_text_scores_the_same_alone_and_among_others(form: str, indexed: Bundl
     for text in ASKED:
         analysis = indexed._bundle.analyzer.begin()
         query = QueryContext(text, analysis)
-        together = ranker.score(query, TextCandidates(texts, analysis))
-        alone = [ranker.score(query, TextCandidates([each], analysis))[0] for each in texts]
+        together = ranker.score(query, TextCandidates(texts, analysis)).values
+        alone = [ranker.score(query, TextCandidates([each], analysis)).values[0] for each in texts]
         assert together.tolist() == alone
         assert together.dtype == np.float32
 
@@ -300,7 +300,7 @@ def test_onnx_gives_pytorchs_order(
     texts = list(map(ranked_text, documents.titles, documents.texts))
     for text in ASKED[:3]:
         analysis = whole.analyzer.begin()
-        found = ranker.score(QueryContext(text, analysis), TextCandidates(texts, analysis))
+        found = ranker.score(QueryContext(text, analysis), TextCandidates(texts, analysis)).values
         model = by_pytorch(checkpoints[form], whole, text)
         constant = model - found
         np.testing.assert_allclose(
@@ -343,7 +343,7 @@ def test_the_proof_reads_a_document_once_and_scores_as_serving_does(indexed: Bun
     queries = [QueryContext(text, analysis) for text in (*ASKED, "", "old")]
     texts = TextCandidates(["the red apple", "an old river " * 3, "gnorp"], analysis)
     together = ranker.matching.scores(queries, texts)
-    alone = np.stack([ranker.score(query, texts) for query in queries])
+    alone = np.stack([ranker.score(query, texts).values for query in queries])
     np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
     session = Fake(on_gpu=False)
     counted = TermMatching(
@@ -551,11 +551,11 @@ def test_a_budget_begins_with_few_texts_where_the_network_runs(
 ) -> None:
     sizes = {form: opened(indexed, form) for form in FORMS}
     assert [each.slice_size for each in sizes.values()] == [AT_ONCE, AT_ONCE, AT_ONCE]
-    told = [each.text_slice_size for each in sizes.values()]
+    told = [each.first_slice(texts=True) for each in sizes.values()]
     assert told == [FIRST_SLICE, AT_ONCE, FIRST_SLICE]
     full = sizes["ndrm3"]
     settings = replace(checkpoints["ndrm3"].settings, scorer="onnx")
-    assert ConformerKernel(settings, full.matching, full.index, "x").slice_size == FIRST_SLICE
+    assert ConformerKernel(settings, full.matching, full.index).slice_size == FIRST_SLICE
 
 
 @pytest.mark.parametrize("own", [False, True])

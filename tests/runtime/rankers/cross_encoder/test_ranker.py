@@ -72,15 +72,16 @@ def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
     assert bundle.documents is not None
     query = QueryContext("the red fruit", bundle.analyzer.begin())
     candidates = StoredCandidates(bundle.documents, np.arange(20, dtype=np.uint32))
-    whole = ranker.score(query, candidates)
+    whole = ranker.score(query, candidates).values
     sliced = [
-        ranker.score(query, candidates.select(np.arange(at, min(at + 7, 20)))) for at in (0, 7, 14)
+        ranker.score(query, candidates.select(np.arange(at, min(at + 7, 20)))).values
+        for at in (0, 7, 14)
     ]
     np.testing.assert_array_equal(np.concatenate(sliced), whole)
     texts = TextCandidates(candidates.texts, query.analysis)
-    np.testing.assert_array_equal(ranker.score(query, texts), whole)
-    assert ranker.score(query, candidates.select(np.arange(0))).shape == (0,)
-    assert not query.truncated
+    np.testing.assert_array_equal(ranker.score(query, texts).values, whole)
+    assert ranker.score(query, candidates.select(np.arange(0))).values.shape == (0,)
+    assert not ranker.score(query, candidates).truncated
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
@@ -94,8 +95,11 @@ def test_pairs_side_by_side_have_their_own_scores(
     texts = ["red apple", "", "river " * 60, "here is the old castle"] * 5
     query = QueryContext("the red fruit", bundle.analyzer.begin())
     candidates = TextCandidates(texts, query.analysis)
-    wanted = [ranker.score(query, candidates.select(np.array([at])))[0] for at in range(len(texts))]
-    np.testing.assert_array_equal(again.score(query, candidates), np.array(wanted, np.float32))
+    alone = (candidates.select(np.array([at])) for at in range(len(texts)))
+    wanted = [ranker.score(query, each).values[0] for each in alone]
+    np.testing.assert_array_equal(
+        again.score(query, candidates).values, np.array(wanted, np.float32)
+    )
 
 
 def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: CrossEncoder) -> None:
@@ -108,13 +112,13 @@ def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: Cr
     texts = ["red apple", "", "river " * 60, "here is the old castle"]
     candidates = TextCandidates(texts, query.analysis)
     tokenizer = bundle.tokenizer()
-    alone = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates)
+    alone = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates).values
 
     class Together(Session):
         on_gpu = True
 
     fp32.__class__ = Together
-    together = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates)
+    together = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates).values
     np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
@@ -140,12 +144,7 @@ def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) ->
     candidates = TextCandidates(["red apple"], query.analysis)
     explanation = ranker.explain(query, candidates)
     assert explanation.parts == ()
-    assert explanation.value == ranker.score(query, candidates)[0] == 0
-
-
-def test_it_only_rescores(ranker: CrossEncoder) -> None:
-    with pytest.raises(InputError, match="cannot retrieve"):
-        ranker.retrieve(QueryContext("red", ranker.analyzer.begin()), 3)
+    assert explanation.value == ranker.score(query, candidates).values[0] == 0
 
 
 def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> None:
