@@ -13,9 +13,8 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.rankers.learned_sparse import LearnedSparse, SparseEncoder, SparseSettings
 
-# Names of the graphs' inputs, (batch, tokens) int64, and outputs, float32: importances of a query's
-# tokens, (batch, tokens), 0 where one is no term; a document's φ_d, (batch, vocabulary), ≥ 0.
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+# Outputs of the graphs, float32: the importance of each of a query's tokens, (batch, tokens), 0 for
+# tokens that are no terms; a document's φ_d, (batch, vocabulary), ≥ 0.
 QUERY_ENCODER = SparseEncoder("query/", "term_importances", segment=0)
 DOCUMENT_ENCODER = SparseEncoder("document/", "term_impacts", segment=1)
 

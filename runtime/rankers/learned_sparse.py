@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
+# Names of the graphs' inputs, (batch, tokens) int64 each.
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 # Files in rankers/NAME/: the documents' vectors as a forward store and as an impact index.
 INDEX = "index/"
 OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64

@@ -1,0 +1,122 @@
+"""Export the encoders of learned sparse vectors, proven with the pruning that serves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.onnx.fp32_head import name_head, vocabulary_products
+from ranklet.export.onnx.graph import Transformer, example_inputs
+from ranklet.export.options import ExportOptions
+from ranklet.export.proof.variants import (
+    Graph,
+    export_proven,
+    probes_of,
+    tokenizer_of,
+    write_reports,
+)
+from ranklet.export.sparse.pruning import fewest, pruning_reports
+from ranklet.export.sparse.scoring import ranker_over, text_scores
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.onnx.encoder import TOKENIZER
+from ranklet.runtime.onnx.session import Runs
+from ranklet.runtime.rankers.learned_sparse import (
+    INPUTS,
+    PRIORITIES,
+    LearnedSparse,
+    SparseEncoder,
+)
+from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.probes import Probes
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from torch import nn
+
+
+def sparse_graph(
+    module: "nn.Module",
+    encoder: SparseEncoder,
+    checkpoint: Checkpoint,
+    axes: Mapping[str, Mapping[int, str]] | None = None,
+) -> Graph:
+    """Return the graph of an encoder whose product with the vocabulary is quantised, too.
+
+    That product is most of the work, and everything else after the last layer keeps 32 bits. What
+    a module computes before the product is treated as the encoder's: fp16 computes it in 16 bits,
+    int8 leaves it in 32.
+
+    Args:
+        module: takes the three inputs of `INPUTS`.
+        encoder: names the output and the folder.
+        checkpoint: of the network.
+        axes: dynamic axes, as in `export_graph`.
+    """
+
+    def keep_head(model: "ModelProto") -> None:
+        name_head(model, keep=vocabulary_products(model, checkpoint.settings.vocabulary))
+
+    return Graph(
+        module=module,
+        inputs=example_inputs(INPUTS),
+        output=encoder.output,
+        axes=axes,
+        transformer=Transformer.of(checkpoint.network),
+        folder=encoder.folder,
+        edit=keep_head,
+    )
+
+
+def export_sparse(
+    kind: type[LearnedSparse],
+    checkpoint: Checkpoint,
+    name: str,
+    writer: BundleWriter,
+    options: ExportOptions,
+    *,
+    graphs: Sequence[Graph],
+    per_term: Mapping[str, NDArray[np.float32]],
+    queries: Sequence[SparseQuery],
+    vectors: NDArray[np.float32],
+    exact: NDArray[np.float32],
+) -> RankerEntry:
+    """Choose r, and write the variants of the encoders and the arrays of the ranker.
+
+    Args:
+        kind: class of the ranker.
+        checkpoint: of the ranker.
+        name: of the ranker in the bundle.
+        writer: of the bundle.
+        options: of the export.
+        graphs: of the query encoder and the document encoder; a single one is of both.
+        per_term: the ranker's arrays by the names of their files, (vocabulary,) float32 each.
+        queries: PyTorch's vectors of the probes' queries.
+        vectors: PyTorch's vectors of the probes' documents, (documents, vocabulary) float32.
+        exact: scores that nothing is pruned of, (queries, documents) float32.
+
+    Raises:
+        ExportError: no variant is within its tolerance.
+    """
+    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
+    pruned = pruning_reports(
+        exact, vectors, queries, probes.relevant, options.prune, per_term[PRIORITIES]
+    )
+    settings = replace(checkpoint.settings, kept=options.prune or fewest(pruned))
+    ranker = partial(ranker_over, kind, settings, tokenizer, per_term)
+
+    def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
+        return text_scores(ranker(sessions), texts)
+
+    proof = export_proven(graphs, score, probes, name, writer, options)
+    folder = f"rankers/{name}/"
+    write_reports([*proof.reports, *pruned], folder, writer)
+    for file, array in per_term.items():
+        writer.array(folder + file, array)
+    if not settings.field:
+        writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
+    return RankerEntry(checkpoint.kind, asdict(settings))
