@@ -1,4 +1,4 @@
-"""Ctrl-C between two steps, never within one: what is saved then can be gone on from."""
+"""Delay Ctrl-C until the current step ends, so that the saved state can be resumed."""
 
 import signal
 import threading
@@ -11,14 +11,14 @@ class Interruption:
     """Whether Ctrl-C was pressed.
 
     Attributes:
-        asked: True from the first time on; the second one raises KeyboardInterrupt at once.
+        asked: whether it was pressed once. The second Ctrl-C raises KeyboardInterrupt at once.
     """
 
     def __init__(self) -> None:
         self.asked = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Note the signal; for `signal.signal`."""
+        """Record the signal; this is a handler for `signal.signal`."""
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
@@ -26,18 +26,17 @@ class Interruption:
 
 @contextmanager
 def held_back() -> Iterator[Interruption]:
-    """Hold Ctrl-C back within a ``with``; the caller looks at `Interruption.asked`.
+    """Delay Ctrl-C during a ``with``, in which the caller checks `Interruption.asked`.
 
-    In any other than the main thread, and where SIGINT is not Python's to handle, nothing is
-    changed.
+    Nothing changes outside the main thread or if SIGINT has another handler than Python's.
     """
-    found = Interruption()
+    interruption = Interruption()
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield found
+        yield interruption
         return
-    signal.signal(signal.SIGINT, found)
+    signal.signal(signal.SIGINT, interruption)
     try:
-        yield found
+        yield interruption
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)

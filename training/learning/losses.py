@@ -4,16 +4,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-SHARPNESS = 5.0  # of the softmax over scores that are means over a query's tokens, in nats
+SHARPNESS = 5.0  # default factor in the softmax of scores that are means over query tokens, in nats
 
 
 def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
-    """Return Σ max(0, margin − (positive − negative)): pairwise margin loss, summed (000, §4.1).
+    """Return the summed pairwise margin loss Σ max(0, margin − (positive − negative)) (000, §4.1).
 
     Args:
         positive: scores of relevant documents, float32.
-        negative: scores of the others, of a shape that fits.
-        margin: by how much the first must exceed the second.
+        negative: scores of other documents, broadcast to `positive`.
+        margin: minimum difference of the scores without a loss.
     """
     return torch.relu(margin - (positive - negative)).sum()
 
@@ -21,23 +21,24 @@ def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
 def listwise_loss(scores: Tensor, sharpness: float = SHARPNESS) -> Tensor:
     """Return the mean of −log softmax(sharpness · scores) at the relevant documents.
 
-    Not the paper's, which learns from one negative at a time: with seven it reaches in two epochs
-    what `margin_loss` does not reach in four (docs/LOG.md).
+    The paper learns from one negative at a time. With seven negatives this loss reaches in two
+    epochs more than `margin_loss` in four (docs/LOG.md).
 
     Args:
-        scores: of each query's documents, the relevant one first, (batch, documents) float32.
+        scores: scores of each query's documents, the relevant one first, (batch, documents)
+            float32.
         sharpness: factor of the scores.
     """
     return -torch.log_softmax(sharpness * scores, dim=1)[:, 0].mean()
 
 
 def in_batch_softmax(scores: Tensor, relevant: Tensor) -> Tensor:
-    """Return the mean of −log softmax at each query's own document, over all of the batch.
+    """Return the mean of −log softmax at each query's own document, over the whole batch.
 
     Other documents that are known to be relevant to a query are left out of its sum.
 
     Args:
-        scores: (queries, documents) float32; the documents begin with each query's own, in order.
+        scores: (queries, documents) float32; the first documents are the queries' own, in order.
         relevant: (queries, documents) bool.
     """
     own = scores.diagonal().unsqueeze(1)
@@ -47,14 +48,14 @@ def in_batch_softmax(scores: Tensor, relevant: Tensor) -> Tensor:
 def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
     """Return the mean of −log R at relevant documents and −log (1 − R) at others (001, eq. 4.4).
 
-    R is σ(score): a softmax over two classes is just that of the difference of their logits.
+    R is σ(score), because a softmax over two classes is the sigmoid of the difference of logits.
 
     Args:
         positive: scores of relevant documents, float32.
-        negative: scores of the others.
+        negative: scores of other documents.
     """
-    each = torch.cat([softplus(-positive).flatten(), softplus(negative).flatten()])
-    return each.mean()
+    losses = torch.cat([softplus(-positive).flatten(), softplus(negative).flatten()])
+    return losses.mean()
 
 
 def ranknet_loss(better: Tensor, worse: Tensor) -> Tensor:
@@ -62,6 +63,6 @@ def ranknet_loss(better: Tensor, worse: Tensor) -> Tensor:
 
     Args:
         better: scores, float32.
-        worse: scores that should be lower, of a shape that fits.
+        worse: scores that should be lower, broadcast to `better`.
     """
     return softplus(worse - better).mean()

@@ -1,4 +1,4 @@
-"""Rows of different length, end to end in one array, and the padded matrices made of some."""
+"""Store rows of different length in one array and make padded matrices of some of them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from ranklet.runtime.lexical.forward import Forward
 
 
 def packed(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return offsets, (rows + 1,), and the values of all rows, end to end."""
+    """Return offsets, (rows + 1,), and the concatenated values of all rows."""
     offsets = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
     return offsets, np.concatenate([*rows, np.empty(0, np.int64)])
 
@@ -18,8 +18,8 @@ def packed(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArra
 def rounded(width: int, multiple: int) -> int:
     """Return the width rounded up to a multiple.
 
-    For every new shape PyTorch's library for processors compiles a kernel, and keeps a thousand of
-    them: with a width of its own for every batch that took more memory than all else.
+    PyTorch's CPU library compiles a kernel for every new shape and caches a thousand of them. If
+    every batch had its own width, the cache would take more memory than everything else.
 
     >>> rounded(65, 64)
     128
@@ -37,27 +37,27 @@ def padded(
     """Return some rows as a matrix, as wide as the longest of them and at least 1.
 
     Args:
-        offsets: where each row begins, (all rows + 1,).
-        values: of all rows, end to end.
-        rows: those wanted.
-        fill: what follows a shorter row.
-        multiple: the width is rounded up to one of this; see `rounded`.
+        offsets: row r is ``values[offsets[r]:offsets[r + 1]]``, (all rows + 1,).
+        values: the concatenated values of all rows.
+        rows: the rows to return.
+        fill: the value that fills up shorter rows.
+        multiple: the width is rounded up to a multiple of this; see `rounded`.
 
     >>> padded(np.array([0, 2, 2, 3]), np.array([7, 8, 9]), np.array([2, 0]), 0)
     array([[9, 0],
            [7, 8]])
     """
-    found, lengths = Forward(offsets, values).gather(rows)
+    gathered, lengths = Forward(offsets, values).gather(rows)
     width = rounded(max(1, int(lengths.max(initial=0))), multiple)
     matrix = np.full((len(rows), width), fill, values.dtype)
-    matrix[np.arange(width) < lengths[:, None]] = found
+    matrix[np.arange(width) < lengths[:, None]] = gathered
     return matrix
 
 
 def first_tokens(
     offsets: NDArray[np.int64], tokens: NDArray[Any], most: int
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the rows cut at `most` tokens each, as offsets and tokens.
+    """Return the first `most` tokens of each row, as offsets and tokens.
 
     >>> first_tokens(np.array([0, 3, 3, 4]), np.array([7, 8, 9, 5]), 2)
     (array([0, 2, 2, 3]), array([7, 8, 5]))
@@ -71,15 +71,15 @@ def first_tokens(
 def unique_tokens(
     offsets: NDArray[np.int64], tokens: NDArray[np.integer], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Return the different tokens of each document and P(d|D), the share that each has of it.
+    """Return the unique tokens of each document and P(d|D), their shares of its tokens.
 
     Args:
-        offsets: where each document's tokens begin, (documents + 1,).
-        tokens: of all documents, end to end.
-        most: tokens of a document that count; what follows is cut off.
+        offsets: document D's tokens are ``tokens[offsets[D]:offsets[D + 1]]``, (documents + 1,).
+        tokens: the concatenated tokens of all documents.
+        most: number of tokens per document that count; the rest is ignored.
 
     Returns:
-        Offsets (documents + 1,), tokens and shares, (unique tokens of all,) each.
+        Offsets, (documents + 1,), unique tokens and shares, each (unique tokens of all documents,).
     """
     lengths = np.minimum(np.diff(offsets), most)
     owner = np.repeat(np.arange(len(lengths)), np.diff(offsets))
@@ -88,6 +88,6 @@ def unique_tokens(
     keys = owner[counted] * size + tokens[counted].astype(np.int64)
     keys, counts = np.unique(keys, return_counts=True)
     owner = keys // size
-    held = np.bincount(owner, minlength=len(lengths))
+    unique = np.bincount(owner, minlength=len(lengths))
     shares = (counts / lengths[owner]).astype(np.float32)
-    return np.concatenate([[0], np.cumsum(held)]).astype(np.int64), keys % size, shares
+    return np.concatenate([[0], np.cumsum(unique)]).astype(np.int64), keys % size, shares

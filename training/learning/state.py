@@ -1,7 +1,7 @@
-"""The state of a training on disk, so that one that was interrupted goes on as if it had not been.
+"""Save the state of a training, so that an interrupted training continues as if nothing happened.
 
-The file holds tensors, numbers, texts, lists and dictionaries of them, and is read by PyTorch's
-restricted reader: it can run no code.
+The file holds tensors, numbers, texts, and lists and dictionaries of these. PyTorch's restricted
+reader reads it, so the file can run no code.
 """
 
 import os
@@ -16,7 +16,7 @@ STATE = "state.pt"
 
 
 def save_state(folder: Path, state: dict[str, Any]) -> None:
-    """Write the state atomically: at any moment the folder holds a whole one, or none."""
+    """Write the state atomically, so that the folder always holds a complete state or none."""
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{STATE}.partial"
     with partial.open("wb") as file:
@@ -30,28 +30,28 @@ def read_state(folder: Path, device: torch.device) -> dict[str, Any]:
     """Read the state of an interrupted training.
 
     Raises:
-        TrainingError: there is none, or it is damaged.
+        TrainingError: there is no state, or it is damaged.
     """
     path = folder / STATE
     if not path.is_file():
         raise TrainingError(f"nothing to resume: there is no {str(path)!r}; train without resume")
     try:
         state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-    except Exception as error:  # on a damaged file the reader stumbles in many ways
+    except Exception as error:  # a damaged file makes the reader fail in many ways
         raise TrainingError(
-            f"the state {str(path)!r} cannot be read ({error}); remove its folder and begin anew"
+            f"the state {str(path)!r} cannot be read ({error}); remove its folder and start again"
         ) from error
     return state
 
 
 def random_states() -> dict[str, Any]:
-    """Return the states of PyTorch's random number generators, as dropout uses them."""
+    """Return the states of PyTorch's random number generators, which dropout uses."""
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
     return {"cpu": torch.get_rng_state(), "cuda": cuda}
 
 
 def restore_random_states(states: dict[str, Any]) -> None:
-    """Put the generators where `random_states` found them."""
+    """Restore the generators to the states that `random_states` returned."""
     torch.set_rng_state(states["cpu"].cpu())
     if states["cuda"] and torch.cuda.is_available():
         torch.cuda.set_rng_state_all([each.cpu() for each in states["cuda"]])
