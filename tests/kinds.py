@@ -7,31 +7,31 @@ tests/runtime/rankers/test_rankers.py, which hold for every kind, run for it.
 import fcntl
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.data.splits import read_split
+from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
 
 VARIANTS = ("fp32", "fp16", "int8")
 FP32 = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)  # where variants are not the subject
-SIZES: dict[str, Any] = {
-    "hidden": 16,
-    "heads": 4,
-    "layers": 1,
-    "kernels": 6,
-    "dropout": 0.0,
-}  # TK's
-CONFORMER_SIZES: dict[str, Any] = {**SIZES, "groups": 4, "width": 3, "window": 6, "stride": 3}
+TERM_SIZES: dict[str, Any] = {"hidden": 16, "heads": 4, "layers": 1, "kernels": 6, "dropout": 0.0}
+CONFORMER_SIZES = {**TERM_SIZES, "groups": 4, "width": 3, "window": 6, "stride": 3}
+SHORT_TEXTS = {"batch": 8, "max_query_tokens": 12, "max_document_tokens": 16}
+TERM_TRAINING = {
+    "learning_rate": 0.01, "epochs": 4, "device": "cpu", "batch": 8, "depth": 20, "pool": 10,
+    "least": 1,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -40,21 +40,11 @@ class TinyData:
 
     Attributes:
         collection: 48 documents; splits train and dev.
-        analysed: the same in lemmas, words and word pieces; the words of its queries are known.
         bert: a backbone of 2 layers and 32 dimensions.
     """
 
     collection: Collection
-    analysed: AnalysedCollection
     bert: Path
-
-    @cached_property
-    def train(self) -> Sequence[JudgedQuery]:
-        return read_split(self.collection, "train")
-
-    @cached_property
-    def dev(self) -> Sequence[JudgedQuery]:
-        return read_split(self.collection, "dev")
 
 
 @dataclass(frozen=True)
@@ -62,133 +52,72 @@ class Row:
     """How the tests make rankers of a kind.
 
     Attributes:
-        train: trains one in a second or two, with settings that differ from the kind's.
-        rankers: those in the kind's bundle, which has a BM25, too: name → such settings.
+        training: options with which it takes a second or two.
+        rankers: those in the kind's bundle, which has a BM25, too: name → settings that differ
+            from the kind's.
+        probes: queries and documents that are left of the checkpoint's, relevant ones first.
         options: how they are exported.
     """
 
-    train: Callable[..., Checkpoint]
+    training: Mapping[str, Any]
     rankers: Mapping[str, Mapping[str, Any]]
+    probes: tuple[int, int] | None = None
     options: ExportOptions = field(
         default=ExportOptions(variants=VARIANTS, max_ndcg_loss=1.0, prune=40)
     )
 
 
-def bm25(data: TinyData, **settings: Any) -> Checkpoint:
-    from ranklet.training.rankers import bm25
-
-    trained = bm25.train(data.analysed, data.train)
-    return replace(trained, settings=replace(trained.settings, **settings))
-
-
-def model1(data: TinyData, **settings: Any) -> Checkpoint:
-    from ranklet.training.rankers.model1 import training as model1
-
-    trained = model1.train(data.analysed, data.train, data.dev)
-    return replace(trained, settings=replace(trained.settings, **settings))
-
-
-def neural_model1(data: TinyData, **settings: Any) -> Checkpoint:
-    from ranklet.training.rankers.neural_model1 import training as neural_model1
-    from ranklet.training.rankers.neural_model1.pairs import PairOptions
-
-    plan = replace(neural_model1.PLAN, epochs=4, device="cpu")
-    trained = neural_model1.train(
-        data.analysed, data.train, data.dev, plan=plan, data=PairOptions(batch=4), vector=8,
-        hidden=(8, 4),
-    )  # fmt: skip
-    return replace(trained, settings=replace(trained.settings, **settings))
-
-
-def repbert(data: TinyData, **settings: Any) -> Checkpoint:
-    from ranklet.training.learning.text_pairs import BatchOptions
-    from ranklet.training.pretrained.backbone import load_backbone
-    from ranklet.training.rankers import repbert
-
-    trained = repbert.train(
-        data.collection, data.train, data.dev, backbone=load_backbone(data.bert),
-        plan=replace(repbert.PLAN, learning_rate=1e-3, epochs=3, device="cpu"),
-        data=BatchOptions(batch=8, max_query_tokens=12, max_document_tokens=16),
-    )  # fmt: skip
-    return replace(trained, settings=replace(trained.settings, **settings))
-
-
-def epic(data: TinyData, **settings: Any) -> Checkpoint:
-    from ranklet.training.learning.text_pairs import BatchOptions
-    from ranklet.training.pretrained.backbone import load_backbone
-    from ranklet.training.rankers.epic import training as epic
-
-    short = BatchOptions(batch=8, negatives="bm25", max_query_tokens=12, max_document_tokens=16)
-    trained = epic.train(
-        data.collection, data.train, data.dev, backbone=load_backbone(data.bert), data=short,
-        plan=replace(epic.PLAN, learning_rate=1e-3, epochs=10, device="cpu"),
-    )  # fmt: skip
-    return replace(trained, settings=replace(trained.settings, **settings))
-
-
-def cross_encoder(data: TinyData, **settings: Any) -> Checkpoint:
-    from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-    from ranklet.training.pretrained.backbone import load_backbone
-    from ranklet.training.rankers.cross_encoder import training as cross_encoder
-    from ranklet.training.rankers.cross_encoder.pairs import CrossOptions
-
-    plan = replace(
-        cross_encoder.PLAN, learning_rate=1e-3, epochs=2, accumulation=1, device="cpu",
-        evaluate_every=1000,
-    )  # fmt: skip
-    trained = cross_encoder.train(
-        data.analysed, data.train, data.dev, backbone=load_backbone(data.bert), plan=plan,
-        settings=CrossEncoderSettings(**{"max_query_tokens": 8, "max_tokens": 32, **settings}),
-        data=CrossOptions(batch=4, negatives_each=3),
-    )  # fmt: skip
-    assert trained.probes is not None
-    return replace(trained, probes=trained.probes.first(6, 12))
-
-
-def conformer_kernel(data: TinyData, **settings: Any) -> Checkpoint:
-    from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
-    from ranklet.training.rankers.conformer_kernel.pairs import PairOptions
-
-    trained = conformer_kernel.train(
-        data.analysed, data.train, data.dev, network=CONFORMER_SIZES, least=1,
-        plan=replace(conformer_kernel.PLAN, learning_rate=0.01, epochs=4, device="cpu"),
-        settings=replace(conformer_kernel.SETTINGS, **settings),
-        data=PairOptions(batch=8, depth=20, pool=10),
-    )  # fmt: skip
-    assert trained.probes is not None
-    return replace(trained, probes=trained.probes.nearest(5, 16))
-
-
-def tk(data: TinyData, **settings: Any) -> Checkpoint:
-    from ranklet.training.rankers.conformer_kernel.pairs import PairOptions
-    from ranklet.training.rankers.tk import training as tk
-
-    trained = tk.train(
-        data.analysed, data.train, data.dev, network=SIZES, least=1,
-        plan=replace(tk.PLAN, learning_rate=0.01, epochs=4, device="cpu"),
-        settings=replace(tk.SETTINGS, **settings), data=PairOptions(batch=8, depth=20, pool=10),
-    )  # fmt: skip
-    assert trained.probes is not None
-    return replace(trained, probes=trained.probes.nearest(5, 16))
-
-
 ROWS: dict[str, Row] = {
-    "bm25": Row(bm25, {"bm25": {}}),
-    "model1": Row(model1, {"model1": {}}),
-    "neural_model1": Row(neural_model1, {"neural": {}}),
-    "repbert": Row(repbert, {"dense": {}}),
-    "epic": Row(epic, {"epic": {}}),
-    "cross_encoder": Row(cross_encoder, {"cross": {"head": "model1", "marking": "pre_doc"}}),
-    "conformer_kernel": Row(
-        conformer_kernel,
+    "bm25": Row({}, {"bm25": {}}),
+    "model1": Row({}, {"model1": {}}),
+    "neural_model1": Row(
         {
-            "ndrm1": {"architecture": "ndrm1"},
-            "ndrm2": {"architecture": "ndrm2"},
-            "ndrm3": {"architecture": "ndrm3"},
+            "epochs": 4, "device": "cpu", "batch": 4, "vector": 8, "hidden": (8, 4),
+            "embeddings": "random",
         },
+        {"neural": {}},
     ),
-    "tk": Row(tk, {"tk": {}}),
-}
+    "repbert": Row(
+        {"learning_rate": 1e-3, "epochs": 3, "device": "cpu", **SHORT_TEXTS}, {"dense": {}}
+    ),
+    "epic": Row(
+        {"learning_rate": 1e-3, "epochs": 10, "device": "cpu", **SHORT_TEXTS}, {"epic": {}}
+    ),
+    "cross_encoder": Row(
+        {
+            "learning_rate": 1e-3, "epochs": 2, "accumulation": 1, "device": "cpu", "batch": 4,
+            "negatives_each": 3, "evaluate_every": 1000,
+            "settings": CrossEncoderSettings(max_query_tokens=8, max_tokens=32),
+        },
+        {"cross": {"head": "model1", "marking": "pre_doc"}},
+        (6, 12),
+    ),
+    "conformer_kernel": Row(
+        {**TERM_TRAINING, "network": Network(**CONFORMER_SIZES)},
+        {name: {"architecture": name} for name in ("ndrm1", "ndrm2", "ndrm3")},
+        (5, 16),
+    ),
+    "tk": Row({**TERM_TRAINING, "network": TKNetwork(**TERM_SIZES)}, {"tk": {}}, (5, 16)),
+}  # fmt: skip
+
+
+def train(kind: str, data: TinyData, **settings: Any) -> Checkpoint:
+    """Train a ranker of a kind as its row says, with other settings than the kind's."""
+    options, training = (
+        import_module(f"ranklet.training.rankers.{kind}.{name}") for name in ("options", "training")
+    )
+    chosen = options.Options(**ROWS[kind].training)
+    if hasattr(chosen, "settings"):  # what is learned depends on them
+        chosen = replace(chosen, settings=replace(chosen.settings, **settings))
+    if kind == "neural_model1":
+        chosen = replace(chosen, tokenizer=data.bert)
+    elif hasattr(chosen, "backbone"):
+        chosen = replace(chosen, backbone=data.bert)
+    queries, dev = (read_split(data.collection, split) for split in ("train", "dev"))
+    trained: Checkpoint = training.train(data.collection, queries, dev, chosen)
+    if (most := ROWS[kind].probes) and trained.probes:
+        trained = replace(trained, probes=trained.probes.nearest(*most))
+    return replace(trained, settings=replace(trained.settings, **settings))
 
 
 class TinyRankers:
@@ -211,7 +140,7 @@ class TinyRankers:
         if path not in self._checkpoints:
             with self._alone_at(path) as needed:
                 if needed:
-                    ROWS[kind].train(self.data, **settings).save(path)
+                    train(kind, self.data, **settings).save(path)
             self._checkpoints[path] = read_checkpoint(path)
         return self._checkpoints[path]
 

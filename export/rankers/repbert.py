@@ -43,7 +43,7 @@ def export(
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.
     """
-    from ranklet.training.rankers import repbert
+    from ranklet.training.rankers.repbert import training as repbert
 
     settings: RepBERTSettings = checkpoint.settings
     probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from math import inf
 from typing import Any, Self
 
 from ranklet.runtime.errors import BundleError, InputError
@@ -14,17 +15,30 @@ def check_field(field: object) -> None:
         raise InputError(f"field is {field!r}; allowed are {', '.join(FIELDS)}")
 
 
-def check_number(name: str, value: object, least: float, most: float) -> None:
-    """Raise InputError unless `value` is a number from `least` to `most`."""
+def check_number(name: str, value: object, least: float, most: float | None = None) -> None:
+    """Raise InputError unless `value` is a finite number from `least` to `most`."""
     # No math.isfinite: it overflows on a whole number of 400 digits, which JSON may hold.
-    if type(value) not in (int, float) or not least <= value <= most:  # type: ignore[operator]
-        raise InputError(f"{name} is {value!r}; it must be a number from {least} to {most}")
+    if type(value) not in (int, float) or not _within(value, least, most):
+        raise InputError(f"{name} is {value!r}; it must be a number {range_of(least, most)}")
 
 
-def check_integer(name: str, value: object, least: int, most: int) -> None:
+def check_integer(name: str, value: object, least: float, most: float | None = None) -> None:
     """Raise InputError unless `value` is a whole number from `least` to `most`."""
-    if type(value) is not int or not least <= value <= most:
-        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
+    if type(value) is not int or not _within(value, least, most):
+        raise InputError(f"{name} is {value!r}; it must be a whole number {range_of(least, most)}")
+
+
+def range_of(least: float, most: float | None) -> str:
+    """Return a range in words.
+
+    >>> range_of(0, 0.5), range_of(1, None)
+    ('from 0 to 0.5', 'from 1')
+    """
+    return f"from {least}" if most is None else f"from {least} to {most}"
+
+
+def _within(value: Any, least: float, most: float | None) -> bool:
+    return bool(least <= value and (value < inf if most is None else value <= most))
 
 
 def check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:

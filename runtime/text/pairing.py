@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.checks import check_integer, check_one_of
+from ranklet.runtime.options import check_options, integer, one_of
+from ranklet.runtime.storage.checks import check_integer
 from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
@@ -33,44 +34,24 @@ AROUND = 3  # [CLS] and two [SEP]
 
 @dataclass(frozen=True)
 class PairFormat:
-    """How a query and a document become token ids.
+    """How a query and a document become token ids."""
 
-    Attributes:
-        max_query_tokens: longer queries are truncated. Expansion tokens count; [CLS], [SEP] and
-            markers do not.
-        max_tokens: length of one sequence, where every token counts. A chunk gets the room that the
-            query leaves.
-        chunks: maximum number of chunks per document; 1 reads only its beginning (paper 000: 1, or
-            3 of 512).
-        chunking: ``pieces`` makes contiguous chunks, ``words`` overlapping windows (001, §7.2.3).
-        window: words per window.
-        stride: words between the beginnings of two windows.
-        marking: strategy for exact matches, see `Marker`.
-        mark_level: mark query terms that occur in the ``document`` or only in the same ``chunk``.
-        expansion: tokens appended to the query: none, mask ([MASK]) or hash (#) (001, §7.6).
-    """
-
-    max_query_tokens: int = 32
-    max_tokens: int = 128
-    chunks: int = 1
-    chunking: str = "pieces"
-    window: int = 150
-    stride: int = 75
-    marking: str = "none"
-    mark_level: str = "document"
-    expansion: str = "none"
+    max_query_tokens: int = integer(32, "tokens of a query, its expansion counted", 1, 8192)
+    max_tokens: int = integer(128, "tokens of query and chunk together", AROUND + 2, 8192)
+    chunks: int = integer(1, "most chunks of a document; 1 is its beginning", 1, 1024)
+    chunking: str = one_of(
+        "pieces", CHUNKINGS, "runs of word pieces, or overlapping windows of words"
+    )
+    window: int = integer(150, "words per window", 1, 8192)
+    stride: int = integer(75, "words from one window to the next", 1, 8192)
+    marking: str = one_of("none", STRATEGIES, "mark")
+    mark_level: str = one_of("document", LEVELS, "mark a term that the document has, or the chunk")
+    expansion: str = one_of("none", tuple(EXPANSIONS), f"{EXPANSION} tokens behind the query")
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_integer("max_query_tokens", self.max_query_tokens, 1, 8192)
-        check_integer("max_tokens", self.max_tokens, AROUND + 2, 8192)
-        check_integer("chunks", self.chunks, 1, 1024)
-        check_integer("window", self.window, 1, 8192)
+        check_options(self)
         check_integer("stride", self.stride, 1, self.window)
-        check_one_of("chunking", self.chunking, CHUNKINGS)
-        check_one_of("marking", self.marking, STRATEGIES)
-        check_one_of("mark_level", self.mark_level, LEVELS)
-        check_one_of("expansion", self.expansion, tuple(EXPANSIONS))
         if self.expansion == "hash" and self.marking.startswith("sim"):
             raise InputError(
                 f"expansion is 'hash' and marking is {self.marking!r}, so the token # would have "

@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 
 from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_of_rows
 from ranklet.training.data.collection import Collection
-from ranklet.training.learning.text_pairs import BatchOptions
-from ranklet.training.pretrained.backbone import load_backbone
 
 pytest.importorskip("matplotlib", reason="of extra [bench]")
 trained = pytest.importorskip("benchmarks.trained")
@@ -20,7 +17,7 @@ epic_quality = pytest.importorskip("benchmarks.epic_quality")
 epic_speed = pytest.importorskip("benchmarks.epic_speed")
 place = pytest.importorskip("benchmarks.place")
 
-SHORT = BatchOptions(batch=8, negatives="bm25", max_query_tokens=12, max_document_tokens=16)
+SHORT = {"batch": 8, "max_query_tokens": 12, "max_document_tokens": 16}
 
 
 def test_pruning_further_is_pruning_at_once() -> None:
@@ -62,18 +59,20 @@ def tiny_place(tiny_collection: Collection, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch, tiny_bert: Path) -> None:
-    plan = replace(trained.epic.PLAN, epochs=2, device="cpu")
-    monkeypatch.setattr(trained.epic, "PLAN", plan)
-    monkeypatch.setattr(trained.epic, "train", partial(trained.epic.train, data=SHORT))
-    for name in ("SCIFACT_TOKENS", "TITLES_TOKENS"):
-        monkeypatch.setattr(trained, name, 16)
-    monkeypatch.setattr(trained, "load_backbone", lambda _: load_backbone(tiny_bert))
+def tiny_training(monkeypatch: pytest.MonkeyPatch, tiny_bert: Path) -> None:
+    train = trained.epic.train
+
+    def short(*given: Any) -> Any:
+        *data, options = given
+        backbone = None if options.start else tiny_bert
+        return train(*data, replace(options, backbone=backbone, epochs=2, device="cpu", **SHORT))
+
+    monkeypatch.setattr(trained.epic, "train", short)
 
 
 @pytest.mark.slow
 def test_quality_and_speed_run_to_their_end(
-    tiny: None, tiny_place: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tiny_training: None, tiny_place: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(epic_quality, "PICTURE", tmp_path / "curve.png")
     found = epic_quality.run(tiny_place)
@@ -97,17 +96,18 @@ def test_quality_and_speed_run_to_their_end(
 
 @pytest.mark.slow
 def test_an_interrupted_training_is_gone_on_with(
-    tiny: None, tiny_place: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tiny_training: None, tiny_place: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     here = place.Place(tiny_place.data, tmp_path)
-    kept = trained.epic.train
+    train = trained.epic.train
     calls = []
 
-    def interrupted(*given: Any, **options: Any) -> Any:
-        calls.append(options["resume"])
+    def interrupted(*given: Any) -> Any:
+        *data, options = given
+        calls.append(options.resume)
         if len(calls) > 1:
-            return kept(*given, **options)
-        kept(*given, **{**options, "plan": replace(options["plan"], save_every=1)})
+            return train(*given)
+        train(*data, replace(options, save_every=1))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trained.epic, "train", interrupted)

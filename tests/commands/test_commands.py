@@ -100,25 +100,17 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
         "--consistency is 0": ("eval", bundle, collection, "--consistency", "0"),
         "two rankers or more": ("fuse", bundle, collection, "-o", out, "--rankers", "bm25"),
         "use a limit above 0": ("fuse", bundle, collection, "-o", out, "--max-queries", "-1"),
-        "unknown field": ("train", "bm25", collection, "-o", out, "--field", "stems"),
         "need --tokenizer": ("train", "bm25", collection, "-o", out, "--field", "wordpieces"),
         "no tokenizer.json": (
             *("train", "bm25", collection, "-o", out, "--field", "wordpieces"),
             *("--tokenizer", nothing),
         ),
         "expected": ("train", "bm25", collection, "-o", out, "--measure", "x"),
-        "iterations must be": (
-            *("train", "model1", collection, "-o", out, "--iterations", "0", "--tune", "test"),
-        ),
         "is not the checkpoint of a BM25": (
             *("train", "model1", collection, "-o", out, "--tune", "test"),
             *("--bm25", built.checkpoints["model1"]),
         ),
         "exists and is no checkpoint": ("train", "bm25", collection, "-o", tmp_path),
-        "a repbert is for MRR@10": (
-            *("train", "repbert", collection, "-o", out, "--measure", "nDCG@10"),
-        ),
-        "--start is for": ("train", "bm25", collection, "-o", out, "--start", checkpoint),
         "cannot be named 'rrf'": ("fuse", bundle, collection, "-o", out, "--name", "rrf"),
         "cannot be named 'bm25'": ("fuse", bundle, collection, "-o", out, "--name", "bm25"),
         "not a name of": ("fuse", bundle, collection, "-o", out, "--name", "a b"),

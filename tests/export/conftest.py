@@ -23,7 +23,7 @@ def tiny_graph(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """The graph of a BERT of 2 layers and 32 dimensions, with outliers as real ones have them."""
     import torch
 
-    from ranklet.training.rankers.repbert import RepBERT
+    from ranklet.training.rankers.repbert.training import RepBERT
 
     model: Any = load_backbone(tiny_bert, attention="eager").model
     with torch.no_grad():

@@ -1,19 +1,15 @@
 """A few dev queries with candidates out of BM25: a quick measure while training."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.negatives import Numbers, relevant_numbers
-
-# Scores of some documents for a query, (documents,) float32.
-Score = Callable[[JudgedQuery, Numbers], NDArray[np.float32]]
 
 
 class CandidateLists:
@@ -44,9 +40,7 @@ class CandidateLists:
         depth: int,
         seed: int,
     ) -> None:
-        kept, relevant = relevant_numbers(list(analysed.documents.ids), queries)
-        if not kept:
-            raise InputError("no dev query has a relevant document in the collection")
+        kept, relevant = relevant_numbers(list(analysed.documents.ids), queries, "dev query")
         self.lists: list[tuple[JudgedQuery, Numbers, NDArray[np.bool_]]] = []
         for at in np.sort(np.random.default_rng(seed).permutation(len(kept))[:most]).tolist():
             asked = QueryContext(kept[at].text, analysed.analyzer.begin())
@@ -55,10 +49,16 @@ class CandidateLists:
             numbers = np.concatenate([others, relevant[at]])
             self.lists.append((kept[at], numbers, np.isin(numbers, relevant[at])))
 
-    def mrr(self, score: Score) -> float:
-        """Return MRR@10 of reranking; a tie counts against the relevant document."""
-        ranks = [reciprocal_rank(score(query, ns), relevant) for query, ns, relevant in self.lists]
-        return float(np.mean(ranks))
+    def mrr(self, scores: NDArray[np.float32]) -> float:
+        """Return MRR@10 of reranking; a tie counts against the relevant document.
+
+        Args:
+            scores: of all lists, end to end, float32.
+        """
+        ends = np.cumsum([len(numbers) for _, numbers, _ in self.lists])
+        by_list = np.split(scores, ends[:-1])
+        relevant = [relevant for _, _, relevant in self.lists]
+        return float(np.mean(list(map(reciprocal_rank, by_list, relevant))))
 
 
 def reciprocal_rank(scores: NDArray[np.float32], relevant: NDArray[np.bool_]) -> float:

@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -19,8 +18,8 @@ from torch import Tensor, nn
 from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import autocast, choose_device, seeded
 from ranklet.training.learning.interruption import held_back
-from ranklet.training.learning.optimiser import make_optimiser, set_rate
-from ranklet.training.learning.plan import Plan, rate
+from ranklet.training.learning.optimiser import make_optimiser, rate, set_rate
+from ranklet.training.learning.options import TrainingOptions, recorded
 from ranklet.training.learning.state import (
     STATE,
     random_states,
@@ -70,96 +69,79 @@ class Progress:
         }
 
 
+def learn(
+    model: nn.Module,
+    batches: Callable[[int], Sequence[B]],
+    loss: Callable[[B], Tensor],
+    options: TrainingOptions,
+    evaluate: Callable[[], float],
+    *,
+    made_of: Mapping[str, Any] | None = None,
+    label: str = "training",
+) -> dict[str, Any]:
+    """Train a model as `fit` does, and move it to the CPU; arguments and errors are those of `fit`.
+
+    Returns:
+        The report of the training, plain values by name, for `Checkpoint.training`.
+    """
+    if options.evaluations and not options.evaluate_every:
+        steps = math.ceil(len(batches(0)) / options.accumulation) * options.epochs
+        options = replace(options, evaluate_every=math.ceil(steps / options.evaluations))
+    progress = fit(model, batches, loss, options, evaluate=evaluate, made_of=made_of, label=label)
+    model.cpu()
+    return {
+        **(made_of or {}),
+        "best": progress.best[1] if progress.best else None,
+        **progress.report(),
+        "options": recorded(options),
+    }
+
+
 def fit(
     model: nn.Module,
     batches: Callable[[int], Sequence[B]],
     loss: Callable[[B], Tensor],
-    plan: Plan,
+    options: TrainingOptions,
     *,
     evaluate: Callable[[], float] | None = None,
-    folder: Path | None = None,
-    resume: bool = False,
     made_of: Mapping[str, Any] | None = None,
     label: str = "training",
 ) -> Progress:
     """Train a model in place; it ends with the weights that `evaluate` found best.
 
     Args:
-        model: moved to the plan's device.
+        model: moved to the device of the options.
         batches: the batches of an epoch, from 0; must be a function of the epoch alone.
         loss: of a batch, a scalar; called in training mode.
-        plan: how long and how fast.
+        options: how long and how fast; where the state is saved, and whether to resume from it.
         evaluate: a measure on dev queries, the higher the better; called in evaluation mode.
-        folder: where the state is saved meanwhile; None for nowhere.
-        resume: whether to go on from the state in `folder`.
-        made_of: options beside the plan that change what is learned, plain values by name: a
-            training goes on only under the same ones.
+        made_of: what else changes what is learned, plain values by name. A training resumes only
+            with the same ones and the same options.
         label: of the progress bar.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the step that runs is finished first, and the state saved.
-        TrainingError: the loss is not finite, there is nothing to learn from, or the state in
-            `folder` cannot be resumed or is in the way.
+        TrainingError: the loss is not finite, there is nothing to learn from, or the saved state
+            cannot be resumed or is in the way.
         InputError: there is no such device.
     """
-    if folder is None and resume:
+    folder = options.folder
+    if folder is None and options.resume:
         raise TrainingError("resume needs the folder of the interrupted training")
-    if folder is not None and not resume and (folder / STATE).is_file():
+    if folder is not None and not options.resume and (folder / STATE).is_file():
         raise TrainingError(
             f"{str(folder)!r} holds a training that was interrupted; resume it, or remove the "
             "folder"
         )
-    device = choose_device(plan.device)
+    device = choose_device(options.device)
     model.to(device)
-    with seeded(plan.seed):
-        run = _Run(model, batches, loss, plan, evaluate, folder, device, dict(made_of or {}))
-        if folder is not None and resume:
+    with seeded(options.seed):
+        run = _Run(model, batches, loss, options, evaluate, device, made_of or {})
+        if folder is not None and options.resume:
             run.restore(read_state(folder, device))
         run.go(label)
     model.eval()
     return run.progress
-
-
-def learn(
-    model: nn.Module,
-    batches: Callable[[int], Sequence[B]],
-    loss: Callable[[B], Tensor],
-    plan: Plan,
-    evaluate: Callable[[], float],
-    *,
-    evaluations: int = 0,
-    made_of: Mapping[str, Any],
-    folder: Path | None,
-    resume: bool,
-    label: str = "training",
-) -> dict[str, Any]:
-    """Train a model as `fit` does, move it to the CPU, and return the report of its training.
-
-    Args:
-        model: as for `fit`.
-        batches: as for `fit`.
-        loss: as for `fit`.
-        plan: how long and how fast.
-        evaluate: as for `fit`.
-        evaluations: evaluations in all if the plan does not say how often; 0 for once an epoch.
-        made_of: as for `fit`; it becomes part of the report.
-        folder: as for `fit`.
-        resume: as for `fit`.
-        label: of the progress bar.
-
-    Returns:
-        Plain values by name, for `Checkpoint.training`.
-    """
-    if evaluations and not plan.evaluate_every:
-        steps = math.ceil(len(batches(0)) / plan.accumulation) * plan.epochs
-        plan = replace(plan, evaluate_every=math.ceil(steps / evaluations))
-    progress = fit(
-        model, batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
-        made_of=made_of, label=label,
-    )  # fmt: skip
-    model.cpu()
-    best = progress.best[1] if progress.best else None
-    return {**made_of, "best": best, **progress.report(), "plan": asdict(plan)}
 
 
 class _Run(Generic[B]):
@@ -168,16 +150,17 @@ class _Run(Generic[B]):
         model: nn.Module,
         batches: Callable[[int], Sequence[B]],
         loss: Callable[[B], Tensor],
-        plan: Plan,
+        options: TrainingOptions,
         evaluate: Callable[[], float] | None,
-        folder: Path | None,
         device: torch.device,
-        made_of: dict[str, Any],
+        made_of: Mapping[str, Any],
     ) -> None:
         self._model, self._batches, self._loss = model, batches, loss
-        self._plan, self._evaluate, self._folder, self._device = plan, evaluate, folder, device
-        self._made_of = {name: json.dumps(value) for name, value in made_of.items()}
-        self._optimiser = make_optimiser(model, plan, device)
+        self._options, self._evaluate, self._device = options, evaluate, device
+        self._made_of = {
+            name: json.dumps(value) for name, value in {**recorded(options), **made_of}.items()
+        }
+        self._optimiser = make_optimiser(model, options, device)
         self._best_weights: dict[str, Tensor] | None = None
         self._steps_an_epoch = len(self._steps(0))
         if not self._steps_an_epoch:
@@ -186,10 +169,10 @@ class _Run(Generic[B]):
 
     def go(self, label: str) -> None:
         """Train to the end, then put back the best weights."""
-        progress, plan = self.progress, self._plan
+        progress, options = self.progress, self._options
         self._begin = self._saved = monotonic()
         self._before = progress.seconds
-        total = self._steps_an_epoch * plan.epochs
+        total = self._steps_an_epoch * options.epochs
         shown: dict[str, str] = {}
         if progress.steps == 0:
             self._measure()  # a training that only does harm ends where it began
@@ -201,7 +184,7 @@ class _Run(Generic[B]):
                     loss = self._step(step, progress.steps / total, 1 / total)
                     progress.steps += 1
                     progress.at += 1
-                    if self._due(plan.evaluate_every, len(steps)):
+                    if self._due(options.evaluate_every, len(steps)):
                         self._measure()
                     shown["loss"] = f"{loss:.4f}"
                     if progress.evaluations:
@@ -217,7 +200,7 @@ class _Run(Generic[B]):
                         self._save()
                         raise KeyboardInterrupt
                 else:
-                    if progress.epoch + 1 == plan.epochs:
+                    if progress.epoch + 1 == options.epochs:
                         progress.stopped = "epochs"
                     else:
                         progress.epoch += 1
@@ -233,8 +216,7 @@ class _Run(Generic[B]):
         Raises:
             TrainingError: it is of a training with other options, data or model.
         """
-        ours = {**asdict(self._plan), **self._made_of}
-        theirs = {**state["plan"], **state.get("made_of", {})}
+        ours, theirs = self._made_of, state.get("made_of", {})
         changed = [name for name in ours if name not in _FREE and ours[name] != theirs.get(name)]
         if changed:
             name = changed[0]
@@ -257,21 +239,21 @@ class _Run(Generic[B]):
         restore_random_states(state["random"])
 
     def _steps(self, epoch: int) -> list[Sequence[B]]:
-        found, each = self._batches(epoch), self._plan.accumulation
+        found, each = self._batches(epoch), self._options.accumulation
         return [found[at : at + each] for at in range(0, len(found), each)]
 
     def _step(self, batches: Sequence[B], done: float, share: float) -> float:
         """Change the weights once; returns the mean loss of the batches."""
-        plan, progress = self._plan, self.progress
+        options, progress = self._options, self.progress
         done += share / 2  # the middle of the step: neither its first nor its last rate is 0
-        if plan.max_minutes is not None:
-            done = max(done, min(1.0, self._elapsed() / (60 * plan.max_minutes)))
-        now = plan.learning_rate * rate(plan, done)
-        set_rate(self._optimiser, plan, now)
+        if options.max_minutes is not None:
+            done = max(done, min(1.0, self._elapsed() / (60 * options.max_minutes)))
+        now = options.learning_rate * rate(options, done)
+        set_rate(self._optimiser, options, now)
         self._optimiser.zero_grad()
         total = 0.0
         for batch in batches:
-            with autocast(self._device, self._plan.mixed_precision):
+            with autocast(self._device, self._options.mixed_precision):
                 loss = self._loss(batch)
             total += loss.item() / len(batches)
             if not math.isfinite(total):
@@ -281,8 +263,8 @@ class _Run(Generic[B]):
                     "clip the gradient"
                 )
             (loss / len(batches)).backward()  # type: ignore[no-untyped-call]
-        if plan.clip is not None:
-            nn.utils.clip_grad_norm_(self._model.parameters(), plan.clip)
+        if options.clip is not None:
+            nn.utils.clip_grad_norm_(self._model.parameters(), options.clip)
         self._optimiser.step()
         return total
 
@@ -297,7 +279,7 @@ class _Run(Generic[B]):
         if self._evaluate is None:
             return
         self._model.eval()
-        with torch.inference_mode(), autocast(self._device, self._plan.mixed_precision):
+        with torch.inference_mode(), autocast(self._device, self._options.mixed_precision):
             value = float(self._evaluate())
         self._model.train()
         progress.evaluations.append((progress.steps, value))
@@ -308,26 +290,26 @@ class _Run(Generic[B]):
 
     def _reason(self) -> str:
         """Return why to end now, or nothing."""
-        plan, progress = self._plan, self.progress
-        if plan.max_minutes is not None and progress.seconds >= 60 * plan.max_minutes:
+        options, progress = self._options, self.progress
+        if options.max_minutes is not None and progress.seconds >= 60 * options.max_minutes:
             return "time"
         since = [
             step for step, _ in progress.evaluations if progress.best and step > progress.best[0]
         ]
-        return "patience" if plan.patience and len(since) >= plan.patience else ""
+        return "patience" if options.patience and len(since) >= options.patience else ""
 
     def _elapsed(self) -> float:
         return self._before + monotonic() - self._begin
 
     def _save_when_due(self) -> None:
-        plan, now = self._plan, monotonic()
-        by_time = now - self._saved >= 60 * plan.save_minutes
-        by_steps = plan.save_every and self.progress.steps % plan.save_every == 0
+        options, now = self._options, monotonic()
+        by_time = now - self._saved >= 60 * options.save_minutes
+        by_steps = options.save_every and self.progress.steps % options.save_every == 0
         if by_time or by_steps:
             self._save()
 
     def _save(self) -> None:
-        if self._folder is None:
+        if self._options.folder is None:
             return
         state = {
             "model": self._model.state_dict(),
@@ -335,9 +317,8 @@ class _Run(Generic[B]):
             "best_weights": self._best_weights,
             "progress": asdict(self.progress),
             "random": random_states(),
-            "plan": asdict(self._plan),
             "made_of": self._made_of,
             "steps_an_epoch": self._steps_an_epoch,
         }
-        save_state(self._folder, state)
+        save_state(self._options.folder, state)
         self._saved = monotonic()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
@@ -25,13 +26,17 @@ _KEEP, _FILL = 0, 1
 
 
 def relevant_numbers(
-    ids: Sequence[str], queries: Sequence[JudgedQuery]
+    ids: Sequence[str], queries: Sequence[JudgedQuery], name: str = "query"
 ) -> tuple[list[JudgedQuery], list[Numbers]]:
     """Return the queries with a relevant document in the collection, and those documents.
 
     Args:
         ids: of the documents, in the order of their numbers.
         queries: judged ones.
+        name: what an error calls a query.
+
+    Raises:
+        InputError: no query has one.
     """
     number = {name: at for at, name in enumerate(ids)}
     kept, relevant = [], []
@@ -40,6 +45,8 @@ def relevant_numbers(
         if found:
             kept.append(query)
             relevant.append(np.array(found, np.int64))
+    if not kept:
+        raise InputError(f"no {name} has a relevant document in the collection")
     return kept, relevant
 
 

@@ -1,35 +1,55 @@
-"""The optimiser of a plan, with a learning rate of its own for a model's head."""
+"""The optimiser, and its learning rate over time, which a model's head may have a factor of."""
 
 import torch
 from torch import nn
 
-from ranklet.training.learning.plan import Plan
+from ranklet.training.learning.options import TrainingOptions
 
 
-def make_optimiser(model: nn.Module, plan: Plan, device: torch.device) -> torch.optim.Optimizer:
-    """Return the plan's optimiser over all parameters.
+def make_optimiser(
+    model: nn.Module, options: TrainingOptions, device: torch.device
+) -> torch.optim.Optimizer:
+    """Return the optimiser of all parameters.
 
     Args:
         model: what lies under ``head`` in it learns `head_rate` times as fast.
-        plan: with the rates.
+        options: which optimiser, and the rates.
         device: where the model is.
     """
     head = [each for name, each in model.named_parameters() if name.startswith("head.")]
     body = [each for name, each in model.named_parameters() if not name.startswith("head.")]
-    groups = [{"params": body}, {"params": head}] if plan.head_rate != 1 else [
+    groups = [{"params": body}, {"params": head}] if options.head_rate != 1 else [
         {"params": list(model.parameters())}
     ]  # fmt: skip
-    kind = torch.optim.AdamW if plan.optimiser == "adamw" else torch.optim.Adam
+    kind = torch.optim.AdamW if options.optimiser == "adamw" else torch.optim.Adam
     return kind(
         [group for group in groups if group["params"]],
-        lr=plan.learning_rate,
-        betas=plan.betas,
-        weight_decay=plan.weight_decay,
+        lr=options.learning_rate,
+        betas=options.betas,
+        weight_decay=options.weight_decay,
         fused=device.type in ("cpu", "cuda"),
     )
 
 
-def set_rate(optimiser: torch.optim.Optimizer, plan: Plan, now: float) -> None:
+def set_rate(optimiser: torch.optim.Optimizer, options: TrainingOptions, now: float) -> None:
     """Set the learning rate of a step: the head's group, where there is one, is the last."""
-    for group, factor in zip(optimiser.param_groups, (1.0, plan.head_rate), strict=False):
+    for group, factor in zip(optimiser.param_groups, (1.0, options.head_rate), strict=False):
         group["lr"] = now * factor
+
+
+def rate(options: TrainingOptions, done: float) -> float:
+    """Return the factor of the learning rate.
+
+    Args:
+        options: with the schedule.
+        done: share of the training that is done, in [0, 1]; epochs are parts of it.
+
+    >>> options = TrainingOptions(warmup=0.5)
+    >>> [rate(options, done) for done in (0, 0.25, 0.5, 0.75, 1)]
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    if done < options.warmup:
+        return done / options.warmup
+    if options.schedule == "linear":
+        return (1 - done) / (1 - options.warmup)
+    return options.decay ** int(done * options.epochs) if options.schedule == "by_epoch" else 1.0

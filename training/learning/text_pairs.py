@@ -1,15 +1,12 @@
 """Queries and relevant documents that an encoder learns from, as token ids."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import truncate
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
@@ -24,46 +21,17 @@ from ranklet.training.learning.negatives import (
     random_pools,
     relevant_numbers,
 )
+from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.learning.ragged import packed, padded
 from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Negatives = Literal["in-batch", "bm25", "random"]
 Padded = tuple[NDArray[np.int64], NDArray[np.int64]]  # input_ids and attention_mask
 
 DEV_QUERIES, DEV_POOL = 200, 1500  # some 20 s of MiniLM-L6 on two cores
 _BLOCK = 1024  # texts tokenised at a time
-
-
-@dataclass(frozen=True)
-class BatchOptions:
-    """What a batch is made of.
-
-    Attributes:
-        batch: queries, each with one relevant document (paper 004: 26).
-        negatives: in-batch, the other queries' documents (paper 004); bm25 or random for one more
-            document a query, which doubles the work.
-        max_query_tokens: longer queries are cut, [CLS] and [SEP] counted (paper 004: 20).
-        max_document_tokens: longer documents are cut, [CLS] and [SEP] counted (paper 004: 256); a
-            processor trains about twice as fast on 128.
-    """
-
-    batch: int = 32
-    negatives: Negatives = "in-batch"
-    max_query_tokens: int = 32
-    max_document_tokens: int = 128
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        for name, least in (("batch", 2), ("max_query_tokens", 3), ("max_document_tokens", 3)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise InputError(f"{name} is {value!r}; it must be a whole number from {least}")
-        if self.negatives not in get_args(Negatives):
-            allowed = ", ".join(get_args(Negatives))
-            raise InputError(f"negatives is {self.negatives!r}; allowed are {allowed}")
 
 
 class Tokens(NamedTuple):
@@ -117,10 +85,7 @@ class TextPairs:
         documents: of the collection.
         queries: judged ones.
         tokenizer: of the encoder.
-        options: of the batches.
-        bm25: gives hard negatives, where they are wanted.
-        seed: of all draws.
-        titles: whether a document's title is part of its text.
+        options: of the batches and the texts; its BM25 gives hard negatives, its seed all draws.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -131,26 +96,24 @@ class TextPairs:
         documents: Sequence[Document],
         queries: Sequence[JudgedQuery],
         tokenizer: "Tokenizer",
-        options: BatchOptions,
-        bm25: BM25Settings,
-        seed: int,
-        titles: bool,
+        options: TextPairOptions,
     ) -> None:
         self.ids = [document.id for document in documents]
         kept, self._relevant = relevant_numbers(self.ids, queries)
-        if not kept:
-            raise InputError("no query has a relevant document in the collection")
-        self._options, self._seed, self.tokenizer = options, seed, tokenizer
+        self._options, self._seed, self.tokenizer = options, options.seed, tokenizer
         self._others: list[Numbers] = []
         if options.negatives == "random":
-            self._others = random_pools(len(documents), self._relevant, seed=seed)
+            self._others = random_pools(len(documents), self._relevant, seed=options.seed)
         elif options.negatives == "bm25":
-            analysed = analyse(documents, [bm25.field], tokenizer=tokenizer, titles=titles)
-            retriever = open_bm25(bm25, analysed.postings(bm25.field))
-            self._others = bm25_negatives(analysed, kept, self._relevant, retriever, seed=seed)
-        texts = [ranked_text(each.title, each.text, titles) for each in documents]
-        most = options.max_document_tokens
-        self.documents = tokenise(tokenizer, texts, most, "tokenising")
+            analysed = analyse(
+                documents, [options.bm25.field], tokenizer=tokenizer, titles=options.titles
+            )
+            retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
+            self._others = bm25_negatives(
+                analysed, kept, self._relevant, retriever, seed=options.seed
+            )
+        texts = [ranked_text(each.title, each.text, options.titles) for each in documents]
+        self.documents = tokenise(tokenizer, texts, options.max_document_tokens, "tokenising")
         self.queries = self.asked(kept)
 
     def asked(self, queries: Sequence[JudgedQuery]) -> Tokens:
@@ -192,9 +155,7 @@ class Pool:
 
     def __init__(self, pairs: TextPairs, queries: Sequence[JudgedQuery], *, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        kept, relevant = relevant_numbers(pairs.ids, queries)
-        if not kept:
-            raise InputError("no dev query has a relevant document in the collection")
+        kept, relevant = relevant_numbers(pairs.ids, queries, "dev query")
         chosen = np.sort(rng.permutation(len(kept))[:DEV_QUERIES])
         wanted = np.unique(np.concatenate([relevant[at] for at in chosen]))
         others = random_negatives(len(pairs.ids), wanted, max(0, DEV_POOL - len(wanted)), rng)

@@ -5,9 +5,7 @@ latter adds next-sentence prediction, which is left out here because it was foun
 et al. 2019, RoBERTa, §4.2).
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,43 +16,24 @@ from torch.nn.functional import cross_entropy, gelu
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.chunks import piece_chunks
+from ranklet.runtime.text.ranked import ranked_text
+from ranklet.training.data.collection import Document
 from ranklet.training.indexing.wordpieces import padding_token, special_tokens
 from ranklet.training.learning.batches import batches
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import Progress, fit
 from ranklet.training.learning.negatives import Numbers
-from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.ragged import packed, padded
-from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.pretrained.backbone import Backbone, load_backbone
+from ranklet.training.pretrained.options import PretrainingOptions
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-PLAN = Plan(learning_rate=5e-5, epochs=1, warmup=0.1, weight_decay=0.01, clip=1)
 # Share of pieces that are hidden; shares of these that become [MASK] and a random piece.
 MASKED, AS_MASK, AS_OTHER = 0.15, 0.8, 0.1
 HELD_OUT, HELD_OUT_TEXTS = 0.1, 200  # share and maximum of the texts that the weights are chosen on
 HELD_OUT_PASSES = 4  # masked differently each time, so that even few short texts can be measured
-
-
-@dataclass(frozen=True)
-class MaskOptions:
-    """The batches of masked language modelling.
-
-    Attributes:
-        batch: texts per batch.
-        max_tokens: tokens per text with [CLS] and [SEP]; longer documents become several texts.
-    """
-
-    batch: int = 16
-    max_tokens: int = 128
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        for name, least in (("batch", 1), ("max_tokens", 8)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise InputError(f"{name} is {value!r}; it must be a whole number from {least}")
 
 
 class Masked(NamedTuple):
@@ -71,22 +50,21 @@ class MaskedTexts:
     Args:
         texts: the documents' texts.
         tokenizer: the backbone's tokenizer.
-        options: size of the batches and texts.
-        seed: random seed of all draws.
+        options: size of the batches and texts, and the seed of all draws.
 
     Raises:
         InputError: there is no text, or the tokenizer has no [MASK].
     """
 
     def __init__(
-        self, texts: Sequence[str], tokenizer: "Tokenizer", options: MaskOptions, seed: int
+        self, texts: Sequence[str], tokenizer: "Tokenizer", options: PretrainingOptions
     ) -> None:
         mask = tokenizer.token_to_id("[MASK]")
         if mask is None:
             raise InputError("the tokenizer has no token '[MASK]'; use a tokenizer made for BERT")
         self._mask, self._padding = mask, padding_token(tokenizer)
         self._special, self._size = special_tokens(tokenizer), tokenizer.get_vocab_size()
-        self._options, self._seed = options, seed
+        self._options = options
         ends = tokenizer.encode("").ids  # [CLS] [SEP]
         rows = [
             np.array([ends[0], *ids[begin:end], ends[-1]], np.int64)
@@ -96,7 +74,7 @@ class MaskedTexts:
         ]
         if len(rows) < 2:
             raise InputError("pretraining needs at least two texts")
-        order = np.random.default_rng(seed).permutation(len(rows))
+        order = np.random.default_rng(options.seed).permutation(len(rows))
         count = min(HELD_OUT_TEXTS, max(1, round(HELD_OUT * len(rows))))
         self._held_out, self._learned = order[:count], order[count:]
         self._offsets, self._ids = packed(rows)
@@ -104,7 +82,7 @@ class MaskedTexts:
     def batches(self, epoch: int) -> list[tuple[int, Numbers]]:
         """Return the batches of an epoch, each with the epoch and texts of similar length."""
         lengths = np.diff(self._offsets)[self._learned]
-        cut = batches(lengths, self._options.batch, self._seed, epoch)
+        cut = batches(lengths, self._options.batch, self._options.seed, epoch)
         return [(epoch, self._learned[each]) for each in cut]
 
     def held_out(self) -> list[tuple[int, Numbers]]:
@@ -119,7 +97,7 @@ class MaskedTexts:
         epoch, rows = batch
         ids = padded(self._offsets, self._ids, rows, self._padding)
         present = np.arange(ids.shape[1]) < np.diff(self._offsets)[rows][:, None]
-        rng = np.random.default_rng((self._seed, int(epoch < 0), abs(epoch), int(rows[0])))
+        rng = np.random.default_rng((self._options.seed, int(epoch < 0), abs(epoch), int(rows[0])))
         return mask_pieces(ids, present, self._special, self._mask, self._size, rng)
 
 
@@ -183,35 +161,27 @@ class MaskedLM(nn.Module):
 
 
 def pretrain(
-    texts: Sequence[str],
-    backbone: Backbone,
-    *,
-    plan: Plan = PLAN,
-    data: MaskOptions | None = None,
-    folder: Path | None = None,
-    resume: bool = False,
-) -> Progress:
-    """Train a backbone in place on a collection's texts.
+    documents: Iterable[Document], options: PretrainingOptions
+) -> tuple[Backbone, Progress]:
+    """Train a backbone on documents.
 
     Args:
-        texts: the documents' texts.
-        backbone: the encoder, which is changed.
-        plan: duration and learning rate.
-        data: size of the batches and texts; None for the defaults.
-        folder: where the training state is saved.
-        resume: whether to continue from the state in `folder`.
+        documents: read once.
+        options: the backbone, duration and learning rate.
 
     Returns:
-        The progress, whose values are the negated cross-entropy of the held-out texts.
+        The backbone, and the progress, whose values are the negated cross-entropy of the held-out
+        texts.
 
     Raises:
         InputError: there is too little text, or the encoder reads fewer tokens.
         TrainingError: see `fit`.
     """
-    data = data or MaskOptions()
-    backbone.check_length(data.max_tokens)
-    masked = MaskedTexts(texts, backbone.tokenizer, data, plan.seed)
-    with seeded(plan.seed):
+    backbone = load_backbone(options.backbone)
+    backbone.check_length(options.max_tokens)
+    texts = [ranked_text(each.title, each.text, options.titles) for each in documents]
+    masked = MaskedTexts(texts, backbone.tokenizer, options)
+    with seeded(options.seed):
         model = MaskedLM(backbone.model)
 
     def loss(batch: tuple[int, Numbers]) -> Tensor:
@@ -224,9 +194,8 @@ def pretrain(
         return -float(np.mean([loss(batch).item() for batch in masked.held_out()]))
 
     progress = fit(
-        model, masked.batches, loss, plan, evaluate=evaluate, folder=folder, resume=resume,
-        made_of={"backbone": backbone.source, "data": asdict(data)},
-        label="pretraining",
+        model, masked.batches, loss, options, evaluate=evaluate,
+        made_of={"backbone": backbone.source}, label="pretraining",
     )  # fmt: skip
     model.cpu()
-    return progress
+    return backbone, progress

@@ -14,12 +14,13 @@ from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import TOKENIZER, open_session, rows_in_budget
 from ranklet.runtime.onnx.session import Runs, run_each
+from ranklet.runtime.options import one_of
 from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.explanation import explain_translations
 from ranklet.runtime.rankers.protocol import Ranker, Scores
-from ranklet.runtime.storage.checks import Settings, check_one_of
+from ranklet.runtime.storage.checks import Settings
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import PairFormat, Pairing, Row, pair_inputs
 
@@ -44,22 +45,17 @@ class CrossEncoderSettings(PairFormat, Settings):
     """What a cross-encoder is made of.
 
     Attributes:
-        head: out of `HEADS`.
-        combine: how chunks become one score: head, it sees all of them as one; or first, max or
-            mean of each chunk's own.
         field: wordpieces: the pieces of the bundle's tokenizer, stored for every document; empty:
             it has a tokenizer of its own, and documents are cut into pieces when they are scored.
     """
 
-    head: str = "vanilla"
-    combine: str = "head"
+    head: str = one_of("vanilla", HEADS, "network on top")
+    combine: str = one_of("head", COMBINATIONS, "one score of all chunks")
     field: str = "wordpieces"
 
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
-        check_one_of("head", self.head, HEADS)
-        check_one_of("combine", self.combine, COMBINATIONS)
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
         if self.head.startswith("marker") and self.marking == "none":

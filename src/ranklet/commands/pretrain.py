@@ -5,7 +5,9 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from ranklet.commands.train_options import given_options, state_folder
+from ranklet.commands.arguments import add_options, options_from
+from ranklet.commands.train import state_folder
+from ranklet.training.pretrained.options import PretrainingOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,61 +16,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", required=True, help="folder to write, in transformers' format"
     )
-    parser.add_argument(
-        "--backbone",
-        help="encoder to start from, as in `ranklet train` (default: MiniLM-L6 from the wheel)",
-    )
-    parser.add_argument("--no-titles", action="store_true", help="do not learn from titles")
-    parser.add_argument("--epochs", type=int, help="passes over the documents (default: 1)")
-    parser.add_argument(
-        "--minutes", type=float, help="stop after this many minutes and keep the best weights"
-    )
-    parser.add_argument("--batch", type=int, help="texts per batch (default: 16)")
-    parser.add_argument(
-        "--max-tokens",
-        type=int,
-        help="maximum tokens per text; longer documents are split (default: 128)",
-    )
-    parser.add_argument("--lr", type=float, help="learning rate (default: 5e-5)")
-    parser.add_argument(
-        "--evaluate-every",
-        type=int,
-        help="number of steps between evaluations (default: one epoch)",
-    )
-    parser.add_argument("--seed", type=int, help="random seed (default: 0)")
-    parser.add_argument("--device", help="auto, cpu or cuda (default: auto)")
-    parser.add_argument(
-        "--resume", action="store_true", help="continue an interrupted training of this output"
-    )
+    groups = {title: parser.add_argument_group(title) for title in ("data", "training")}
+    add_options(groups.__getitem__, PretrainingOptions())
 
 
-def run(options: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Pretrain the backbone and save it."""
     from ranklet.runtime.errors import InputError
-    from ranklet.runtime.text.ranked import ranked_text
     from ranklet.training.data.collection import Collection
-    from ranklet.training.pretrained.backbone import load_backbone
-    from ranklet.training.pretrained.pretraining import PLAN, MaskOptions, pretrain
+    from ranklet.training.pretrained.pretraining import pretrain
 
-    output = Path(options.output)
+    output = Path(arguments.output)
     if output.exists():  # checked before hours of training
-        raise InputError(f"{options.output!r} exists; choose another folder or remove it")
-    changes = given_options(options, ("epochs", "evaluate_every", "seed", "device"))
-    renamed = {"max_minutes": options.minutes, "learning_rate": options.lr}
-    changes |= {name: value for name, value in renamed.items() if value is not None}
-    backbone = load_backbone(options.backbone)
-    progress = pretrain(
-        [
-            ranked_text(each.title, each.text, not options.no_titles)
-            for each in Collection(options.collection).documents()
-        ],
-        backbone,
-        plan=replace(PLAN, **changes),
-        data=replace(MaskOptions(), **given_options(options, ("batch", "max_tokens"))),
-        folder=state_folder(options),
-        resume=options.resume,
-    )
+        raise InputError(f"{arguments.output!r} exists; choose another folder or remove it")
+    options = options_from(PretrainingOptions(), vars(arguments))
+    options = replace(options, folder=state_folder(output))
+    backbone, progress = pretrain(Collection(arguments.collection).documents(), options)
     backbone.save(output)
-    shutil.rmtree(state_folder(options), ignore_errors=True)
+    shutil.rmtree(state_folder(output), ignore_errors=True)
     course = [-value for _, value in progress.evaluations]  # the best weights are saved
-    print(f"cross-entropy of held-out texts {course[0]:.4f} → {min(course):.4f} → {options.output}")
+    print(f"cross-entropy of held-out texts {course[0]:.4f} → {min(course):.4f} → {output}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kinds import FP32, ROWS, TinyRankers
+from tests.kinds import FP32, ROWS, TinyRankers, train
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.proof.report import read_reports
@@ -73,7 +73,7 @@ def test_exported_and_served_it_scores_as_pytorch_does(
 @pytest.mark.parametrize("head", ["vanilla", "cedr_drmm"])
 def test_electra_too(tiny: TinyRankers, tiny_electra: Path, head: str, tmp_path: Path) -> None:
     data = replace(tiny.data, bert=tiny_electra)
-    checkpoint = ROWS["cross_encoder"].train(data, head=head, marking="pre_pair")
+    checkpoint = train("cross_encoder", data, head=head, marking="pre_pair")
     path = tiny.build(tmp_path, {"bm25": tiny.checkpoint("bm25"), "cross": checkpoint})
     report = read_reports(path)["cross"][0]
     assert report.fused["Attention"] == 2

@@ -19,7 +19,7 @@ from ranklet.runtime.rankers.repbert import RepBERT
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.rankers import repbert
+from ranklet.training.rankers.repbert import training as repbert
 
 
 @pytest.fixture

@@ -16,10 +16,11 @@ from ranklet.training.errors import TrainingError
 from ranklet.training.learning import loop
 from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import Progress, fit
-from ranklet.training.learning.plan import Plan, rate
+from ranklet.training.learning.optimiser import rate
+from ranklet.training.learning.options import TrainingOptions
 from ranklet.training.learning.state import STATE, read_state
 
-PLAN = Plan(
+OPTIONS = TrainingOptions(
     learning_rate=0.05, epochs=4, accumulation=2, clip=1.0, evaluate_every=3, save_every=1, seed=7,
     device="cpu", mixed_precision=False,
 )  # fmt: skip
@@ -54,8 +55,14 @@ class Task:
         batch = torch.ones((3, 4))
         return -float(((self.model(batch).detach() - 4) ** 2).mean())
 
-    def fit(self, plan: Plan = PLAN, **options: Any) -> Progress:
-        return fit(self.model, self.batches, self.loss, plan, evaluate=self.evaluate, **options)
+    def fit(
+        self, options: TrainingOptions = OPTIONS, made_of: dict[str, str] | None = None,
+        **changes: Any,
+    ) -> Progress:  # fmt: skip
+        return fit(
+            self.model, self.batches, self.loss, replace(options, **changes),
+            evaluate=self.evaluate, made_of=made_of,
+        )  # fmt: skip
 
 
 def weights(task: Task) -> list[float]:
@@ -85,7 +92,7 @@ def test_interrupted_and_resumed_is_the_same_to_the_bit(tmp_path: Path, stop_at:
 def test_ctrl_c_finishes_the_step_saves_it_and_can_be_gone_on_from(tmp_path: Path) -> None:
     whole = Task()
     whole.fit()
-    never = replace(PLAN, save_every=0)  # nothing but Ctrl-C saves
+    never = replace(OPTIONS, save_every=0)  # nothing but Ctrl-C saves
     first = Task()
     plain = first.loss
 
@@ -128,7 +135,7 @@ def test_in_another_thread_signals_are_left_alone() -> None:
 
 
 def test_mixed_precision_too_resumes_to_the_bit(tmp_path: Path) -> None:
-    mixed = replace(PLAN, mixed_precision=True)  # bfloat16 where the processor has AMX
+    mixed = replace(OPTIONS, mixed_precision=True)  # bfloat16 where the processor has AMX
     whole = Task()
     whole.fit(mixed)
     with pytest.raises(InterruptionError):
@@ -181,7 +188,7 @@ def test_the_same_seed_gives_the_same_weights_and_leaves_the_callers_draws_alone
     one, two, other = Task(), Task(), Task()
     one.fit()
     two.fit()
-    other.fit(replace(PLAN, seed=8))
+    other.fit(replace(OPTIONS, seed=8))
     assert weights(one) == weights(two) != weights(other)
     assert torch.rand(1).item() == expected
 
@@ -190,7 +197,7 @@ def test_it_learns_and_ends_with_the_weights_that_were_best() -> None:
     task = Task()
     task.model.eval()
     before = task.evaluate()
-    progress = task.fit(replace(PLAN, epochs=30))
+    progress = task.fit(replace(OPTIONS, epochs=30))
     assert progress.best is not None
     values = dict(progress.evaluations)
     assert progress.best == (progress.best[0], max(values.values()))
@@ -203,15 +210,15 @@ def test_it_learns_and_ends_with_the_weights_that_were_best() -> None:
 def test_what_only_does_harm_ends_where_it_began() -> None:
     task = Task()
     before = weights(task)
-    progress = fit(task.model, task.batches, task.loss, PLAN, evaluate=lambda: -task.calls)
+    progress = fit(task.model, task.batches, task.loss, OPTIONS, evaluate=lambda: -task.calls)
     assert progress.best == (0, 0.0)
     assert weights(task) == before
 
 
 def test_patience_ends_a_training() -> None:
     task = Task()
-    plan = replace(PLAN, patience=2, evaluate_every=1)
-    progress = fit(task.model, task.batches, task.loss, plan, evaluate=lambda: 0.0)
+    options = replace(OPTIONS, patience=2, evaluate_every=1)
+    progress = fit(task.model, task.batches, task.loss, options, evaluate=lambda: 0.0)
     assert (progress.stopped, progress.steps) == ("patience", 2)
 
 
@@ -223,7 +230,9 @@ def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
         passed += 0.02
         return task.loss(batch)
 
-    plan = replace(PLAN, epochs=10_000, max_minutes=0.3 / 60, accumulation=1, evaluate_every=0)
+    options = replace(
+        OPTIONS, epochs=10_000, max_minutes=0.3 / 60, accumulation=1, evaluate_every=0
+    )
     original = torch.optim.AdamW.step
 
     def step(self: torch.optim.AdamW, *arguments: Any) -> Any:
@@ -233,10 +242,10 @@ def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "step", step)
         patch.setattr(loop, "monotonic", lambda: passed)
-        progress = fit(task.model, task.batches, loss, plan, evaluate=task.evaluate)
+        progress = fit(task.model, task.batches, loss, options, evaluate=task.evaluate)
     assert progress.stopped == "time"
     assert progress.seconds == pytest.approx(0.3, abs=0.02)
-    assert max(rates) > 0.5 * plan.learning_rate > 4 * rates[-1]
+    assert max(rates) > 0.5 * options.learning_rate > 4 * rates[-1]
     assert progress.evaluations[-1][0] == progress.steps
 
 
@@ -246,8 +255,11 @@ def test_accumulated_batches_are_averaged() -> None:
         task.model[1] = nn.Identity()  # no dropout
         data = task.batches(0)[:4]
         cut = list(torch.cat(data).reshape(-1, 5 * batch, 4))
-        plan = Plan(0.01, accumulation=accumulation, device="cpu", warmup=0, mixed_precision=False)
-        fit(task.model, lambda _: cut, task.loss, plan)
+        options = TrainingOptions(
+            learning_rate=0.01, accumulation=accumulation, device="cpu", warmup=0,
+            mixed_precision=False,
+        )  # fmt: skip
+        fit(task.model, lambda _: cut, task.loss, options)
         return weights(task)
 
     assert final(2, 1) == pytest.approx(final(1, 2), abs=1e-6)
@@ -260,7 +272,7 @@ def test_a_loss_that_is_no_number_is_told_with_its_step() -> None:
         return task.loss(batch) * (float("nan") if task.calls == 5 else 1)
 
     with pytest.raises(TrainingError, match=r"loss is nan at step 3 \(epoch 1"):
-        fit(task.model, task.batches, loss, PLAN)
+        fit(task.model, task.batches, loss, OPTIONS)
 
 
 def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) -> None:
@@ -269,13 +281,12 @@ def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) ->
     with pytest.raises(TrainingError, match="interrupted; resume it, or remove"):
         Task().fit(folder=tmp_path)
     with pytest.raises(TrainingError, match=r"had learning_rate 0.05, this one has 0.1"):
-        Task().fit(replace(PLAN, learning_rate=0.1), folder=tmp_path, resume=True)
+        Task().fit(replace(OPTIONS, learning_rate=0.1), folder=tmp_path, resume=True)
     with pytest.raises(TrainingError, match='had data None, this one has "other"'):
         Task().fit(folder=tmp_path, resume=True, made_of={"data": "other"})
-    task = Task()
+    task, options = Task(), replace(OPTIONS, folder=tmp_path, resume=True)
     with pytest.raises(TrainingError, match="4 steps an epoch, this one has 1"):
-        fit(task.model, lambda _: task.batches(0)[:2], task.loss, PLAN, folder=tmp_path,
-            resume=True)  # fmt: skip
+        fit(task.model, lambda _: task.batches(0)[:2], task.loss, options)
     other = Task()
     other.model = nn.Sequential(nn.Linear(4, 1))
     with pytest.raises(TrainingError, match="another model"):
@@ -298,12 +309,12 @@ def test_a_state_can_run_no_code(tmp_path: Path) -> None:
 
 
 def test_schedules() -> None:
-    linear = Plan(1.0, warmup=0.2)
+    linear = TrainingOptions(warmup=0.2)
     assert [rate(linear, done) for done in (0.1, 0.2, 0.6, 1)] == pytest.approx([0.5, 1, 0.5, 0])
-    by_epoch = Plan(1.0, epochs=4, schedule="by_epoch", decay=0.9, warmup=0.0)
+    by_epoch = TrainingOptions(epochs=4, schedule="by_epoch", decay=0.9, warmup=0)
     rates = [rate(by_epoch, done) for done in (0, 0.24, 0.25, 0.5, 0.9)]
     assert rates == pytest.approx([1, 1, 0.9, 0.81, 0.729])
-    assert rate(Plan(1.0, schedule="constant", warmup=0.0), 0.9) == 1
+    assert rate(TrainingOptions(schedule="constant", warmup=0), 0.9) == 1
 
 
 @pytest.mark.parametrize(
@@ -316,11 +327,11 @@ def test_schedules() -> None:
 )  # fmt: skip
 def test_values_that_are_not_allowed_are_told(option: str, value: Any) -> None:
     with pytest.raises(InputError, match=option):
-        replace(PLAN, **{option: value})
+        replace(OPTIONS, **{option: value})
 
 
 def test_an_unknown_device_and_no_batches_are_told() -> None:
     with pytest.raises(InputError, match="device 'gpu9'"):
         choose_device("gpu9")
     with pytest.raises(TrainingError, match="no batch"):
-        fit(nn.Linear(1, 1), lambda _: [], lambda _: torch.ones(()), PLAN)
+        fit(nn.Linear(1, 1), lambda _: [], lambda _: torch.ones(()), OPTIONS)

@@ -10,22 +10,18 @@ from ranklet.runtime.errors import InputError
 from ranklet.training.data.collection import Collection, Document
 from ranklet.training.errors import TrainingError
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
+from ranklet.training.pretrained.options import PretrainingOptions
 from ranklet.training.pretrained.pretraining import (
-    PLAN,
     MaskedLM,
     MaskedTexts,
-    MaskOptions,
     mask_pieces,
     pretrain,
 )
 
-QUICK = replace(PLAN, learning_rate=3e-3, epochs=15, device="cpu", evaluate_every=10)
-SHORT = MaskOptions(batch=8, max_tokens=16)
-
-
-@pytest.fixture(scope="module")
-def texts(tiny_documents: list[Document]) -> list[str]:
-    return [each.text for each in tiny_documents]
+QUICK = PretrainingOptions(
+    learning_rate=3e-3, epochs=15, device="cpu", evaluate_every=10, batch=8, max_tokens=16,
+    titles=False,
+)  # fmt: skip
 
 
 def test_of_the_pieces_15_percent_are_hidden() -> None:
@@ -47,7 +43,7 @@ def test_of_the_pieces_15_percent_are_hidden() -> None:
 def test_long_documents_are_several_texts_and_masks_hang_on_the_epoch(
     tiny_backbone: Backbone,
 ) -> None:
-    masked = MaskedTexts(["red apple " * 30, "old river"], tiny_backbone.tokenizer, SHORT, 0)
+    masked = MaskedTexts(["red apple " * 30, "old river"], tiny_backbone.tokenizer, QUICK)
     assert sum(len(rows) for _, rows in masked.batches(0)) == 5  # 60 pieces by 14, one held out
     first, again, later = (masked.masked(masked.batches(epoch)[0]) for epoch in (0, 0, 1))
     np.testing.assert_array_equal(first.input_ids, again.input_ids)
@@ -56,18 +52,18 @@ def test_long_documents_are_several_texts_and_masks_hang_on_the_epoch(
     )
 
 
-def test_it_learns_to_tell_what_is_hidden(texts: list[str], tiny_backbone: Backbone) -> None:
-    progress = pretrain(texts, tiny_backbone, plan=QUICK, data=SHORT)
+def test_it_learns_to_tell_what_is_hidden(tiny_documents: list[Document], tiny_bert: Path) -> None:
+    _, progress = pretrain(tiny_documents, replace(QUICK, backbone=tiny_bert))
     course = [value for _, value in progress.evaluations]
     assert max(course) > course[0] + 1  # nats a piece
 
 
 def test_interrupted_it_goes_on_to_the_same_bits(
-    texts: list[str], tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = replace(QUICK, epochs=3, save_every=2)
-    whole = load_backbone(tiny_bert)
-    pretrain(texts, whole, plan=plan, data=SHORT)
+    tiny_documents: list[Document], tiny_bert: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    options = replace(QUICK, backbone=tiny_bert, epochs=3, save_every=2)
+    whole, _ = pretrain(tiny_documents, options)
     real, calls = MaskedLM.forward, 0
 
     def broken(self: MaskedLM, *inputs: torch.Tensor) -> torch.Tensor:
@@ -75,12 +71,12 @@ def test_interrupted_it_goes_on_to_the_same_bits(
         calls += self.training
         return real(self, *inputs) * (float("nan") if calls == 7 else 1)
 
+    options = replace(options, folder=tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(MaskedLM, "forward", broken)
         with pytest.raises(TrainingError, match="step 7"):
-            pretrain(texts, load_backbone(tiny_bert), plan=plan, data=SHORT, folder=tmp_path)
-    found = load_backbone(tiny_bert)
-    pretrain(texts, found, plan=plan, data=SHORT, folder=tmp_path, resume=True)
+            pretrain(tiny_documents, options)
+    found, _ = pretrain(tiny_documents, replace(options, resume=True))
     np.testing.assert_array_equal(found.word_vectors(), whole.word_vectors())
 
 
@@ -92,13 +88,14 @@ def test_a_text_without_hidden_pieces_teaches_nothing(tiny_backbone: Backbone) -
     loss.backward()
 
 
-def test_what_is_not_allowed_is_told(tiny_backbone: Backbone) -> None:
+def test_what_is_not_allowed_is_told(tiny_documents: list[Document], tiny_bert: Path) -> None:
+    options = replace(QUICK, backbone=tiny_bert)
     with pytest.raises(InputError, match="reads at most 64"):
-        pretrain(["a", "b"], tiny_backbone, data=MaskOptions(max_tokens=65))
+        pretrain(tiny_documents, replace(options, max_tokens=65))
     with pytest.raises(InputError, match="at least two texts"):
-        pretrain(["", ""], tiny_backbone, data=SHORT)
+        pretrain([Document("a", "", ""), Document("b", "", "")], options)
     with pytest.raises(InputError, match="batch is 0"):
-        MaskOptions(batch=0)
+        replace(options, batch=0)
 
 
 def test_the_command_writes_a_backbone(

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,8 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.retriever import open_bm25
-from ranklet.training.rankers.bm25 import train
+from ranklet.training.rankers.bm25.options import Options
+from ranklet.training.rankers.bm25.training import train
 from ranklet.training.tuning.judged_candidates import grades
 
 
@@ -27,10 +30,13 @@ def reciprocal_rank(
 
 @pytest.mark.parametrize("field", ["lemmas", "words", "wordpieces"])
 def test_the_best_point_of_the_grid_is_taken(
-    collection: Collection, analysed: AnalysedCollection, field: str
+    collection: Collection, analysed: AnalysedCollection, tokenizer_file: Path, field: str
 ) -> None:
     queries = read_split(collection, "test")
-    found = train(analysed, queries, field=field, k1_grid=(0.1, 1.2, 3.0), b_grid=(0.0, 0.9))
+    options = Options(
+        field=field, tokenizer=tokenizer_file, k1_grid=(0.1, 1.2, 3.0), b_grid=(0.0, 0.9)
+    )
+    found = train(collection, queries, [], options)
     grid = {(p["k1"], p["b"]): p["value"] for p in found.training["grid"]}
     assert set(grid) == {(k1, b) for k1 in (0.1, 1.2, 3.0) for b in (0.0, 0.9)}
     for (k1, b), value in grid.items():
@@ -42,20 +48,24 @@ def test_the_best_point_of_the_grid_is_taken(
     assert found.training["queries"] == len(queries)
 
 
-def test_queries_that_find_nothing_count_as_missed(analysed: AnalysedCollection) -> None:
+def test_queries_that_find_nothing_count_as_missed(collection: Collection) -> None:
     queries = [
         JudgedQuery("1", "gnorp", {"tea": 1}),
         JudgedQuery("2", "knead dough", {"bread": 1}),
     ]
-    assert train(analysed, queries, k1_grid=(0.9,)).training["best"] == 0.5
-    assert train(analysed, queries[:1], k1_grid=(0.9,)).training["best"] == 0
+    options = Options(k1_grid=(0.9,))
+    assert train(collection, queries, [], options).training["best"] == 0.5
+    assert train(collection, queries[:1], [], options).training["best"] == 0
 
 
-def test_wrong_values_are_told(analysed: AnalysedCollection) -> None:
-    queries = [JudgedQuery("1", "dough", {"bread": 1})]
+def test_wrong_values_are_told() -> None:
     with pytest.raises(InputError, match="unknown measure"):
-        train(analysed, queries, measure="accuracy")
+        Options(measure="accuracy")
     with pytest.raises(InputError, match=r"k1 is -1; it must be a number from 0 to 100"):
-        train(analysed, queries, k1_grid=(-1,))
+        Options(k1_grid=(-1,))
     with pytest.raises(InputError, match="b is 2"):
-        train(analysed, queries, b_grid=(2,))
+        Options(b_grid=(2,))
+    with pytest.raises(InputError, match="field is 'stems'; allowed are lemmas, words, wordpieces"):
+        Options(field="stems")
+    with pytest.raises(InputError, match="wordpieces need --tokenizer"):
+        Options(field="wordpieces")

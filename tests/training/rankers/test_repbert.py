@@ -2,7 +2,7 @@ import signal
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,38 +13,34 @@ from hypothesis import strategies as st
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.repbert import RepBERTSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
-from ranklet.training.learning.plan import Plan
-from ranklet.training.learning.text_pairs import BatchOptions, Negatives, Pool, TextPairs, tokenise
+from ranklet.training.learning.text_pairs import Pool, TextPairs, tokenise
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
-from ranklet.training.rankers import repbert
-from ranklet.training.rankers.repbert import RepBERT, encode_tokens, in_batch_loss, masked_mean
+from ranklet.training.rankers.repbert import training as repbert
+from ranklet.training.rankers.repbert.options import Options
+from ranklet.training.rankers.repbert.training import (
+    RepBERT,
+    encode_tokens,
+    in_batch_loss,
+    masked_mean,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-PLAN = replace(repbert.PLAN, learning_rate=1e-3, epochs=25, device="cpu")
-DATA = BatchOptions(batch=8, max_query_tokens=12, max_document_tokens=16)
+OPTIONS = Options(
+    learning_rate=1e-3, epochs=25, device="cpu", batch=8, max_query_tokens=12,
+    max_document_tokens=16,
+)  # fmt: skip
 
 
-def train(
-    collection: Collection,
-    backbone: Backbone,
-    plan: Plan = PLAN,
-    data: BatchOptions = DATA,
-    folder: Path | None = None,
-    resume: bool = False,
-) -> Checkpoint:
+def train(collection: Collection, backbone: Path, **changes: Any) -> Checkpoint:
     queries, dev = read_split(collection, "train"), read_split(collection, "dev")
-    return repbert.train(
-        collection, queries, dev, backbone=backbone, plan=plan, data=data, folder=folder,
-        resume=resume,
-    )  # fmt: skip
+    return repbert.train(collection, queries, dev, replace(OPTIONS, backbone=backbone, **changes))
 
 
 @given(st.data())
@@ -112,7 +108,7 @@ def test_a_text_alone_is_the_text_among_longer_ones(tiny_backbone: Backbone) -> 
 
 @pytest.fixture(scope="module")
 def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
-    return train(tiny_collection, load_backbone(tiny_bert))
+    return train(tiny_collection, tiny_bert)
 
 
 def test_it_learns(learned: Checkpoint) -> None:
@@ -142,7 +138,7 @@ def test_an_interrupted_training_ends_the_same(
     learned: Checkpoint, tiny_collection: Collection, tiny_bert: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    plan = replace(PLAN, save_every=3)
+    changes = {"save_every": 3, "folder": tmp_path}
     calls = 0
 
     def broken(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
@@ -152,22 +148,20 @@ def test_an_interrupted_training_ends_the_same(
 
     with monkeypatch.context() as patch:
         patch.setattr(repbert, "in_batch_loss", broken)
-        backbone = load_backbone(tiny_bert)
         with pytest.raises(TrainingError, match="step 17"):
-            train(tiny_collection, backbone, plan, folder=tmp_path)
-    found = train(tiny_collection, load_backbone(tiny_bert), plan, folder=tmp_path, resume=True)
+            train(tiny_collection, tiny_bert, **changes)
+    found = train(tiny_collection, tiny_bert, **changes, resume=True)
     for name, weights in learned.weights.items():
         np.testing.assert_array_equal(found.weights[name], weights)
 
 
 @pytest.mark.parametrize("negatives", ["bm25", "random"])
 def test_hard_negatives_stand_behind_the_relevant_documents(
-    tiny_collection: Collection, tiny_backbone: Backbone, negatives: Negatives
+    tiny_collection: Collection, tiny_bert: Path, tiny_tokenizer: "Tokenizer", negatives: str
 ) -> None:
-    data = replace(DATA, negatives=negatives)
     pairs = TextPairs(
-        list(tiny_collection.documents()), read_split(tiny_collection, "train"),
-        tiny_backbone.tokenizer, data, BM25Settings(), 0, True,
+        list(tiny_collection.documents()), read_split(tiny_collection, "train"), tiny_tokenizer,
+        replace(OPTIONS, negatives=negatives),
     )  # fmt: skip
     for batch in pairs.batches(0):
         relevant = pairs.relevant(batch)
@@ -178,14 +172,14 @@ def test_hard_negatives_stand_behind_the_relevant_documents(
     assert [each.documents.tolist() for each in pairs.batches(1)] == [
         each.documents.tolist() for each in pairs.batches(1)
     ]
-    found = train(tiny_collection, tiny_backbone, replace(PLAN, epochs=1), data)
-    assert found.training["data"]["negatives"] == negatives
+    found = train(tiny_collection, tiny_bert, epochs=1, negatives=negatives)
+    assert found.training["options"]["negatives"] == negatives
 
 
-def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_backbone: Backbone) -> None:
+def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tokenizer") -> None:
     pairs = TextPairs(
-        list(tiny_collection.documents()), read_split(tiny_collection, "train"),
-        tiny_backbone.tokenizer, DATA, BM25Settings(), 0, True,
+        list(tiny_collection.documents()), read_split(tiny_collection, "train"), tiny_tokenizer,
+        OPTIONS,
     )  # fmt: skip
     pool = Pool(pairs, read_split(tiny_collection, "dev"), seed=0)
     assert len(pool) == 48
@@ -205,10 +199,10 @@ def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> N
 
 
 def test_texts_longer_than_the_backbone_reads_are_told(
-    tiny_collection: Collection, tiny_backbone: Backbone
+    tiny_collection: Collection, tiny_bert: Path
 ) -> None:
-    with pytest.raises(InputError, match="too long for 'tiny-bert', which reads 64"):
-        train(tiny_collection, tiny_backbone, data=replace(DATA, max_document_tokens=65))
+    with pytest.raises(InputError, match="too long for 'tiny-bert', which reads at most 64"):
+        train(tiny_collection, tiny_bert, max_document_tokens=65)
 
 
 def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
@@ -220,7 +214,8 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["dense"]
     assert read_checkpoint(output).settings.max_document_tokens == 16
     assert main([*arguments, "--resume"]) == 1  # there is nothing to resume
-    assert main([*arguments, "--negatives", "none"]) == 1
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments, "--negatives", "none"])
 
 
 @pytest.mark.slow

@@ -4,13 +4,10 @@ Sources: Mitra et al. 2020 (paper 002), §2 and §3; Vaswani et al. 2017 for the
 """
 
 import math
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
-
-Attention = Literal["separable", "full"]
 
 HIDDEN = -1e4  # before a softmax, so that a place counts nothing; float16 can hold it
 AT_ONCE = 1 << 27  # numbers in one matrix of full attention, 512 MB; a layer makes several
@@ -53,7 +50,7 @@ class SelfAttention(nn.Module):
         attention: separable, or full.
     """
 
-    def __init__(self, hidden: int, heads: int, attention: Attention) -> None:
+    def __init__(self, hidden: int, heads: int, attention: str) -> None:
         super().__init__()
         self.heads, self.attention = heads, attention
         self.projections = nn.Linear(hidden, 3 * hidden)
@@ -86,7 +83,7 @@ class Block(nn.Module):
         self,
         hidden: int,
         heads: int,
-        attention: Attention,
+        attention: str,
         *,
         width: int,
         groups: int,

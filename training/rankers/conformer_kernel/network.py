@@ -4,18 +4,13 @@ Source: Mitra et al. 2020 (paper 002), §3. Terms are rows of the embeddings: 0 
 that the network does not know, from 2 on its terms.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self, get_args
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.settings import ARCHITECTURES
-from ranklet.runtime.storage.checks import check_integer, check_one_of
 from ranklet.training.learning.device import full_precision
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     cosines,
@@ -24,92 +19,14 @@ from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
 )
 from ranklet.training.rankers.conformer_kernel.layers import (
     HIDDEN,
-    Attention,
     Block,
     in_parts,
     texts_together,
 )
 from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
+from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 
 EVERYTHING = 1 << 30  # a window as long as any document
-
-
-@dataclass(frozen=True)
-class TermSizes:
-    """Sizes of a network over word forms: the checkpoint's config.json. Defaults of paper 002.
-
-    Attributes:
-        vocabulary: rows of the embeddings.
-        hidden: size of the embeddings and of every layer.
-        layers: blocks of the document's encoder.
-        heads: of their attention.
-        attention: separable, or full as in a transformer.
-        kernels: of the pooling.
-        dropout: rate.
-    """
-
-    vocabulary: int
-    hidden: int = 256
-    layers: int = 2
-    heads: int = 32
-    attention: Attention = "separable"
-    kernels: int = 10
-    dropout: float = 0.2
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        for name in ("vocabulary", "hidden", "layers", "heads", "kernels"):
-            check_integer(name, getattr(self, name), 1, 1 << 31)
-        check_one_of("attention", self.attention, get_args(Attention))
-        self.check_multiple(heads=self.heads, halves=2)
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout!r}; it must be from 0 to below 1")
-
-    def check_multiple(self, **parts: int) -> None:
-        """Raise InputError where `hidden` cannot be cut into so many parts."""
-        for name, count in parts.items():
-            if self.hidden % count:
-                raise InputError(f"hidden is {self.hidden}, no multiple of {name} ({count})")
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> Self:
-        """Read a config.json; InputError where it is none of ours."""
-        try:
-            return cls(**{each.name: raw[each.name] for each in fields(cls)})
-        except KeyError as error:
-            raise InputError(f"the config.json of this checkpoint lacks {error}") from error
-
-
-@dataclass(frozen=True)
-class Network(TermSizes):
-    """Sizes of a Conformer-Kernel.
-
-    Attributes:
-        architecture: ndrm1, ndrm2 or ndrm3.
-        width: terms that the convolution sees, odd; 0 for none.
-        groups: of the convolution.
-        window: terms that are pooled together.
-        stride: from one window to the next.
-    """
-
-    architecture: str = "ndrm3"
-    width: int = 31
-    groups: int = 32
-    window: int = 300
-    stride: int = 100
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        super().__post_init__()
-        check_one_of("architecture", self.architecture, ARCHITECTURES)
-        for name in ("groups", "window", "stride"):
-            check_integer(name, getattr(self, name), 1, 1 << 31)
-        check_integer("width", self.width, 0, 1 << 31)
-        if self.width and not self.width % 2:
-            raise InputError(f"width is {self.width!r}; it must be 0 or an odd number")
-        self.check_multiple(groups=self.groups)
-        if self.stride > self.window:
-            raise InputError(f"stride is {self.stride}; it must be at most window, {self.window}")
 
 
 class Pairs(NamedTuple):

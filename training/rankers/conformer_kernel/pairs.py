@@ -5,7 +5,6 @@ the whole collection.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
@@ -30,36 +28,13 @@ from ranklet.training.learning.negatives import (
 )
 from ranklet.training.learning.ragged import first_tokens, packed, padded
 from ranklet.training.rankers.conformer_kernel.network import Pairs
+from ranklet.training.rankers.conformer_kernel.options import TermOptions
 
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must not match
-# Batches are padded to these, so that they come in few shapes; see `padding.rounded`.
+# Batches are padded to these, so that they come in few shapes; see `ragged.rounded`.
 QUERY_MULTIPLE, DOCUMENT_MULTIPLE = 4, 32
 DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 15 s of the paper's sizes on a core
 SCORED = 8  # documents at a time, outside of training
-
-
-@dataclass(frozen=True)
-class PairOptions:
-    """Which documents, and how many queries at a time.
-
-    Attributes:
-        batch: queries.
-        depth: ranks of BM25 that a negative is drawn from (paper 002: 100).
-        pool: of these kept for each query, of which each epoch draws one.
-        random_each: random documents a query and epoch (paper 002: 2).
-    """
-
-    batch: int = 16
-    depth: int = 100
-    pool: int = 20
-    random_each: int = 2
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        for name in ("batch", "depth", "pool", "random_each"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise InputError(f"{name} is {value!r}; it must be a whole number from 1")
 
 
 class Batch(NamedTuple):
@@ -152,8 +127,7 @@ class TermPairs:
         queries: judged ones; those without a term are left out.
         retriever: BM25.
         reader: of the collection.
-        options: which documents.
-        seed: of all draws.
+        options: which documents, and the seed of all draws.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -165,14 +139,12 @@ class TermPairs:
         queries: Sequence[JudgedQuery],
         retriever: Retriever,
         reader: TermReader,
-        options: PairOptions,
-        seed: int,
+        options: TermOptions,
     ) -> None:
         worded = [query for query in queries if len(reader.asked(query.text))]
         kept, self._relevant = relevant_numbers(list(analysed.documents.ids), worded)
-        if not kept:
-            raise InputError("no query has a relevant document in the collection")
-        self._options, self._seed, self._reader = options, seed, reader
+        seed = options.seed
+        self._options, self._reader = options, reader
         self._ranked = bm25_negatives(
             analysed, kept, self._relevant, retriever,
             depth=options.depth, count=options.pool, seed=seed,
@@ -182,16 +154,16 @@ class TermPairs:
 
     def batches(self, epoch: int) -> list[Batch]:
         """Return the batches of an epoch: each query once, documents of like length together."""
-        seed = self._seed
+        options, seed = self._options, self._options.seed
         documents = np.column_stack(
             [
                 draw(self._relevant, seed, epoch, stream=0),
                 draw(self._ranked, seed, epoch, stream=1),
-                draw_several(self._random, self._options.random_each, seed, epoch),
+                draw_several(self._random, options.random_each, seed, epoch),
             ]
         )
         longest = self._reader.lengths[documents].max(1)
-        cut = batches(longest, self._options.batch, seed, epoch)
+        cut = batches(longest, options.batch, seed, epoch)
         return [Batch(each, documents[each]) for each in cut]
 
     def pairs(self, batch: Batch) -> Pairs:

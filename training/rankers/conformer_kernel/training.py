@@ -6,7 +6,6 @@ Source: Mitra et al. 2020 (paper 002).
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,154 +13,111 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
-from ranklet.runtime.rankers.conformer_kernel.settings import (
-    ConformerKernelSettings,
-    TermSettings,
-)
-from ranklet.runtime.storage.checks import check_one_of
+from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
+from ranklet.training.data.query_log import with_query_log
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.negatives import Numbers
-from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.rankers.conformer_kernel import layers
-from ranklet.training.rankers.conformer_kernel.network import (
-    ConformerKernel,
-    Network,
-    Pairs,
-    TermModel,
-)
+from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
+from ranklet.training.rankers.conformer_kernel.options import Options, TermOptions
 from ranklet.training.rankers.conformer_kernel.pairs import (
     DEV_CANDIDATES,
     DEV_QUERIES,
     SCORED,
     Batch,
-    PairOptions,
     TermPairs,
     TermReader,
     weak_ranknet_loss,
 )
-from ranklet.training.rankers.conformer_kernel.vocabulary import (
-    LEAST,
-    MOST,
-    choose_terms,
-    term_rows,
-)
+from ranklet.training.rankers.conformer_kernel.sizes import Network
+from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
 from ranklet.training.rankers.conformer_kernel.word2vec import word_vectors
 
 _log = logging.getLogger(__name__)
 
-PLAN = Plan(learning_rate=5e-4, epochs=5, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1)
-DATA = PairOptions()
-SETTINGS = ConformerKernelSettings()
-EVALUATIONS = 10  # of a training, unless the plan says how often
-VECTORS = ("word2vec", "random")
 WARMING = 10  # batches that the first statistics are of
 
 
 def train(
-    analysed: AnalysedCollection,
+    collection: Collection,
     queries: Sequence[JudgedQuery],
     dev: Sequence[JudgedQuery],
-    *,
-    settings: ConformerKernelSettings = SETTINGS,
-    network: dict[str, Any] | None = None,
-    **options: Any,
+    options: Options,
 ) -> Checkpoint:
     """Learn what a query term gives to a document.
 
     Args:
-        analysed: see `train_on_terms`.
+        collection: the documents.
         queries: what it learns from.
-        dev: other queries.
-        settings: architecture, field and limits.
-        network: sizes, by the names of `Network`; None for the paper's.
-        **options: of `train_on_terms`.
-
-    Raises:
-        InputError, TrainingError: see `train_on_terms`.
-    """
-    return train_on_terms(
-        "conformer_kernel",
-        lambda rows: ConformerKernel(
-            Network(rows, architecture=settings.architecture, **(network or {}))
-        ),
-        analysed,
-        queries,
-        dev,
-        settings=settings,
-        **options,
-    )
-
-
-def train_on_terms(
-    kind: str,
-    build: Callable[[int], TermModel],
-    analysed: AnalysedCollection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
-    *,
-    settings: TermSettings,
-    plan: Plan = PLAN,
-    data: PairOptions = DATA,
-    vectors: str = "random",
-    least: int = LEAST,
-    most: int = MOST,
-    bm25: BM25Settings | None = None,
-    folder: Path | None = None,
-    resume: bool = False,
-) -> Checkpoint:
-    """Train a model over word forms by RankNet: a Conformer-Kernel, or a TK.
-
-    Args:
-        kind: of the checkpoint.
-        build: makes the model, for so many rows of embeddings.
-        analysed: the collection, with the settings' field and BM25's; words of the queries that no
-            document has are known to the network where it was analysed with them.
-        queries: what it learns from.
-        dev: other queries; how well some of them are reranked tells which weights are best.
-        settings: field and limits.
-        plan: how long and how fast.
-        data: batches and negatives.
-        vectors: what the embeddings begin with: word2vec of the documents and queries, or random.
-        least: occurrences of a term that the network knows.
-        most: terms that it knows.
-        bm25: the ranker that gives negatives and candidates, and that explicit matching begins as;
-            None for the default over lemmas.
-        folder: where the state is kept meanwhile.
-        resume: whether to go on from the state in `folder`.
+        dev: other queries; how well some of them are reranked decides which weights are best.
+        options: of a Conformer-Kernel.
 
     Raises:
         InputError: an option is not allowed, or no query has a relevant document here.
         TrainingError: see `fit`.
     """
-    check_one_of("vectors", vectors, VECTORS)
-    terms = choose_terms(analysed, settings.field, queries, least=least, most=most)
+    network = replace(options.network, architecture=options.settings.architecture)
+    options = replace(options, network=network)
+    return train_on_terms("conformer_kernel", ConformerKernel, collection, queries, dev, options)
+
+
+def train_on_terms(
+    kind: str,
+    build: Callable[[Any], TermModel],
+    collection: Collection,
+    queries: Sequence[JudgedQuery],
+    dev: Sequence[JudgedQuery],
+    options: TermOptions,
+) -> Checkpoint:
+    """Train a model over word forms by RankNet: a Conformer-Kernel, or a TK.
+
+    Args:
+        kind: of the checkpoint.
+        build: makes the model of its sizes.
+        collection: as for `train`, and so the others.
+        queries: what it learns from.
+        dev: other queries.
+        options: of the kind.
+    """
+    settings, bm25 = options.settings, options.bm25
+    if options.query_log:
+        documents = with_query_log(collection, options.query_log, [*queries, *dev])
+    else:
+        documents = collection.documents()
+    analysed = analyse(
+        documents,
+        [settings.field, bm25.field],
+        titles=options.titles,
+        # Words that only queries have are known to the network, too.
+        known_words={word for query in queries for word in words(query.text)},
+    )
+    terms = choose_terms(analysed, settings.field, queries, least=options.least, most=options.most)
     rows = term_rows(terms, analysed.analyzer.vocabulary)
     reader = TermReader(analysed, settings, rows)
-    bm25 = bm25 or BM25Settings()
     retriever = open_bm25(bm25, analysed.postings(bm25.field))
-    with seeded(plan.seed):
-        model = build(len(terms) + FIRST)
+    with seeded(options.seed):
+        model = build(replace(options.network, vocabulary=len(terms) + FIRST))
         network = asdict(model.network)
-        pairs = TermPairs(analysed, queries, retriever, reader, data, plan.seed)
+        pairs = TermPairs(analysed, queries, retriever, reader, options)
         lists = CandidateLists(
-            analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=plan.seed
+            analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=options.seed
         )
         _tell_of_long_documents(model, int(reader.lengths.max(initial=0)))
-        if vectors == "word2vec" and model.latent is not None and not resume:
+        if options.vectors == "word2vec" and model.latent is not None and not options.resume:
             texts = [*_rows_of(analysed, settings.field, rows)]
             texts += [_known(reader.asked(query.text), rows) for query in queries]
             table = model.latent.encoder.embedding.weight
-            learned = word_vectors(texts, *table.shape, seed=plan.seed)
+            learned = word_vectors(texts, *table.shape, seed=options.seed)
             with torch.no_grad():  # row 0 stays the padding's
                 table[1:] = torch.from_numpy(learned[1:])
         _gather_statistics(model, [pairs.pairs(each) for each in pairs.batches(0)[:WARMING]])
@@ -180,14 +136,11 @@ def train_on_terms(
         scores = torch.cat([model(each) for each in inputs]).float().cpu().numpy()
         return np.asarray(scores[np.argsort(order)])
 
-    made_of = {
-        "data": asdict(data), "vectors": vectors, "bm25": asdict(bm25),
-        "network": network, "settings": asdict(settings),
-    }  # fmt: skip
-    report = learn(
-        model, pairs.batches, loss, plan, lambda: lists.mrr(score), evaluations=EVALUATIONS,
-        made_of=made_of, folder=folder, resume=resume,
-    )  # fmt: skip
+    def evaluate() -> float:
+        scores = [score(query, numbers) for query, numbers, _ in lists.lists]
+        return lists.mrr(np.concatenate(scores))
+
+    report = learn(model, pairs.batches, loss, options, evaluate, made_of={"network": network})
     served: dict[str, Any] = dict(model.served())
     return Checkpoint(
         kind,
@@ -199,7 +152,7 @@ def train_on_terms(
         },
         network={"architectures": [type(model).__name__], **network},
         weights=weights_of(model),
-        probes=draw_probes(analysed.listed(), dev, titles=analysed.titles),
+        probes=draw_probes(analysed.listed(), dev, titles=options.titles),
     )
 
 

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, UNKNOWN
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
-
-LEAST, MOST = 2, 50_000  # occurrences of a term, queries included; and terms
 
 
 def choose_terms(
@@ -20,8 +17,8 @@ def choose_terms(
     field: str,
     queries: Sequence[JudgedQuery],
     *,
-    least: int = LEAST,
-    most: int = MOST,
+    least: int,
+    most: int,
 ) -> tuple[str, ...]:
     """Return the spellings of the most frequent terms of documents and queries, in their order.
 
@@ -30,15 +27,9 @@ def choose_terms(
         field: words or lemmas.
         queries: what is learned from; a word that no document has counts, too, where the collection
             was analysed with it.
-        least: occurrences of a term.
-        most: terms.
-
-    Raises:
-        InputError: one of these is below 1.
+        least: occurrences of a term, queries included, at least 1.
+        most: terms, at least 1.
     """
-    for name, value in (("least", least), ("most", most)):
-        if value < 1:
-            raise InputError(f"{name} is {value}; it must be a whole number above 0")
     counts = analysed.frequencies(field)
     asked: Counter[int] = Counter()
     for query in queries:

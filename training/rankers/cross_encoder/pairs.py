@@ -1,61 +1,20 @@
 """Queries with documents that a cross-encoder learns from, and those that it is measured on."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.runtime.text.pairing import Pair, Pairing
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.batches import batches, draw_documents
-from ranklet.training.learning.dev_candidates import CandidateLists, reciprocal_rank
-from ranklet.training.learning.negatives import (
-    DEPTH,
-    NEGATIVES,
-    Numbers,
-    negative_pools,
-    relevant_numbers,
-)
-
-Negatives = Literal["bm25", "random"]
-# Scores of pairs, (pairs,) float32.
-Score = Callable[[Sequence[Pair]], NDArray[np.float32]]
+from ranklet.training.learning.dev_candidates import CandidateLists
+from ranklet.training.learning.negatives import Numbers, negative_pools, relevant_numbers
+from ranklet.training.rankers.cross_encoder.options import CrossBatchOptions
 
 DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 10 s of MiniLM-L6 at 128 tokens on two cores
-
-
-@dataclass(frozen=True)
-class CrossOptions:
-    """What a batch is made of.
-
-    Attributes:
-        batch: queries, each with one relevant document; 4 × accumulation 4 are paper 000's 16.
-        negatives: bm25, some of its top ranks (000, §4.1), or random.
-        negatives_each: so many for each relevant document (000: 1).
-        depth: ranks of BM25 that the negatives come from (000: 500).
-        pool: negatives kept for each query, of which each epoch draws (000: 20).
-    """
-
-    batch: int = 4
-    negatives: Negatives = "bm25"
-    negatives_each: int = 1
-    depth: int = DEPTH
-    pool: int = NEGATIVES
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        for name in ("batch", "negatives_each", "depth", "pool"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise InputError(f"{name} is {value!r}; it must be a whole number from 1")
-        if self.negatives not in get_args(Negatives):
-            allowed = ", ".join(get_args(Negatives))
-            raise InputError(f"negatives is {self.negatives!r}; allowed are {allowed}")
 
 
 class CrossBatch(NamedTuple):
@@ -72,9 +31,8 @@ class CrossPairs:
         analysed: the collection, with word pieces and the retriever's field.
         queries: judged ones.
         retriever: BM25.
-        options: of the batches.
+        options: of the batches, and the seed of all draws.
         pairing: how a query and a document become token ids.
-        seed: of all draws.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -85,30 +43,27 @@ class CrossPairs:
         analysed: AnalysedCollection,
         queries: Sequence[JudgedQuery],
         retriever: Retriever,
-        options: CrossOptions,
+        options: CrossBatchOptions,
         pairing: Pairing,
-        seed: int,
     ) -> None:
         kept, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
-        if not kept:
-            raise InputError("no query has a relevant document in the collection")
-        self._options, self._pairing, self._seed = options, pairing, seed
-        self._analysed = analysed
+        self._options, self._pairing, self._analysed = options, pairing, analysed
         self._others = negative_pools(
             analysed, kept, self._relevant, retriever, options.negatives,
-            seed=seed, depth=options.depth, count=options.pool,
+            seed=options.seed, depth=options.depth, count=options.pool,
         )  # fmt: skip
         self._queries = [asked(analysed, pairing, query.text) for query in kept]
 
     def batches(self, epoch: int) -> list[CrossBatch]:
         """Return the batches of an epoch: each query once, documents of like length together."""
+        options = self._options
         documents = draw_documents(
-            self._relevant, self._others, self._options.negatives_each, self._seed, epoch
+            self._relevant, self._others, options.negatives_each, options.seed, epoch
         )
         lengths = np.diff(self._analysed.offsets("wordpieces"))
         form = self._pairing.format
         read = np.minimum(lengths[documents[:, 0]], form.max_tokens * form.chunks)
-        cut = batches(read, self._options.batch, self._seed, epoch)
+        cut = batches(read, options.batch, options.seed, epoch)
         return [CrossBatch(each, documents[each]) for each in cut]
 
     def pairs(self, batch: CrossBatch) -> list[Pair]:
@@ -120,44 +75,14 @@ class CrossPairs:
         ]
 
 
-class DevPool:
-    """The pairs of `CandidateLists`, made once: a quick measure while training.
-
-    Args:
-        analysed: the collection.
-        queries: judged ones; some are drawn.
-        retriever: BM25.
-        pairing: as in training.
-        seed: of the draw.
-
-    Raises:
-        InputError: no query has a relevant document in the collection.
-    """
-
-    def __init__(
-        self,
-        analysed: AnalysedCollection,
-        queries: Sequence[JudgedQuery],
-        retriever: Retriever,
-        pairing: Pairing,
-        *,
-        seed: int,
-    ) -> None:
-        drawn = CandidateLists(
-            analysed, queries, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=seed
-        ).lists
-        self._relevant = [relevant for _, _, relevant in drawn]
-        self._pairs: list[list[Pair]] = []
-        for judged, numbers, _ in drawn:
-            query = asked(analysed, pairing, judged.text)
-            self._pairs.append([pairing.pair(query, pieces_of(analysed, n)) for n in numbers])
-
-    def mrr(self, score: Score) -> float:
-        """Return MRR@10 of ranking each query's candidates."""
-        scores = score([pair for pairs in self._pairs for pair in pairs])
-        ends = np.cumsum([len(pairs) for pairs in self._pairs])
-        each_query = np.split(scores, ends[:-1])
-        return float(np.mean(list(map(reciprocal_rank, each_query, self._relevant))))
+def dev_pairs(lists: CandidateLists, analysed: AnalysedCollection, pairing: Pairing) -> list[Pair]:
+    """Return the pairs of candidate lists, end to end."""
+    return [
+        pairing.pair(query, pieces_of(analysed, document))
+        for judged, documents, _ in lists.lists
+        for query in [asked(analysed, pairing, judged.text)]
+        for document in documents.tolist()
+    ]
 
 
 def asked(analysed: AnalysedCollection, pairing: Pairing, text: str) -> list[int]:

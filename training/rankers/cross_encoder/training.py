@@ -5,9 +5,7 @@ Sources: Boytsov & Kolter 2021 (paper 000), §3 and §4.1; MacAvaney et al. 2019
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,99 +13,77 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.indexing.wordpieces import padding_token
+from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import margin_loss, pointwise_loss
-from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import Backbone, new_model
+from ranklet.training.pretrained.start import load_start
 from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, make_head
 from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.network import CrossNetwork
+from ranklet.training.rankers.cross_encoder.options import Options
 from ranklet.training.rankers.cross_encoder.pairs import (
     DEV_CANDIDATES,
+    DEV_QUERIES,
     CrossBatch,
-    CrossOptions,
     CrossPairs,
-    DevPool,
+    dev_pairs,
 )
 
-# Paper 000, §4.1: one epoch, 2e-5 for the body and 2e-4 for the head, 16 pairs a step, AdamW.
-PLAN = Plan(learning_rate=2e-5, head_rate=10.0, epochs=1, warmup=0.1, weight_decay=1e-7,
-            accumulation=4)  # fmt: skip
-DATA = CrossOptions()
-SETTINGS = CrossEncoderSettings()
 MARGIN = 1.0
-EVALUATIONS = 5  # of a training, unless the plan says how often
 SCORED = 32  # chunks at a time, outside of training
 HEAD_LAYERS = "ranklet_head_layers"  # in config.json: how many layers the head reads
 
-Loss = Literal["margin", "cross_entropy"]
-
 
 def train(
-    analysed: AnalysedCollection,
+    collection: Collection,
     queries: Sequence[JudgedQuery],
     dev: Sequence[JudgedQuery],
-    *,
-    backbone: Backbone,
-    start: Checkpoint | None = None,
-    settings: CrossEncoderSettings = SETTINGS,
-    plan: Plan = PLAN,
-    data: CrossOptions = DATA,
-    loss: Loss = "margin",
-    layers: int = 0,
-    bm25: BM25Settings | None = None,
-    folder: Path | None = None,
-    resume: bool = False,
+    options: Options,
 ) -> Checkpoint:
     """Fine-tune an encoder and a head on pairs of a query and a document.
 
     Args:
-        analysed: the collection, with the backbone's word pieces and BM25's field.
+        collection: the documents.
         queries: what it learns from.
-        dev: other queries; how well some of them are reranked tells which weights are best.
-        backbone: what it starts from; its weights are changed.
-        start: a cross-encoder whose head is gone on with; `backbone` is then of its folder. So a
-            second phase follows a first one, on other data or with other marks (001, §7.4).
-        settings: head, chunks and marking.
-        plan: how long and how fast.
-        data: batches and negatives.
-        loss: margin, between a relevant and another document (000, §4.1); or cross_entropy, of
-            each document for itself (001, eq. 4.4).
-        layers: that a CEDR head compares tokens in, from the last one; 0 for all, the embeddings
-            among them.
-        bm25: the ranker that gives negatives and candidates; None for the default over lemmas.
-        folder: where the state is kept meanwhile.
-        resume: whether to go on from the state in `folder`.
+        dev: other queries; how well some of them are reranked decides which weights are best.
+        options: of a cross-encoder. With a start, its head is continued: so a second phase follows
+            a first one, on other data or with other marks (001, §7.4).
 
     Raises:
-        InputError: an option is not allowed, no query has a relevant document here, or the encoder
-            reads fewer tokens.
+        InputError: an option is not allowed with this encoder or this start, or no query has a
+            relevant document here.
         TrainingError: see `fit`.
     """
-    _check(backbone, settings, loss, layers)
-    if start is not None:
-        _check_start(start, settings)
+    settings, (backbone, start) = options.settings, load_start(options, "cross_encoder")
+    _check(backbone, start, options)
     tokenizer = backbone.tokenizer
     padding = padding_token(tokenizer)
     pairing = Pairing(settings, tokenizer)
-    chosen = bm25 or BM25Settings()
-    retriever = open_bm25(chosen, analysed.postings(chosen.field))
-    pairs = CrossPairs(analysed, queries, retriever, data, pairing, plan.seed)
-    pool = DevPool(analysed, dev, retriever, pairing, seed=plan.seed)
+    analysed = analyse(
+        collection.documents(), ["wordpieces", options.bm25.field],
+        tokenizer=tokenizer, titles=options.titles,
+    )  # fmt: skip
+    retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
+    pairs = CrossPairs(analysed, queries, retriever, options, pairing)
+    lists = CandidateLists(
+        analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=options.seed
+    )
+    measured = dev_pairs(lists, analysed, pairing)
     add_marker_rows(backbone.model, tokenizer, settings.marking)
-    read = _layers_read(settings.head, layers, backbone.config.num_hidden_layers)
-    with seeded(plan.seed):
+    read = _layers_read(settings.head, options.layers, backbone.config.num_hidden_layers)
+    with seeded(options.seed):
         model = _network(backbone.model, settings, read, pairing)
     if start is not None:
         load_weights(model.head, start.weights, "head.")
@@ -115,18 +91,14 @@ def train(
     def batch_loss(batch: CrossBatch) -> Tensor:
         found = _scores(model, pairs.pairs(batch), padding).reshape(len(batch.queries), -1)
         positive, negative = found[:, :1], found[:, 1:]
-        if loss == "margin":
+        if options.loss == "margin":
             return margin_loss(positive, negative, MARGIN)
         return pointwise_loss(positive, negative)
 
-    made_of = {
-        "backbone": backbone.source, "data": asdict(data), "loss": loss,
-        "settings": asdict(settings),
-    }  # fmt: skip
     report = learn(
-        model, pairs.batches, batch_loss, plan,
-        lambda: pool.mrr(lambda given: score_pairs(model, given, padding)),
-        evaluations=EVALUATIONS, made_of=made_of, folder=folder, resume=resume,
+        model, pairs.batches, batch_loss, options,
+        lambda: lists.mrr(score_pairs(model, measured, padding)),
+        made_of={"backbone": backbone.source},
     )  # fmt: skip
     return Checkpoint(
         "cross_encoder",
@@ -138,7 +110,7 @@ def train(
         },
         network={**backbone.config_json(), HEAD_LAYERS: read},
         weights=weights_of(model),
-        probes=draw_probes(analysed.listed(), dev, titles=analysed.titles),
+        probes=draw_probes(analysed.listed(), dev, titles=options.titles),
     )
 
 
@@ -209,33 +181,18 @@ def _layers_read(head: str, layers: int, held: int) -> int:
     return layers or held + 1
 
 
-def _check_start(start: Checkpoint, settings: CrossEncoderSettings) -> None:
-    if start.kind != "cross_encoder":
-        raise InputError(f"a second phase starts from a cross-encoder, not from a {start.kind}")
-    if start.settings.head != settings.head:
+def _check(backbone: Backbone, start: Checkpoint | None, options: Options) -> None:
+    """Raise InputError where options do not fit what training begins with."""
+    settings, config, layers = options.settings, backbone.config, options.layers
+    if start is not None and start.settings.head != settings.head:
         raise InputError(
-            f"the cross-encoder to start from has the head {start.settings.head}, and "
-            f"{settings.head} is asked for: a second phase keeps it. As a backbone a cross-encoder "
-            "may get any head"
-        )
-
-
-def _check(backbone: Backbone, settings: CrossEncoderSettings, loss: str, layers: int) -> None:
-    config = backbone.config
-    if loss not in get_args(Loss):
-        raise InputError(f"loss is {loss!r}; allowed are {', '.join(get_args(Loss))}")
-    if loss == "cross_entropy" and settings.head == "model1":
-        raise InputError(
-            "the loss cross_entropy wants scores of either sign, and those of the head model1 are "
-            "logarithms of probabilities; take the loss margin"
+            f"the checkpoint to start from has the head {start.settings.head}, and the head asked "
+            f"for is {settings.head}: a second phase keeps it. As a --backbone a cross-encoder may "
+            "get any head"
         )
     if not 0 <= layers <= config.num_hidden_layers + 1:
         raise InputError(
             f"layers is {layers}; {backbone.source!r} has {config.num_hidden_layers}, and the "
             "embeddings before them"
         )
-    if settings.max_tokens > config.max_position_embeddings:
-        raise InputError(
-            f"sequences of {settings.max_tokens} tokens are too long for {backbone.source!r}, "
-            f"which reads {config.max_position_embeddings}"
-        )
+    backbone.check_length(settings.max_tokens)

@@ -4,9 +4,7 @@ Source: MacAvaney et al. 2020 (paper 003).
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -24,72 +21,47 @@ from ranklet.training.indexing.wordpieces import padding_token, special_tokens
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
-from ranklet.training.learning.plan import Plan
-from ranklet.training.learning.text_pairs import Batch, BatchOptions, Padded, Pool, TextPairs
+from ranklet.training.learning.text_pairs import Batch, Padded, Pool, TextPairs
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import Backbone, new_model
+from ranklet.training.pretrained.start import load_start
 from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
+from ranklet.training.rankers.epic.options import Options
 
-# For MiniLM-L6 on a processor. The paper's, for BERT base on a GPU: Adam, 2e-5 throughout, batches
-# of 16 triples, some 20,000 of them; what is new here begins at random and learns faster.
-PLAN = Plan(learning_rate=5e-5, head_rate=10.0, epochs=1, schedule="linear", warmup=0.1,
-            weight_decay=0.01, clip=1)  # fmt: skip
-BATCHES = BatchOptions(batch=16, negatives="bm25")
-EVALUATIONS = 5  # of a training, unless the plan says how often
 ENCODED = 32  # texts at a time, outside of training
-
-Objective = Literal["pairwise", "in-batch"]
 
 
 def train(
     collection: Collection,
     queries: Sequence[JudgedQuery],
     dev: Sequence[JudgedQuery],
-    *,
-    backbone: Backbone,
-    start: Checkpoint | None = None,
-    plan: Plan = PLAN,
-    data: BatchOptions = BATCHES,
-    objective: Objective = "in-batch",
-    bm25: BM25Settings | None = None,
-    titles: bool = True,
-    folder: Path | None = None,
-    resume: bool = False,
+    options: Options,
 ) -> Checkpoint:
     """Fine-tune an encoder, and what EPIC adds to it, on triples.
 
     Args:
         collection: the documents.
         queries: what it learns from.
-        dev: other queries; how well some of them find their documents in a pool tells which weights
-            are best.
-        backbone: what it starts from; its weights are changed.
-        start: an EPIC that is gone on with, on other documents perhaps; `backbone` is then of its
-            folder, and what EPIC adds to the encoder comes from `start`.
-        plan: how long and how fast; all but the encoder learns at its `head_rate`.
-        data: batches, lengths, negatives.
-        objective: in-batch, softmax over all documents of the batch, negatives among them, which is
-            ours and learns faster (docs/LOG.md); or pairwise, over a relevant document and a
-            negative (003, §3).
-        bm25: gives the negatives, where `data` wants them; None for the default over lemmas.
-        titles: whether a document's title is part of its text.
-        folder: where the state is kept meanwhile.
-        resume: whether to go on from the state in `folder`.
+        dev: other queries; how well some of them find their documents in a pool decides which
+            weights are best.
+        options: of EPIC.
 
     Raises:
-        InputError: an option is not allowed, no query has a relevant document here, the encoder
-            reads fewer tokens, its vocabulary is past 16 bits, or `start` is no EPIC of this size.
+        InputError: no query has a relevant document here, the encoder reads fewer tokens, its
+            vocabulary is past 16 bits, or the start is no EPIC of this size.
         TrainingError: see `fit`.
     """
-    settings = _settings(backbone, data, objective)
+    backbone, start = load_start(options, "epic")
     tokenizer, padding = backbone.tokenizer, padding_token(backbone.tokenizer)
-    documents = list(collection.documents())
-    pairs = TextPairs(
-        documents, queries, tokenizer, data, bm25 or BM25Settings(), plan.seed, titles
+    backbone.check_length(max(options.max_query_tokens, options.max_document_tokens))
+    settings = EPICSettings(
+        options.max_query_tokens, options.max_document_tokens, backbone.config.vocab_size
     )
-    pool = Pool(pairs, dev, seed=plan.seed)
-    with seeded(plan.seed):
+    documents = list(collection.documents())
+    pairs = TextPairs(documents, queries, tokenizer, options)
+    pool = Pool(pairs, dev, seed=options.seed)
+    with seeded(options.seed):
         model = EPIC(backbone.model, _head(backbone.config, special_tokens(tokenizer)))
     started_from = _begin(model.head, backbone, start)
 
@@ -117,12 +89,11 @@ def train(
         held = of_documents(pairs.documents.padded(batch.documents, padding), terms)
         with full_precision(held.device):
             scores = of_query @ held.T
-            if objective == "in-batch":
-                relevant = torch.from_numpy(pairs.relevant(batch)).to(held.device)
-                return in_batch_softmax(scores, relevant)
-            size = len(batch.queries)
-            pair = scores.diagonal(), scores[:, size:].diagonal()
-            return listwise_loss(torch.stack(pair, dim=1), 1.0)
+            if options.pairwise:
+                pair = scores.diagonal(), scores[:, len(batch.queries) :].diagonal()
+                return listwise_loss(torch.stack(pair, dim=1), 1.0)
+            relevant = torch.from_numpy(pairs.relevant(batch)).to(held.device)
+            return in_batch_softmax(scores, relevant)
 
     def evaluate() -> float:
         terms = np.unique(np.append(pool.queries.ids, padding))
@@ -133,9 +104,8 @@ def train(
         return pool.mrr(asked.cpu().numpy(), torch.cat(held).numpy())
 
     report = learn(
-        model, pairs.batches, loss, plan, evaluate, evaluations=EVALUATIONS,
-        made_of={"backbone": backbone.source, "data": asdict(data), "objective": objective},
-        folder=folder, resume=resume, label=f"training (expansion began with {started_from})",
+        model, pairs.batches, loss, options, evaluate, made_of={"backbone": backbone.source},
+        label=f"training (expansion began with {started_from})",
     )  # fmt: skip
     return Checkpoint(
         "epic",
@@ -148,7 +118,7 @@ def train(
         },
         network=backbone.config_json(),
         weights=weights_of(model),
-        probes=draw_probes(documents, dev, titles=titles),
+        probes=draw_probes(documents, dev, titles=options.titles),
     )
 
 
@@ -173,8 +143,6 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:
 def _begin(head: EPICHead, backbone: Backbone, start: Checkpoint | None) -> str:
     """Give the head what its expansion, or all of it, begins with; returns where that is from."""
     if start is not None:
-        if start.kind != "epic":
-            raise InputError(f"a second phase starts from an EPIC, not from a {start.kind}")
         load_weights(head, start.weights, "head.")
         return "that of the checkpoint gone on with"
     expansion, told = expansion_start(backbone)
@@ -185,14 +153,3 @@ def _begin(head: EPICHead, backbone: Backbone, start: Checkpoint | None) -> str:
 
 def _head(config: Any, special: Sequence[int]) -> EPICHead:
     return EPICHead(config.hidden_size, config.vocab_size, special)
-
-
-def _settings(backbone: Backbone, data: BatchOptions, objective: str) -> EPICSettings:
-    if objective not in get_args(Objective):
-        raise InputError(
-            f"objective is {objective!r}; allowed are {', '.join(get_args(Objective))}"
-        )
-    if objective == "pairwise" and data.negatives == "in-batch":
-        raise InputError("triples need a negative for each query: negatives bm25 or random")
-    backbone.check_length(max(data.max_query_tokens, data.max_document_tokens))
-    return EPICSettings(data.max_query_tokens, data.max_document_tokens, backbone.config.vocab_size)

@@ -5,44 +5,36 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
+from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
+from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.bitext import build_bitext
 from ranklet.training.rankers.model1.constants import Likelihoods, tune_constants
 from ranklet.training.rankers.model1.em import off_diagonal, train_model1
+from ranklet.training.rankers.model1.options import Options
 
 
 def train(
-    analysed: AnalysedCollection,
+    collection: Collection,
     queries: Sequence[JudgedQuery],
-    tune: Sequence[JudgedQuery],
-    *,
-    field: str = "words",
-    bm25: BM25Settings | None = None,
-    measure: str = "MRR@10",
-    iterations: int = 5,
-    threshold: float = 1e-3,
-    chunk_ratio: float = 1.0,
+    dev: Sequence[JudgedQuery],
+    options: Options,
 ) -> Checkpoint:
     """Learn T(q|d) from queries and their relevant documents, then choose p_self and λ.
 
     Args:
-        analysed: the collection, with `field` and BM25's field among its fields.
+        collection: the documents.
         queries: what EM learns from.
-        tune: other queries, on which p_self and λ are chosen: on its own EM's table looks better
+        dev: other queries, on which p_self and λ are chosen: on its own EM's table looks better
             than it is.
-        field: lemmas, words or wordpieces.
-        bm25: the ranker that Model 1 will be fused with; None for the default over lemmas.
-        measure: what is tuned for.
-        iterations: rounds of EM.
-        threshold: translations less probable are dropped.
-        chunk_ratio: length of a document's chunks, as a multiple of the query's.
+        options: of Model 1.
 
     Returns:
         A checkpoint: the table over token ids of its own, with their spellings.
@@ -50,17 +42,25 @@ def train(
     Raises:
         InputError: an option is not allowed, or no query shares a document with the collection.
     """
+    field, bm25 = options.field, options.bm25
+    analysed = analyse(
+        collection.documents(),
+        [field, bm25.field],
+        tokenizer=read_tokenizer(options.tokenizer) if options.tokenizer else None,
+        titles=options.titles,
+        # Words that only queries have are just what Model 1 is to learn.
+        known_words={word for query in queries for word in words(query.text)},
+    )
     model = train_model1(
-        build_bitext(*_aligned(analysed, queries, field), chunk_ratio=chunk_ratio),
-        iterations=iterations,
-        threshold=threshold,
+        build_bitext(*_aligned(analysed, queries, field), chunk_ratio=options.chunk_ratio),
+        iterations=options.iterations,
+        threshold=options.threshold,
     )
     translations = off_diagonal(model.translations)
     table = as_table(translations, analysed.analyzer.size(field))
     likelihoods = Likelihoods(lambda *_: table, background(analysed.frequencies(field)), field)
-    chosen = bm25 or BM25Settings()
-    retriever = open_bm25(chosen, analysed.postings(chosen.field))
-    tuned = tune_constants(analysed, tune, retriever, likelihoods, measure)
+    retriever = open_bm25(bm25, analysed.postings(bm25.field))
+    tuned = tune_constants(analysed, dev, retriever, likelihoods, options.measure)
     spellings, arrays = _compact(translations, analysed, field)
     return Checkpoint(
         "model1",

@@ -6,7 +6,7 @@ pair, (batch, queries, documents) float32.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +14,8 @@ from torch.nn.functional import cosine_similarity
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
-
-Parametrisation = Literal["network", "cosine"]
+from ranklet.runtime.storage.checks import check_integer, check_one_of
+from ranklet.training.rankers.neural_model1.options import PARAMETRISATIONS
 
 # T(q|d) of an untrained network. The paper does not say; at σ(0) = ½ every pair would translate
 # far better than a token into itself, and training would begin by unlearning that.
@@ -149,24 +149,20 @@ class Network:
     special: tuple[int, ...] = ()
     vector: int = 64
     hidden: tuple[int, int] = (64, 32)
-    parametrisation: Parametrisation = "network"
+    parametrisation: str = "network"
     p_self: float = 0.3
     lambda_: float = 0.1
 
     def __post_init__(self) -> None:
         """Check every value."""
-        sizes = {"vocabulary": self.vocabulary, "vector": self.vector}
-        sizes |= {f"hidden[{at}]": size for at, size in enumerate(self.hidden)}
-        for name, size in sizes.items():
-            if type(size) is not int or size < 1:
-                raise InputError(f"{name} is {size!r}; it must be a whole number above 0")
+        check_integer("vocabulary", self.vocabulary, 1)
+        check_integer("padding", self.padding, 0, self.vocabulary - 1)
+        check_integer("vector", self.vector, 1)
         if len(self.hidden) != 2:
             raise InputError(f"hidden is {self.hidden!r}; it must be two numbers, for F1 and F2")
-        if not 0 <= self.padding < self.vocabulary:
-            raise InputError(f"padding is {self.padding!r}; it must be an id of the vocabulary")
-        if self.parametrisation not in get_args(Parametrisation):
-            allowed = ", ".join(get_args(Parametrisation))
-            raise InputError(f"parametrisation is {self.parametrisation!r}; allowed are {allowed}")
+        for at, size in enumerate(self.hidden):
+            check_integer(f"hidden[{at}]", size, 1)
+        check_one_of("parametrisation", self.parametrisation, PARAMETRISATIONS)
         NeuralModel1Settings(p_self=self.p_self, lambda_=self.lambda_)  # checks both
 
     @classmethod

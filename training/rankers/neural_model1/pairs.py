@@ -1,13 +1,11 @@
 """Pairs that neural Model 1 learns from: a relevant document and another, for a query each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
@@ -15,41 +13,10 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.batches import batches, draw_documents
 from ranklet.training.learning.negatives import Numbers, negative_pools, relevant_numbers
 from ranklet.training.learning.ragged import packed, padded, rounded, unique_tokens
+from ranklet.training.rankers.neural_model1.options import PairOptions
 
 # Batches are padded to these, so that they come in few shapes; see `rounded`.
 QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64
-
-Source = Literal["bm25", "random"]
-
-
-@dataclass(frozen=True)
-class PairOptions:
-    """Which pairs, and how many at a time.
-
-    Attributes:
-        batch: queries in a batch (paper 000: 32).
-        negatives: bm25, from the top 500 (paper 000), or random.
-        negatives_each: other documents that a relevant one is compared with in an epoch (paper 000:
-            1; several cost little more, since documents share most of their tokens).
-        max_query_tokens: longer queries are cut.
-        max_document_tokens: longer documents are cut.
-    """
-
-    batch: int = 16
-    negatives: Source = "bm25"
-    negatives_each: int = 7
-    max_query_tokens: int = 64
-    max_document_tokens: int = 256
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        for name in ("batch", "negatives_each", "max_query_tokens", "max_document_tokens"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise InputError(f"{name} is {value!r}; it must be a whole number above 0")
-        if self.negatives not in get_args(Source):
-            allowed = ", ".join(get_args(Source))
-            raise InputError(f"negatives is {self.negatives!r}; allowed are {allowed}")
 
 
 class PairBatch(NamedTuple):
@@ -66,8 +33,7 @@ class Pairs:
         analysed: the collection.
         queries: judged ones.
         retriever: BM25, which gives the negatives.
-        options: which pairs.
-        seed: of all draws.
+        options: which pairs, and the seed of all draws.
         padding: the id of [PAD].
 
     Raises:
@@ -80,16 +46,13 @@ class Pairs:
         queries: Sequence[JudgedQuery],
         retriever: Retriever,
         options: PairOptions,
-        seed: int,
         padding: int,
     ) -> None:
         kept, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
-        if not kept:
-            raise InputError("no query has a relevant document in the collection")
         self._others = negative_pools(
-            analysed, kept, self._relevant, retriever, options.negatives, seed=seed
+            analysed, kept, self._relevant, retriever, options.negatives, seed=options.seed
         )
-        self._options, self._seed, self._padding = options, seed, padding
+        self._options, self._padding = options, padding
         asked = [analysed.analyzer.begin().tokens(query.text, "wordpieces") for query in kept]
         cut = [tokens[: options.max_query_tokens].astype(np.int64) for tokens in asked]
         self._query_offsets, self._query_tokens = packed(cut)
@@ -101,11 +64,12 @@ class Pairs:
 
     def batches(self, epoch: int) -> list[PairBatch]:
         """Return the batches of an epoch: each query once, of like length within a batch."""
+        options = self._options
         documents = draw_documents(
-            self._relevant, self._others, self._options.negatives_each, self._seed, epoch
+            self._relevant, self._others, options.negatives_each, options.seed, epoch
         )
         lengths = np.diff(self._query_offsets)
-        cut = batches(lengths, self._options.batch, self._seed, epoch)
+        cut = batches(lengths, options.batch, options.seed, epoch)
         return [PairBatch(each, documents[each]) for each in cut]
 
     def seen(self) -> NDArray[np.int32]:

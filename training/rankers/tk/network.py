@@ -4,28 +4,19 @@ Source: Hofstätter et al. 2020. Terms are rows of the embeddings, as those of a
 """
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING
 from ranklet.training.learning.device import full_precision
-from ranklet.training.rankers.conformer_kernel.layers import Attention
 from ranklet.training.rankers.conformer_kernel.network import (
     Encoder,
     LatentMatch,
     Pairs,
     TermModel,
-    TermSizes,
 )
-
-
-@dataclass(frozen=True)
-class TKNetwork(TermSizes):
-    """Sizes of a TK; its attention is full unless it says otherwise."""
-
-    attention: Attention = "full"
+from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
 
 
 class TransformerEncoder(Encoder):

@@ -5,50 +5,25 @@ compares with it.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-from ranklet.runtime.rankers.tk import TKSettings
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
-from ranklet.training.rankers.tk.network import TK, TKNetwork
-
-PLAN, DATA, SETTINGS = conformer_kernel.PLAN, conformer_kernel.DATA, TKSettings()
+from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
+from ranklet.training.rankers.tk.network import TK
+from ranklet.training.rankers.tk.options import Options
 
 
 def train(
-    analysed: AnalysedCollection,
+    collection: Collection,
     queries: Sequence[JudgedQuery],
     dev: Sequence[JudgedQuery],
-    *,
-    settings: TKSettings = SETTINGS,
-    network: dict[str, Any] | None = None,
-    **options: Any,
+    options: Options,
 ) -> Checkpoint:
-    """Learn to score pairs.
-
-    Args:
-        analysed: see `train_on_terms`.
-        queries: what it learns from.
-        dev: other queries.
-        settings: field and limits.
-        network: sizes, by the names of `TKNetwork`; None for the paper's.
-        **options: of `train_on_terms`.
-
-    Raises:
-        InputError, TrainingError: see `train_on_terms`.
-    """
-    return conformer_kernel.train_on_terms(
-        "tk",
-        lambda rows: TK(TKNetwork(rows, **(network or {}))),
-        analysed,
-        queries,
-        dev,
-        settings=settings,
-        **options,
-    )
+    """Learn to score pairs; arguments and errors are those of a Conformer-Kernel's training."""
+    return conformer_kernel.train_on_terms("tk", TK, collection, queries, dev, options)
 
 
 def load(checkpoint: Checkpoint) -> TK:

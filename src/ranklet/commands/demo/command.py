@@ -24,6 +24,7 @@ QUESTIONS = (
     "read a spreadsheet exported as comma separated text",
 )
 TUNING_QUERIES = 600  # of about 1,600; more queries change neither k1 nor b
+MEASURE = "nDCG@10"  # to tune for
 LEXICAL, NEURAL = ("bm25", "model1"), ("neural_model1", "repbert")
 NEURAL_MINUTES, DENSE_MINUTES = 1.0, 1.5  # training time, long enough for a gain
 DOCUMENT_TOKENS = 64  # for the neural rankers, because docstrings begin with their subject
@@ -81,31 +82,23 @@ def _collect(folder: Path) -> None:
 
 def _train_lexical(folder: Path) -> None:
     from ranklet.runtime.rankers.bm25 import BM25Settings
-    from ranklet.runtime.text.words import words
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.splits import read_split
-    from ranklet.training.indexing.analysed import analyse
-    from ranklet.training.rankers import bm25
+    from ranklet.training.rankers.bm25 import training as bm25
+    from ranklet.training.rankers.bm25.options import Options as BM25Options
     from ranklet.training.rankers.model1 import training as model1
+    from ranklet.training.rankers.model1.options import Options as Model1Options
 
     _headline("2. Train: k1 and b of BM25, Model 1 by EM")
     collection = Collection(folder / "judged")
-    queries = read_split(collection, "train")
-    query_words = {word for query in queries for word in words(query.text)}
-    analysed = analyse(collection.documents(), ["lemmas", "words"], known_words=query_words)
     Checkpoint("bm25", BM25Settings()).save(folder / "plain")
-    tuned = bm25.train(
-        analysed, read_split(collection, "train", limit=TUNING_QUERIES), measure="nDCG@10"
-    )
+    some = read_split(collection, "train", limit=TUNING_QUERIES)
+    tuned = bm25.train(collection, some, [], BM25Options(measure=MEASURE))
     tuned.save(folder / "bm25")
-    learned = model1.train(
-        analysed,
-        queries,
-        read_split(collection, "dev"),
-        bm25=tuned.settings,
-        measure="nDCG@10",
-    )
+    queries, dev = (read_split(collection, split) for split in ("train", "dev"))
+    options = Model1Options(bm25=tuned.settings, measure=MEASURE)
+    learned = model1.train(collection, queries, dev, options)
     learned.save(folder / "model1")
     print(f"{tuned.settings}\n{learned.settings}, {learned.training['pairs']:,} translations")
 
@@ -116,7 +109,7 @@ def _train_neural(folder: Path) -> None:
     _headline("3. Train: T(q|d) by a network, and RepBERT from MiniLM")
     data = [str(folder / "judged"), "--split", "train", "--tune", "dev"]
     length = ["--max-document-tokens", str(DOCUMENT_TOKENS)]
-    bm25 = ["--bm25", str(folder / "bm25"), "--measure", "nDCG@10"]
+    bm25 = ["--bm25", str(folder / "bm25"), "--measure", MEASURE]
     neural = ["neural_model1", *data, *length, *bm25, "--minutes", str(NEURAL_MINUTES)]
     dense = ["repbert", *data, *length, "--minutes", str(DENSE_MINUTES)]
     for arguments in (neural, dense):
@@ -146,7 +139,7 @@ def _bundle(folder: Path, rankers: Sequence[str]) -> None:
     queries = read_split(judged, "fusion") + read_split(judged, "dev")
     for name, parts in _fusions(rankers).items():
         fuse_bundle(
-            fused, fused, queries, rankers=parts, measure="nDCG@10", name=name, overwrite=True
+            fused, fused, queries, rankers=parts, measure=MEASURE, name=name, overwrite=True
         )
     whole = Collection(folder / "whole")
     served = index_bundle(fused, whole, folder / "python-docs.ranklet", overwrite=True)

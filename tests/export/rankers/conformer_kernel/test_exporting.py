@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.kinds import TinyRankers
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_pipelines import DEPTH, RERANKED, stages, standard_pipelines
@@ -58,11 +59,9 @@ from ranklet.runtime.text.words import words
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.rankers import bm25
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
-from ranklet.training.rankers.conformer_kernel.pairs import PairOptions, TermReader
+from ranklet.training.rankers.conformer_kernel.pairs import TermReader
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 FORMS = ("ndrm1", "ndrm2", "ndrm3")
@@ -94,17 +93,8 @@ def worded(tiny_collection: Collection) -> AnalysedCollection:
 
 
 @pytest.fixture(scope="module")
-def checkpoints(worded: AnalysedCollection, tiny_collection: Collection) -> dict[str, Checkpoint]:
-    queries, dev = read_split(tiny_collection, "train"), read_split(tiny_collection, "dev")
-    found = {"bm25": bm25.train(worded, queries)}
-    plan = replace(conformer_kernel.PLAN, learning_rate=0.01, epochs=4, device="cpu")
-    for form in FORMS:
-        found[form] = conformer_kernel.train(
-            worded, queries, dev, network=SIZES, plan=plan, least=1,
-            settings=replace(conformer_kernel.SETTINGS, architecture=form),
-            data=PairOptions(batch=8, depth=20, pool=10),
-        )  # fmt: skip
-    return found
+def checkpoints(tiny: TinyRankers) -> dict[str, Checkpoint]:
+    return tiny.checkpoints("conformer_kernel")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     window_counts,
 )
 from ranklet.training.rankers.conformer_kernel.layers import (
-    Attention,
     Block,
     full_attention,
     separable_attention,
@@ -85,7 +84,7 @@ def test_separable_attention_makes_no_matrix_of_n_by_n() -> None:
 
 
 @pytest.mark.parametrize(("attention", "width"), [("separable", 3), ("full", 0), ("separable", 0)])
-def test_padding_reaches_no_other_place(attention: Attention, width: int) -> None:
+def test_padding_reaches_no_other_place(attention: str, width: int) -> None:
     with seeded(1):
         block = Block(8, 2, attention, width=width, groups=4, dropout=0.3).eval()
         states = torch.randn(1, 4, 8)

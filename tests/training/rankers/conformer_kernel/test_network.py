@@ -16,11 +16,11 @@ from ranklet.training.rankers.conformer_kernel.network import (
     ConformerKernel,
     Encoder,
     LatentMatch,
-    Network,
     Pairs,
     TermModel,
 )
-from ranklet.training.rankers.tk.network import TK, TKNetwork
+from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
+from ranklet.training.rankers.tk.network import TK
 
 SMALL = Network(
     30, hidden=8, layers=1, heads=2, width=3, groups=2, kernels=4, window=4, stride=2,

@@ -30,22 +30,27 @@ from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs
+from ranklet.training.rankers.conformer_kernel.options import Options
 from ranklet.training.rankers.conformer_kernel.pairs import (
-    PairOptions,
     TermPairs,
     TermReader,
     weak_ranknet_loss,
 )
+from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
 from ranklet.training.rankers.tk import training as tk
+from ranklet.training.rankers.tk.options import Options as TKOptions
 
-SIZES: dict[str, Any] = {
-    "hidden": 16, "heads": 4, "groups": 4, "width": 3, "layers": 1, "kernels": 6, "window": 6,
-    "stride": 3, "dropout": 0.0,
+TRAINING: dict[str, Any] = {
+    "learning_rate": 0.01, "epochs": 1, "device": "cpu", "batch": 8, "depth": 20, "pool": 10,
+    "least": 1,
 }  # fmt: skip
-TK_SIZES: dict[str, Any] = {"hidden": 16, "heads": 4, "layers": 1, "kernels": 6, "dropout": 0.0}
-PLAN = replace(conformer_kernel.PLAN, learning_rate=0.01, epochs=30, device="cpu")
-DATA = PairOptions(batch=8, depth=20, pool=10)
+SIZES = Network(
+    hidden=16, heads=4, groups=4, width=3, layers=1, kernels=6, window=6, stride=3, dropout=0.0
+)
+OPTIONS = Options(**TRAINING, network=SIZES)
+TK_SIZES = TKNetwork(hidden=16, heads=4, layers=1, kernels=6, dropout=0.0)
+TK_OPTIONS = TKOptions(**TRAINING, network=TK_SIZES)
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +65,16 @@ def worded(tiny_collection: Collection) -> AnalysedCollection:
     return analyse(tiny_collection.documents(), ["words", "lemmas"], known_words=asked)
 
 
-def train(
-    analysed: AnalysedCollection, collection: Collection, model: str = "ndrm3", **options: Any
-) -> Checkpoint:
-    given = {"plan": replace(PLAN, epochs=1), "data": DATA, "least": 1, **options}
+def train(collection: Collection, architecture: str = "ndrm3", **changes: Any) -> Checkpoint:
     queries, dev = read_split(collection, "train"), read_split(collection, "dev")
-    if model == "tk":
-        return tk.train(analysed, queries, dev, **{"network": TK_SIZES, **given})
-    settings = replace(conformer_kernel.SETTINGS, architecture=model)
-    return conformer_kernel.train(
-        analysed, queries, dev, settings=settings, **{"network": SIZES, **given}
-    )
+    settings = ConformerKernelSettings(architecture=architecture)
+    options = replace(OPTIONS, settings=settings, **changes)
+    return conformer_kernel.train(collection, queries, dev, options)
+
+
+def train_tk(collection: Collection) -> Checkpoint:
+    queries, dev = read_split(collection, "train"), read_split(collection, "dev")
+    return tk.train(collection, queries, dev, TK_OPTIONS)
 
 
 # ------------------------------------------------------------------------------------ the data
@@ -114,9 +118,9 @@ def test_words_of_queries_count_where_the_collection_knows_them(
     worded: AnalysedCollection, tiny_collection: Collection
 ) -> None:
     queries = read_split(tiny_collection, "train")
-    assert "motor" not in choose_terms(worded, "words", [], least=1)
-    assert "motor" in choose_terms(worded, "words", queries, least=4)
-    assert "motor" not in choose_terms(worded, "words", queries, least=5)
+    assert "motor" not in choose_terms(worded, "words", [], least=1, most=99)
+    assert "motor" in choose_terms(worded, "words", queries, least=4, most=99)
+    assert "motor" not in choose_terms(worded, "words", queries, least=5, most=99)
 
 
 def test_pairs_hold_terms_and_their_statistics(worded: AnalysedCollection) -> None:
@@ -146,7 +150,7 @@ def test_a_batch_holds_one_relevant_one_ranked_and_two_others(
     reader = TermReader(
         worded, ConformerKernelSettings(), term_rows((), worded.analyzer.vocabulary)
     )
-    pairs = TermPairs(worded, queries, retriever, reader, replace(DATA, depth=3, pool=3), 0)
+    pairs = TermPairs(worded, queries, retriever, reader, replace(OPTIONS, depth=3, pool=3))
     kept, relevant = relevant_numbers(list(worded.documents.ids), queries)
     seen = []
     for epoch in range(4):
@@ -158,7 +162,7 @@ def test_a_batch_holds_one_relevant_one_ranked_and_two_others(
                 seen.append((query, ranked, tuple(drawn)))
     assert len({each[2] for each in seen}) > len(kept)  # others are drawn anew in each epoch
     assert sorted(each[0] for each in seen) == sorted([*range(len(kept))] * 4)
-    again = TermPairs(worded, queries, retriever, reader, replace(DATA, depth=3, pool=3), 0)
+    again = TermPairs(worded, queries, retriever, reader, replace(OPTIONS, depth=3, pool=3))
     for one, other in zip(pairs.batches(2), again.batches(2), strict=True):
         np.testing.assert_array_equal(one.documents, other.documents)
 
@@ -171,16 +175,13 @@ def test_the_dev_measure_by_hand(worded: AnalysedCollection, tiny_collection: Co
     for _, numbers, relevant in lists.lists:
         assert relevant.sum() == 1
         assert len({*numbers.tolist()}) == len(numbers)
-    assert lists.mrr(lambda _, numbers: np.zeros(len(numbers), np.float32)) <= 1 / 5
-    place = {query.id: np.flatnonzero(hit)[0] for query, _, hit in lists.lists}
-
-    def second(query: Any, numbers: Any) -> Any:
-        scores = np.zeros(len(numbers), np.float32)
-        scores[place[query.id]] = 1
-        scores[(place[query.id] + 1) % len(numbers)] = 2
-        return scores
-
-    assert lists.mrr(second) == pytest.approx(0.5)
+    sizes = [len(numbers) for _, numbers, _ in lists.lists]
+    assert lists.mrr(np.zeros(sum(sizes), np.float32)) <= 1 / 5
+    scores = [np.zeros(size, np.float32) for size in sizes]
+    for row, (_, _, relevant) in zip(scores, lists.lists, strict=True):
+        place = np.flatnonzero(relevant)[0]
+        row[place], row[(place + 1) % len(row)] = 1, 2
+    assert lists.mrr(np.concatenate(scores)) == pytest.approx(0.5)
 
 
 def test_a_query_log_is_one_more_field(tmp_path: Path) -> None:
@@ -198,8 +199,8 @@ def test_a_query_log_is_one_more_field(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def learned(worded: AnalysedCollection, tiny_collection: Collection) -> Checkpoint:
-    return train(worded, tiny_collection, plan=PLAN)
+def learned(tiny_collection: Collection) -> Checkpoint:
+    return train(tiny_collection, epochs=30)
 
 
 def test_it_learns_by_which_other_words_people_ask(learned: Checkpoint) -> None:
@@ -234,10 +235,8 @@ def test_a_checkpoint_holds_the_model(learned: Checkpoint, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2"])
-def test_every_architecture_trains(
-    architecture: str, worded: AnalysedCollection, tiny_collection: Collection
-) -> None:
-    found = train(worded, tiny_collection, architecture)
+def test_every_architecture_trains(architecture: str, tiny_collection: Collection) -> None:
+    found = train(tiny_collection, architecture)
     model = conformer_kernel.load(found)
     assert model.network.architecture == found.settings.architecture == architecture
     assert (model.latent is None) == (architecture == "ndrm2")
@@ -245,12 +244,10 @@ def test_every_architecture_trains(
 
 @pytest.mark.slow
 def test_an_interrupted_training_ends_the_same(
-    worded: AnalysedCollection, tiny_collection: Collection, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    plan = replace(PLAN, epochs=3, save_every=2)
-    sizes = {**SIZES, "dropout": 0.1}
-    whole = train(worded, tiny_collection, plan=plan, network=sizes)
+    tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes: dict[str, Any] = {"epochs": 3, "save_every": 2, "network": replace(SIZES, dropout=0.1)}
+    whole = train(tiny_collection, **changes)
     calls = 0
 
     def broken(scores: torch.Tensor) -> torch.Tensor:
@@ -261,19 +258,19 @@ def test_an_interrupted_training_ends_the_same(
     with monkeypatch.context() as patch:
         patch.setattr(conformer_kernel, "weak_ranknet_loss", broken)
         with pytest.raises(TrainingError, match="step 7"):
-            train(worded, tiny_collection, plan=plan, network=sizes, folder=tmp_path)
-    found = train(worded, tiny_collection, plan=plan, network=sizes, folder=tmp_path, resume=True)
+            train(tiny_collection, **changes, folder=tmp_path)
+    found = train(tiny_collection, **changes, folder=tmp_path, resume=True)
     for name, weights in whole.weights.items():
         np.testing.assert_array_equal(found.weights[name], weights)
 
 
 def test_word2vec_begins_with_in_beside_out(
-    worded: AnalysedCollection, tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch
+    tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setitem(__import__("sys").modules, "gensim.models", None)
         with pytest.raises(InputError, match=r"ranklet\[word2vec\]"):
-            train(worded, tiny_collection, vectors="word2vec")
+            train(tiny_collection, vectors="word2vec")
     pytest.importorskip("gensim")
     from ranklet.training.rankers.conformer_kernel.word2vec import word_vectors
 
@@ -287,33 +284,27 @@ def test_word2vec_begins_with_in_beside_out(
     assert (unit @ unit.T)[2, 3] > max((unit @ unit.T)[2, 4:6]) + 0.3
     for half in (slice(6), slice(6, 12)):
         assert found[2:6, half].std() == pytest.approx(1, rel=1e-4)
-    checkpoint = train(worded, tiny_collection, vectors="word2vec")
-    assert checkpoint.training["vectors"] == "word2vec"
+    checkpoint = train(tiny_collection, vectors="word2vec")
+    assert checkpoint.training["options"]["vectors"] == "word2vec"
 
 
 def test_tk_trains_in_parts_and_tells_of_documents_that_are_too_long(
-    worded: AnalysedCollection, tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
-    whole = train(worded, tiny_collection, "tk")
+    tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = train_tk(tiny_collection)
     assert "full attention" not in caplog.text
     monkeypatch.setattr(layers, "AT_ONCE", 1 << 12)  # a pair: 4 heads x 32 x 32 terms, padded
-    assert train(worded, tiny_collection, "tk").training["steps"] == whole.training["steps"]
+    assert train_tk(tiny_collection).training["steps"] == whole.training["steps"]
     assert "lower max_document_terms" not in caplog.text
     monkeypatch.setattr(layers, "AT_ONCE", 50)
-    train(worded, tiny_collection, "tk")
+    train_tk(tiny_collection)
     assert "lower max_document_terms" in caplog.text
 
 
-def test_options_that_are_not_allowed_are_told(
-    worded: AnalysedCollection, tiny_collection: Collection
-) -> None:
-    with pytest.raises(InputError, match="vectors"):
-        train(worded, tiny_collection, vectors="glove")
-    with pytest.raises(InputError, match="least is 0"):
-        train(worded, tiny_collection, least=0)
-    with pytest.raises(InputError, match="batch"):
-        PairOptions(batch=0)
+def test_options_that_are_not_allowed_are_told() -> None:
+    for wrong in ({"vectors": "glove"}, {"least": 0}, {"batch": 0}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            replace(OPTIONS, **wrong)
     for name, value in (("architecture", "tk"), ("field", "wordpieces"), ("impacts", "int4"),
                         ("max_query_terms", 0), ("floor", 2), ("tf_mean", -1)):  # fmt: skip
         with pytest.raises(InputError, match=name):
@@ -330,35 +321,18 @@ def test_the_command_trains_and_cleans_up(
     (collection / "qrels.log.txt").write_text(f"seen 0 {document} 1\n", "utf-8")
     output = tmp_path / "ck"
     arguments = ["train", "conformer_kernel", str(collection), "-o", str(output)]
-    arguments += [
-        "--split",
-        "train",
-        "--tune",
-        "dev",
-        "--architecture",
-        "ndrm3",
-        "--field",
-        "lemmas",
-    ]
+    arguments += ["--split", "train", "--tune", "dev", "--architecture", "ndrm3"]
+    arguments += ["--field", "lemmas"]
     arguments += ["--hidden", "16", "--blocks", "1", "--heads", "4", "--groups", "4"]
     arguments += ["--width", "3", "--kernels", "5", "--pool-window", "8", "--pool-stride", "4"]
     arguments += ["--epochs", "1", "--batch", "8", "--lr", "0.01", "--device", "cpu", "--seed", "1"]
-    arguments += [
-        "--terms",
-        "40",
-        "--candidates",
-        "50",
-        "--floor",
-        "0.4",
-        "--impacts",
-        "float16",
-        "--least",
-        "1",
-    ]
+    arguments += ["--terms", "40", "--candidates", "50", "--floor", "0.4", "--least", "1"]
+    arguments += ["--impacts", "float16"]
     arguments += ["--max-query-tokens", "9", "--max-document-tokens", "50"]
     assert main([*arguments, "--query-log", "train"]) == 1
-    assert "are in the log 'train'" in capsys.readouterr().err
-    assert main([*arguments, "--negatives", "random"]) == 1
+    assert "are in the query log 'train'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments, "--negatives", "random"])
     assert main([*arguments, "--query-log", "log"]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ck", "collection"]
     found = read_checkpoint(output)

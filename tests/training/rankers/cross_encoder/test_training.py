@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.kinds import TinyRankers
 
+from ranklet.commands import main
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import (
     CrossEncoderSettings,
@@ -23,46 +23,41 @@ from ranklet.training.learning.losses import margin_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.cross_encoder import training as cross_encoder
 from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
-from ranklet.training.rankers.cross_encoder.pairs import CrossOptions, CrossPairs
+from ranklet.training.rankers.cross_encoder.options import Options
+from ranklet.training.rankers.cross_encoder.pairs import CrossPairs
 
-PLAN = replace(
-    cross_encoder.PLAN, learning_rate=3e-4, epochs=30, accumulation=1, device="cpu", warmup=0.1
-)
-DATA = CrossOptions(batch=4, negatives_each=3)
 SETTINGS = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
-SHORT = replace(PLAN, epochs=1)
+OPTIONS = Options(
+    settings=SETTINGS, learning_rate=3e-4, epochs=1, accumulation=1, device="cpu", batch=4,
+    negatives_each=3,
+)  # fmt: skip
 
 
-def train(
-    analysed: AnalysedCollection, collection: Collection, backbone: Backbone, **options: Any
-) -> Checkpoint:
-    given: dict[str, Any] = {"settings": SETTINGS, "plan": SHORT, "data": DATA, **options}
+def train(collection: Collection, backbone: Path | None, **changes: Any) -> Checkpoint:
     queries, dev = read_split(collection, "train"), read_split(collection, "dev")
-    return cross_encoder.train(analysed, queries, dev, backbone=backbone, **given)
+    options = replace(OPTIONS, backbone=backbone, **changes)
+    return cross_encoder.train(collection, queries, dev, options)
 
 
 @pytest.fixture(scope="module")
-def learned(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_bert: Path
-) -> Checkpoint:
+def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
     settings = replace(SETTINGS, head="model1")
-    backbone = load_backbone(tiny_bert)
-    return train(tiny_analysed, tiny_collection, backbone, settings=settings, plan=PLAN)
+    return train(tiny_collection, tiny_bert, settings=settings, epochs=30)
 
 
 def test_it_learns(learned: Checkpoint) -> None:
     course = [each["value"] for each in learned.training["evaluations"]]
     assert learned.training["best"] > course[0] + 0.3
-    assert learned.training["plan"]["head_rate"] == 10
+    assert learned.training["options"]["head_rate"] == 10
 
 
 @pytest.mark.slow
 def test_an_interrupted_training_ends_the_same(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_bert: Path,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    plan = replace(PLAN, epochs=3, save_every=2)
-    whole = train(tiny_analysed, tiny_collection, load_backbone(tiny_bert), plan=plan)
+    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes: dict[str, Any] = {"epochs": 3, "save_every": 2}
+    whole = train(tiny_collection, tiny_bert, **changes)
+    changes["folder"] = tmp_path
     calls = 0
 
     def broken(positive: torch.Tensor, negative: torch.Tensor, margin: float) -> torch.Tensor:
@@ -73,18 +68,10 @@ def test_an_interrupted_training_ends_the_same(
     with monkeypatch.context() as patch:
         patch.setattr(cross_encoder, "margin_loss", broken)
         with pytest.raises(TrainingError, match="step 12"):
-            train(
-                tiny_analysed, tiny_collection, load_backbone(tiny_bert), plan=plan, folder=tmp_path
-            )
+            train(tiny_collection, tiny_bert, **changes)
     with pytest.raises(TrainingError, match="head_rate"):
-        train(
-            tiny_analysed, tiny_collection, load_backbone(tiny_bert),
-            plan=replace(plan, head_rate=3.0), folder=tmp_path, resume=True,
-        )  # fmt: skip
-    found = train(
-        tiny_analysed, tiny_collection, load_backbone(tiny_bert), plan=plan, folder=tmp_path,
-        resume=True,
-    )  # fmt: skip
+        train(tiny_collection, tiny_bert, **changes, head_rate=3.0, resume=True)
+    found = train(tiny_collection, tiny_bert, **changes, resume=True)
     assert found.training["steps"] == whole.training["steps"]
     for name, weights in whole.weights.items():
         np.testing.assert_array_equal(found.weights[name], weights)
@@ -107,11 +94,10 @@ def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) 
     "changes", [{}, {"chunks": 3}, {"chunks": 3, "combine": "max"}, {"marking": "pre_pair"}]
 )
 def test_a_pair_alone_is_the_pair_among_others(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_backbone: Backbone,
-    changes: dict[str, Any],
-) -> None:  # fmt: skip
+    tiny_collection: Collection, tiny_bert: Path, changes: dict[str, Any]
+) -> None:
     settings = replace(SETTINGS, **changes)
-    checkpoint = train(tiny_analysed, tiny_collection, tiny_backbone, settings=settings)
+    checkpoint = train(tiny_collection, tiny_bert, settings=settings)
     model = cross_encoder.load(checkpoint)
     assert checkpoint.tokenizer is not None
     pairing = Pairing(settings, checkpoint.tokenizer)
@@ -138,7 +124,7 @@ def test_batches_are_a_relevant_document_and_others(
     retriever = open_bm25(BM25Settings(), tiny_analysed.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
     pairing = Pairing(SETTINGS, tiny_backbone.tokenizer)
-    pairs = CrossPairs(tiny_analysed, queries, retriever, DATA, pairing, 0)
+    pairs = CrossPairs(tiny_analysed, queries, retriever, OPTIONS, pairing)
     seen = []
     for batch in pairs.batches(0):
         assert batch.documents.shape == (len(batch.queries), 4)
@@ -169,16 +155,76 @@ def test_markers_begin_as_the_mean_of_what_spells_them(tiny_backbone: Backbone) 
     assert len(tiny_backbone.word_vectors()) == len(after)
 
 
-def test_a_second_phase_keeps_the_head(tiny: TinyRankers) -> None:
-    def second(start: Checkpoint, settings: CrossEncoderSettings) -> None:
-        backbone = load_backbone(tiny.data.bert)
-        cross_encoder.train(
-            tiny.data.analysed, [], [], backbone=backbone, start=start, settings=settings
-        )
+def test_a_second_phase_goes_on_from_the_first(
+    learned: Checkpoint, tiny_collection: Collection, tmp_path: Path
+) -> None:
+    start, settings = learned.save(tmp_path / "first"), learned.settings
+    found = train(tiny_collection, None, start=start, settings=settings)
+    assert found.training["evaluations"][0]["value"] == learned.training["best"]
+    body = {n: w for n, w in learned.weights.items() if not n.startswith("head.")}
+    other = replace(learned, weights={**body, "head.x": np.zeros(3, np.float32)})
+    with pytest.raises(InputError, match="do not fit"):
+        train(tiny_collection, None, start=other.save(tmp_path / "other"), settings=settings)
+    with pytest.raises(InputError, match="a second phase keeps it"):
+        train(tiny_collection, None, start=start)
 
-    first = tiny.checkpoint("cross_encoder")
-    other = "vanilla" if first.settings.head != "vanilla" else "model1"
-    with pytest.raises(InputError, match=f"has the head {first.settings.head}"):
-        second(first, replace(SETTINGS, head=other))
-    with pytest.raises(InputError, match="not from a bm25"):
-        second(tiny.checkpoint("bm25"), SETTINGS)
+
+def test_electra_has_embeddings_of_another_size(
+    tiny_collection: Collection, tiny_electra: Path
+) -> None:
+    settings = replace(SETTINGS, head="cedr_knrm", marking="pre_doc")
+    found = train(tiny_collection, tiny_electra, settings=settings, loss="cross_entropy", layers=2)
+    assert found.weights["embeddings.word_embeddings.weight"].shape[1] == 16
+    cross_encoder.load(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"settings": replace(SETTINGS, max_tokens=65)}, "reads at most 64"),
+        ({"loss": "hinge"}, "allowed are margin, cross_entropy"),
+        (
+            {"settings": replace(SETTINGS, head="model1"), "loss": "cross_entropy"},
+            "take the loss margin",
+        ),
+        ({"layers": 4}, "layers is 4"),
+    ],
+)
+def test_what_is_not_allowed_is_told(
+    tiny_collection: Collection, tiny_bert: Path, options: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        train(tiny_collection, tiny_bert, **options)
+
+
+def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> None:
+    with pytest.raises(InputError, match="no cross-encoder"):
+        cross_encoder.load(replace(learned, kind="bm25"))
+    with pytest.raises(InputError, match="do not fit"):
+        cross_encoder.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
+    with pytest.raises(InputError, match="ranklet_head_layers"):
+        cross_encoder.load(replace(learned, network={}))
+
+
+def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
+    output = tmp_path / "cross"
+    arguments = ["train", "cross_encoder", str(tiny_collection.path), "-o", str(output)]
+    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
+    arguments += ["--head", "marker_avg", "--marking", "pre_pair", "--max-tokens", "40"]
+    arguments += ["--max-query-tokens", "8", "--loss", "cross_entropy", "--head-rate", "5"]
+    assert main([*arguments, "--chunks", "2", "--combine", "max", "--minutes", "5"]) == 0
+    found = read_checkpoint(output)
+    assert found.settings == CrossEncoderSettings(
+        head="marker_avg", marking="pre_pair", max_tokens=40, max_query_tokens=8, chunks=2,
+        combine="max",
+    )  # fmt: skip
+    assert found.training["options"]["head_rate"] == 5
+    second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
+    assert main([*second, str(output)]) == 1  # two things to begin with
+    at = second.index("--backbone")
+    del second[at : at + 2]
+    assert main([*second, str(tiny_bert)]) == 1
+    assert main([*second, str(output)]) == 0
+    for wrong in (["--max-document-tokens", "9"], ["--head", "pooled"]):
+        with pytest.raises(SystemExit, match="2"):
+            main([*arguments, *wrong])

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.epic import EPICSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
@@ -21,24 +22,26 @@ from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
-from ranklet.training.learning.text_pairs import BatchOptions, tokenise
+from ranklet.training.learning.text_pairs import tokenise
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.epic import training as epic
 from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, DocumentEncoder, EPICHead, QueryEncoder
+from ranklet.training.rankers.epic.options import Options
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-PLAN = replace(epic.PLAN, learning_rate=3e-4, epochs=15, device="cpu")
-DATA = BatchOptions(batch=8, negatives="bm25", max_query_tokens=12, max_document_tokens=16)
+OPTIONS = Options(
+    learning_rate=3e-4, epochs=15, device="cpu", batch=8, max_query_tokens=12,
+    max_document_tokens=16, pairwise=True,
+)  # fmt: skip
 TEXTS = ["red apple", "the old river is old here here", "", "old [SEP] castle"]
 
 
-def train(collection: Collection, backbone: Backbone, **options: Any) -> Checkpoint:
-    given: dict[str, Any] = {"plan": PLAN, "data": DATA, "objective": "pairwise", **options}
+def train(collection: Collection, **changes: Any) -> Checkpoint:
     queries, dev = read_split(collection, "train"), read_split(collection, "dev")
-    return epic.train(collection, queries, dev, backbone=backbone, **given)
+    return epic.train(collection, queries, dev, replace(OPTIONS, **changes))
 
 
 def importance(x: float) -> float:
@@ -148,7 +151,7 @@ def test_the_loss_of_a_batch_by_hand() -> None:
 
 @pytest.fixture(scope="module")
 def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
-    return train(tiny_collection, load_backbone(tiny_bert))
+    return train(tiny_collection, backbone=tiny_bert)
 
 
 def test_it_learns(learned: Checkpoint) -> None:
@@ -157,20 +160,15 @@ def test_it_learns(learned: Checkpoint) -> None:
     vocabulary = learned.network["vocab_size"]
     assert learned.settings == EPICSettings(12, 16, vocabulary)
     assert learned.weights["head.expansion.weight"].shape == (vocabulary, 32)
-    assert learned.training["plan"]["head_rate"] == 10
+    assert learned.training["options"]["head_rate"] == 10
 
 
-def test_in_batch_negatives_are_learned_from(
-    tiny_collection: Collection, tiny_backbone: Backbone
-) -> None:
-    short = replace(PLAN, epochs=2)
-    alone = replace(DATA, negatives="in-batch")
-    found = train(tiny_collection, tiny_backbone, plan=short, data=alone, objective="in-batch")
-    assert found.training["objective"] == "in-batch"
-    with pytest.raises(InputError, match="triples need a negative"):
-        train(tiny_collection, tiny_backbone, data=alone)
-    with pytest.raises(InputError, match="objective is 'none'; allowed are pairwise, in-batch"):
-        train(tiny_collection, tiny_backbone, objective="none")
+def test_in_batch_negatives_are_learned_from(tiny_collection: Collection, tiny_bert: Path) -> None:
+    alone = replace(OPTIONS, backbone=tiny_bert, epochs=2, pairwise=False, negatives="in-batch")
+    found = train(tiny_collection, **vars(alone))
+    assert found.training["options"]["pairwise"] is False
+    with pytest.raises(InputError, match="--pairwise needs a negative"):
+        replace(alone, pairwise=True)
 
 
 def test_the_checkpoint_is_read_back_and_transformers_opens_it(
@@ -193,8 +191,8 @@ def test_the_checkpoint_is_read_back_and_transformers_opens_it(
 def test_an_interrupted_training_ends_the_same(
     tiny_collection: Collection, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = replace(PLAN, epochs=3, save_every=3)
-    whole = train(tiny_collection, load_backbone(tiny_bert), plan=plan)
+    changes = {"backbone": tiny_bert, "epochs": 3, "save_every": 3}
+    whole = train(tiny_collection, **changes)
     calls = 0
 
     def broken(scores: torch.Tensor, sharpness: float) -> torch.Tensor:
@@ -205,10 +203,8 @@ def test_an_interrupted_training_ends_the_same(
     with monkeypatch.context() as patch:
         patch.setattr(epic, "listwise_loss", broken)
         with pytest.raises(TrainingError, match="step 8"):
-            train(tiny_collection, load_backbone(tiny_bert), plan=plan, folder=tmp_path)
-    found = train(
-        tiny_collection, load_backbone(tiny_bert), plan=plan, folder=tmp_path, resume=True
-    )
+            train(tiny_collection, **changes, folder=tmp_path)
+    found = train(tiny_collection, **changes, folder=tmp_path, resume=True)
     for name, weights in whole.weights.items():
         np.testing.assert_array_equal(found.weights[name], weights)
 
@@ -223,24 +219,24 @@ def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> N
 def test_a_second_phase_goes_on_with_all_that_was_learned(
     learned: Checkpoint, tiny_collection: Collection, tmp_path: Path
 ) -> None:
-    backbone = load_backbone(learned.save(tmp_path / "first"))
-    short = replace(PLAN, epochs=1)
-    found = train(tiny_collection, backbone, start=learned, plan=short)
+    start = learned.save(tmp_path / "first")
+    found = train(tiny_collection, start=start, epochs=1)
     first = found.training["evaluations"][0]
     assert first["step"] == 0
     assert first["value"] == pytest.approx(learned.training["best"])
-    with pytest.raises(InputError, match="starts from an EPIC, not from a bm25"):
-        train(tiny_collection, backbone, start=replace(learned, kind="bm25"))
+    other = Checkpoint("bm25", BM25Settings()).save(tmp_path / "bm25")
+    with pytest.raises(InputError, match="is of the kind bm25, not epic"):
+        train(tiny_collection, start=other)
     cut = {n: w[:1] if n == "head.expansion.weight" else w for n, w in learned.weights.items()}
     with pytest.raises(InputError, match="do not fit"):
-        train(tiny_collection, backbone, start=replace(learned, weights=cut))
+        train(tiny_collection, start=replace(learned, weights=cut).save(tmp_path / "cut"))
 
 
 def test_texts_longer_than_the_backbone_reads_are_told(
-    tiny_collection: Collection, tiny_backbone: Backbone
+    tiny_collection: Collection, tiny_bert: Path
 ) -> None:
-    with pytest.raises(InputError, match="too long for 'tiny-bert', which reads 64"):
-        train(tiny_collection, tiny_backbone, data=replace(DATA, max_document_tokens=65))
+    with pytest.raises(InputError, match="too long for 'tiny-bert', which reads at most 64"):
+        train(tiny_collection, backbone=tiny_bert, max_document_tokens=65)
 
 
 def test_electras_embeddings_are_brought_to_the_size_of_its_vectors(tiny_electra: Path) -> None:
@@ -295,8 +291,8 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     assert main([*arguments, "--head-rate", "5", "--pairwise"]) == 0
     read = read_checkpoint(output)
     assert read.settings.max_document_tokens == 16
-    assert read.training["plan"]["head_rate"] == 5
-    assert read.training["objective"] == "pairwise"
+    assert read.training["options"]["head_rate"] == 5
+    assert read.training["options"]["pairwise"] is True
     assert main([*arguments, "--force", "--pairwise", "--negatives", "in-batch"]) == 1
     second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
     assert main([*second, str(output)]) == 1  # two things to begin with
@@ -305,4 +301,5 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     assert main([*second, str(output)]) == 0
     assert "gone on" in read_checkpoint(tmp_path / "second").training["expansion"]
     second[1] = "repbert"
-    assert main([*second, str(output)]) == 1
+    with pytest.raises(SystemExit, match="2"):
+        main([*second, str(output)])

@@ -1,13 +1,16 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.model1.constants import GRID
+from ranklet.training.rankers.model1.options import Options
 from ranklet.training.rankers.model1.training import train
 
 
@@ -62,26 +65,26 @@ def test_the_best_point_of_the_grid_is_taken(checkpoints: dict[str, Checkpoint])
 
 
 def test_the_same_input_gives_the_same_table(
-    collection: Collection, analysed: AnalysedCollection, checkpoints: dict[str, Checkpoint]
+    collection: Collection, checkpoints: dict[str, Checkpoint]
 ) -> None:
     queries = read_split(collection, "train")
-    again = train(analysed, queries[:30], queries[30:], field="words")
+    again = train(collection, queries[:30], queries[30:], Options())
     for key, values in checkpoints["model1"].arrays.items():
         np.testing.assert_array_equal(again.arrays[key], values)
 
 
-def test_lemmas_do_as_well(collection: Collection, analysed: AnalysedCollection) -> None:
+def test_lemmas_do_as_well(collection: Collection) -> None:
     queries = read_split(collection, "train")
-    found = train(analysed, queries[:20], queries[20:25], field="lemmas", iterations=2)
+    options = Options(field="lemmas", iterations=2)
+    found = train(collection, queries[:20], queries[20:25], options)
     assert "dough" in found.tokens
     assert len(found.training["log_likelihoods"]) == 2
 
 
-def test_a_threshold_of_one_leaves_an_empty_table_and_no_fault(
-    collection: Collection, analysed: AnalysedCollection
-) -> None:
+def test_a_threshold_of_one_leaves_an_empty_table_and_no_fault(collection: Collection) -> None:
     queries = read_split(collection, "test")
-    found = train(analysed, queries[:5], queries[5:8], threshold=1.0, iterations=1)
+    options = Options(threshold=1.0, iterations=1)
+    found = train(collection, queries[:5], queries[5:8], options)
     assert found.training["pairs"] == len(found.arrays["source"])
     assert len(found.tokens) <= 2 * len(found.arrays["source"])
 
@@ -89,23 +92,19 @@ def test_a_threshold_of_one_leaves_an_empty_table_and_no_fault(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"iterations": 0}, "iterations must be at least 1"),
-        ({"threshold": 2.0}, "threshold must be a probability"),
-        ({"chunk_ratio": 0.0}, "chunk_ratio must be positive"),
+        ({"iterations": 0}, "iterations is 0; it must be a whole number from 1"),
+        ({"threshold": 2.0}, "threshold is 2.0; it must be a number from 0 to 1"),
+        ({"chunk_ratio": 0.0}, "chunk_ratio is 0.0; it must be a number from 0.001"),
         ({"measure": "accuracy"}, "unknown measure"),
+        ({"bm25": BM25Settings("wordpieces")}, "wordpieces need --tokenizer"),
     ],
 )
-def test_wrong_options_are_told(
-    collection: Collection, analysed: AnalysedCollection, options: dict[str, float], message: str
-) -> None:
-    queries = read_split(collection, "test")
+def test_wrong_options_are_told(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        train(analysed, queries[:5], queries[5:8], **options)  # type: ignore[arg-type]
+        Options(**options)
 
 
-def test_queries_without_a_document_in_the_collection_are_told(
-    analysed: AnalysedCollection,
-) -> None:
+def test_queries_without_a_document_in_the_collection_are_told(collection: Collection) -> None:
     queries = [JudgedQuery("1", "dough", {"elsewhere": 1})]
     with pytest.raises(InputError, match="no pair"):
-        train(analysed, queries, queries)
+        train(collection, queries, queries, Options())

@@ -15,7 +15,7 @@ SPECIAL = (0, 1, 2)
 
 
 def model(parametrisation: str = "network") -> NeuralModel1:
-    network = Network(SIZE, 0, SPECIAL, 16, (12, 8), parametrisation)  # type: ignore[arg-type]
+    network = Network(SIZE, 0, SPECIAL, 16, (12, 8), parametrisation)
     with seeded(5):
         made = NeuralModel1(network, np.full(SIZE, 1e-3, np.float32)).eval()
         if isinstance(made.translate, NetworkTranslation):

@@ -1,6 +1,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,13 +24,17 @@ from ranklet.training.learning.ragged import unique_tokens
 from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.model import NeuralModel1, smoothed
 from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation
-from ranklet.training.rankers.neural_model1.pairs import PairOptions, Pairs
+from ranklet.training.rankers.neural_model1.options import Options, PairOptions
+from ranklet.training.rankers.neural_model1.pairs import Pairs
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.rankers.neural_model1.training import start_from
 
 SIZE, PADDING = 40, 0
 THINGS, OTHER_WORDS = ("engine", "castle", "winter"), ("motor", "fortress", "cold")
-PLAN = replace(neural_model1.PLAN, epochs=40, learning_rate=0.02, device="cpu")
+OPTIONS = Options(
+    epochs=40, learning_rate=0.02, device="cpu", batch=4, vector=8, hidden=(8, 4),
+    embeddings="random",
+)  # fmt: skip
 
 
 def model(**changes: object) -> NeuralModel1:
@@ -132,7 +137,7 @@ def test_a_batch_holds_each_querys_documents_over_their_tokens(
     retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
     options = PairOptions(batch=3, negatives_each=2, max_document_tokens=5)
-    pairs = Pairs(tiny_analysed, queries, retriever, options, 0, 0)
+    pairs = Pairs(tiny_analysed, queries, retriever, options, 0)
     kept, relevant = relevant_numbers(list(tiny_analysed.documents.ids), queries)
     batches = pairs.batches(0)
     assert sorted(np.concatenate([each.queries for each in batches])) == list(range(len(kept)))
@@ -210,17 +215,15 @@ def test_word_vectors_are_brought_to_size_by_their_main_axes() -> None:
             start_from(net, wrong)
 
 
+def train(collection: Collection, tokenizer: Path, **changes: Any) -> Checkpoint:
+    queries, dev = read_split(collection, "train"), read_split(collection, "dev")
+    options = replace(OPTIONS, tokenizer=tokenizer, **changes)
+    return neural_model1.train(collection, queries, dev, options)
+
+
 @pytest.fixture(scope="module")
-def learned(tiny_analysed: AnalysedCollection, tiny_collection: Collection) -> Checkpoint:
-    return neural_model1.train(
-        tiny_analysed,
-        read_split(tiny_collection, "train"),
-        read_split(tiny_collection, "dev"),
-        plan=PLAN,
-        data=PairOptions(batch=4),
-        vector=8,
-        hidden=(8, 4),
-    )
+def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
+    return train(tiny_collection, tiny_bert)
 
 
 def test_it_learns_by_which_other_words_people_ask(
@@ -255,19 +258,11 @@ def test_a_checkpoint_holds_the_model_that_was_tuned(learned: Checkpoint, tmp_pa
         neural_model1.load(replace(learned, network={}))
 
 
-def test_the_cosine_variant_trains_too(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection
-) -> None:
-    found = neural_model1.train(
-        tiny_analysed,
-        read_split(tiny_collection, "train"),
-        read_split(tiny_collection, "dev"),
-        plan=replace(PLAN, epochs=2),
-        data=PairOptions(batch=8, negatives="random", negatives_each=1),
-        objective="margin",
-        parametrisation="cosine",
-        vector=8,
-    )
+def test_the_cosine_variant_trains_too(tiny_collection: Collection, tiny_bert: Path) -> None:
+    found = train(
+        tiny_collection, tiny_bert, epochs=2, batch=8, negatives="random", negatives_each=1,
+        objective="margin", parametrisation="cosine",
+    )  # fmt: skip
     assert neural_model1.load(found).network.parametrisation == "cosine"
 
 
@@ -291,5 +286,5 @@ def test_the_command_trains_and_cleans_up(
     assert main(arguments) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["neural"]
     found = read_checkpoint(output)
-    assert found.training["plan"]["seed"] == 1
+    assert found.training["options"]["seed"] == 1
     assert neural_model1.load(found).network.vector == 8

@@ -8,49 +8,49 @@ import numpy as np
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
-from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.training.progress import progress
+from ranklet.training.rankers.bm25.options import Options
 from ranklet.training.tuning.judged_candidates import grades
-
-# The range that published tunings fall into (Anserini's for MS MARCO: k1 .82 to 4.46, b .68 to .87;
-# short passages want less of both); finer steps change nDCG@10 by less than its noise.
-K1_GRID = (0.1, 0.3, 0.6, 0.9, 1.2, 1.6, 2.0, 3.0)
-B_GRID = (0.0, 0.2, 0.4, 0.6, 0.75, 0.9)
 
 
 def train(
-    analysed: AnalysedCollection,
+    collection: Collection,
     queries: Sequence[JudgedQuery],
-    *,
-    field: str = "lemmas",
-    measure: str = "MRR@10",
-    k1_grid: Sequence[float] = K1_GRID,
-    b_grid: Sequence[float] = B_GRID,
+    dev: Sequence[JudgedQuery],  # noqa: ARG001 (every kind has it)
+    options: Options,
 ) -> Checkpoint:
     """Choose the k1 and b that rank best.
 
     Args:
-        analysed: the collection, with `field` among its fields.
+        collection: the documents.
         queries: judged queries; a thousand are plenty for two parameters.
-        field: lemmas, words or wordpieces.
-        measure: what counts as best, MRR@k, nDCG@k or R@k.
-        k1_grid: values of k1 to try.
-        b_grid: values of b to try.
+        dev: not used, because nothing else is learned.
+        options: of BM25.
 
     Returns:
         A checkpoint whose ``training`` holds the measure of every point of the grid.
 
     Raises:
-        InputError: a measure or value that is not allowed.
+        InputError: the tokenizer cannot be read.
     """
-    goal = parse_measure(measure)
+    field = options.field
+    analysed = analyse(
+        collection.documents(),
+        [field],
+        tokenizer=read_tokenizer(options.tokenizer) if options.tokenizer else None,
+        titles=options.titles,
+    )
+    goal = parse_measure(options.measure)
     postings = analysed.postings(field)
     parsed = [(each, QueryContext(each.text, analysed.analyzer.begin())) for each in queries]
     tried = {}
-    points = list(product(k1_grid, b_grid))
+    points = list(product(options.k1_grid, options.b_grid))
     for k1, b in progress(points, f"tuning BM25 over {field}"):
         ranker = open_bm25(BM25Settings(field, k1, b), postings)
         rows, found, missed = [], [], []
@@ -68,7 +68,7 @@ def train(
         BM25Settings(field, k1, b),
         tokenizer=analysed.analyzer.tokenizer if field == "wordpieces" else None,
         training={
-            "measure": measure,
+            "measure": options.measure,
             "queries": len(queries),
             "best": tried[k1, b],
             "grid": [{"k1": k1, "b": b, "value": value} for (k1, b), value in tried.items()],

@@ -4,8 +4,6 @@ Source: Zhan et al. 2020 (paper 004).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.repbert import DOCUMENT_SEGMENT, QUERY_SEGMENT, RepBERTSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -23,10 +20,8 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.plan import Plan
 from ranklet.training.learning.text_pairs import (
     Batch,
-    BatchOptions,
     Padded,
     Pool,
     TextPairs,
@@ -34,16 +29,12 @@ from ranklet.training.learning.text_pairs import (
     tokenise,
 )
 from ranklet.training.learning.weights import load_weights, weights_of
-from ranklet.training.pretrained.backbone import Backbone, new_model
+from ranklet.training.pretrained.backbone import load_backbone, new_model
+from ranklet.training.rankers.repbert.options import Options
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# Sensible for MiniLM-L6 on a processor, within an hour. The paper's, for BERT base on a GPU: Adam,
-# learning rate 3e-6, warm-up over 10,000 of 350,000 steps, batch 26 × accumulation 2, 256 tokens.
-PLAN = Plan(learning_rate=2e-5, epochs=1, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1)
-BATCHES = BatchOptions()
-EVALUATIONS = 5  # of a training, unless the plan says how often
 ENCODED = 32  # texts at a time, outside of training
 
 
@@ -125,41 +116,27 @@ def train(
     collection: Collection,
     queries: Sequence[JudgedQuery],
     dev: Sequence[JudgedQuery],
-    *,
-    backbone: Backbone,
-    plan: Plan = PLAN,
-    data: BatchOptions = BATCHES,
-    bm25: BM25Settings | None = None,
-    titles: bool = True,
-    folder: Path | None = None,
-    resume: bool = False,
+    options: Options,
 ) -> Checkpoint:
     """Fine-tune an encoder on queries and their relevant documents.
 
     Args:
         collection: the documents.
         queries: what it learns from.
-        dev: other queries; how well some of them find their documents in a pool tells which weights
-            are best.
-        backbone: what it starts from; its weights are changed.
-        plan: how long and how fast.
-        data: batches, lengths, negatives.
-        bm25: gives the hard negatives, where `data` wants them; None for the default over lemmas.
-        titles: whether a document's title is part of its text.
-        folder: where the state is kept meanwhile.
-        resume: whether to go on from the state in `folder`.
+        dev: other queries; how well some of them find their documents in a pool decides which
+            weights are best.
+        options: of RepBERT.
 
     Raises:
         InputError: no query has a relevant document here, or the encoder reads fewer tokens.
         TrainingError: see `fit`.
     """
-    settings = _settings(backbone, data)
+    backbone = load_backbone(options.backbone)
+    backbone.check_length(max(options.max_query_tokens, options.max_document_tokens))
     padding = padding_token(backbone.tokenizer)
     documents = list(collection.documents())
-    pairs = TextPairs(
-        documents, queries, backbone.tokenizer, data, bm25 or BM25Settings(), plan.seed, titles
-    )
-    pool = Pool(pairs, dev, seed=plan.seed)
+    pairs = TextPairs(documents, queries, backbone.tokenizer, options)
+    pool = Pool(pairs, dev, seed=options.seed)
     model = RepBERT(backbone.model)
 
     def vectors(padded: Padded, segment: int) -> Tensor:
@@ -182,18 +159,18 @@ def train(
             encode(pool.queries, QUERY_SEGMENT), encode(pool.documents, DOCUMENT_SEGMENT)
         )
 
-    report = learn(
-        model, pairs.batches, loss, plan, evaluate, evaluations=EVALUATIONS,
-        made_of={"backbone": backbone.source, "data": asdict(data)}, folder=folder, resume=resume,
-    )  # fmt: skip
+    made_of = {"backbone": backbone.source}
+    report = learn(model, pairs.batches, loss, options, evaluate, made_of=made_of)
     return Checkpoint(
         "repbert",
-        settings,
+        RepBERTSettings(
+            options.max_query_tokens, options.max_document_tokens, backbone.config.hidden_size
+        ),
         tokenizer=backbone.tokenizer,
         training={"measure": f"MRR@10 in a pool of {len(pool)} documents", **report},
         network=backbone.config_json(),
         weights=weights_of(model),
-        probes=draw_probes(documents, dev, titles=titles),
+        probes=draw_probes(documents, dev, titles=options.titles),
     )
 
 
@@ -212,13 +189,6 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> RepBERT:
     model = RepBERT(new_model(checkpoint.network, attention))
     load_weights(model, checkpoint.weights)
     return model.eval()
-
-
-def _settings(backbone: Backbone, data: BatchOptions) -> RepBERTSettings:
-    backbone.check_length(max(data.max_query_tokens, data.max_document_tokens))
-    return RepBERTSettings(
-        data.max_query_tokens, data.max_document_tokens, backbone.config.hidden_size
-    )
 
 
 def _encode_all(

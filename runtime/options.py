@@ -1,0 +1,143 @@
+"""Options as data: fields of a dataclass that know their help, their range and what is allowed.
+
+A dataclass of options calls `check_options` when it is made, and a command line is made from
+`options_of`. A subclass may give a field another default; all else stays as it was declared.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of
+
+_KEY = "option"  # in a field's metadata
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is known of an option.
+
+    Attributes:
+        about: what it is, in a line.
+        kind: int, float, bool, str, Path, or object where `read` makes the value.
+        least: smallest number.
+        most: largest number; None for any.
+        allowed: texts that are allowed; empty for any.
+        optional: whether it may be None.
+        flag: name on the command line; empty for the field's own; None if it is not there.
+        read: makes the value from what was typed, such as a path.
+        recorded: whether it changes what is made; False for places and for whether to resume.
+    """
+
+    about: str
+    kind: type
+    least: float = 0
+    most: float | None = None
+    allowed: tuple[str, ...] = ()
+    optional: bool = False
+    flag: str | None = ""
+    read: Callable[[str], Any] | None = None
+    recorded: bool = True
+
+    def check(self, name: str, value: object) -> None:
+        """Raise InputError, which names what is allowed, unless the value is."""
+        if value is None and self.optional:
+            return
+        if self.kind is int:
+            check_integer(name, value, self.least, self.most)
+        elif self.kind is float:
+            check_number(name, value, self.least, self.most)
+        elif self.allowed:
+            check_one_of(name, value, self.allowed)
+        elif self.kind is bool and type(value) is not bool:
+            raise InputError(f"{name} is {value!r}; it must be True or False")
+
+
+class Declared(NamedTuple):
+    """An option of some options."""
+
+    path: tuple[str, ...]  # the field's name, behind those of the fields that it lies in
+    group: type  # the dataclass that declares it
+    default: Any
+    option: Option
+
+
+def integer(
+    default: int | None,
+    about: str,
+    least: int,
+    most: int | None = None,
+    *,
+    flag: str | None = "",
+) -> Any:
+    """Return a field for a whole number."""
+    return _field(default, Option(about, int, least, most, optional=default is None, flag=flag))
+
+
+def number(
+    default: float | None,
+    about: str,
+    least: float,
+    most: float | None = None,
+    *,
+    flag: str | None = "",
+) -> Any:
+    """Return a field for a number."""
+    return _field(default, Option(about, float, least, most, optional=default is None, flag=flag))
+
+
+def one_of(default: str, allowed: Sequence[str], about: str, *, flag: str | None = "") -> Any:
+    """Return a field for one of some texts."""
+    return _field(default, Option(about, str, allowed=tuple(allowed), flag=flag))
+
+
+def text(default: str, about: str) -> Any:
+    """Return a field for any text."""
+    return _field(default, Option(about, str))
+
+
+def switch(default: bool, about: str, *, flag: str = "", recorded: bool = True) -> Any:
+    """Return a field for yes or no; on the command line its flag turns the default round."""
+    return _field(default, Option(about, bool, flag=flag, recorded=recorded))
+
+
+def place(about: str, *, flag: str | None = "") -> Any:
+    """Return a field for a file or a folder, None unless one is given."""
+    return _field(None, Option(about, Path, optional=True, flag=flag, recorded=False))
+
+
+def read_from(default: object, about: str, read: Callable[[str], Any]) -> Any:
+    """Return a field for a value that the command line reads from a place."""
+    return _field(default, Option(about, object, read=read))
+
+
+def options_of(options: Any, *outer: str) -> Iterator[Declared]:
+    """Yield every option of a dataclass instance, and of the dataclasses that are its values."""
+    for each in fields(options):
+        value, path = getattr(options, each.name), (*outer, each.name)
+        option, group = _declaration(type(options), each.name)
+        if option is not None:
+            yield Declared(path, group, value, option)
+        elif is_dataclass(value):
+            yield from options_of(value, *path)
+
+
+def check_options(options: Any) -> None:
+    """Raise InputError unless every option of a dataclass instance has a value that is allowed."""
+    for path, _, value, option in options_of(options):
+        if len(path) == 1:  # others have checked themselves
+            option.check(path[0], value)
+
+
+def _field(default: object, option: Option) -> Any:
+    return field(default=default, metadata={_KEY: option})
+
+
+def _declaration(kind: type, name: str) -> tuple[Option | None, type]:
+    """Return a field's option, None where it is not one, and the class that declares it."""
+    held = [(each, vars(each).get("__dataclass_fields__", {}).get(name)) for each in kind.__mro__]
+    options = [(found.metadata.get(_KEY), each) for each, found in held if found is not None]
+    option = next((option for option, _ in options if option is not None), None)
+    return option, [each for found, each in options if found is option][-1]

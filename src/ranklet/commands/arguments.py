@@ -1,0 +1,128 @@
+"""Arguments of a command line, made from dataclasses of options (see `ranklet.runtime.options`)."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import Declared, Option, options_of
+from ranklet.runtime.storage.checks import range_of
+
+T = TypeVar("T")
+
+_SHOWN = 1_000_000  # a larger limit only keeps memory whole
+METAVARS = {int: "N", float: "X", str: "NAME", object: "PATH", Path: "PATH"}
+
+
+class OptionParser(argparse.ArgumentParser):
+    """A parser that answers an unknown option with a list of those that it has."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            **options, formatter_class=lambda prog: argparse.HelpFormatter(prog, 2, 28)
+        )
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments, and refuse those that are unknown instead of returning them."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self._refuse(" ".join(unknown))
+        return parsed, []
+
+    def _refuse(self, unknown: str) -> NoReturn:
+        flags = [action.option_strings[-1] for action in self._actions if action.option_strings]
+        self.error(f"unrecognized arguments: {unknown}\n{self.prog} has {', '.join(flags)}")
+
+
+def add_options(group: Callable[[str], "argparse._ActionsContainer"], options: Any) -> None:
+    """Declare an argument for each option of a dataclass that has one.
+
+    Args:
+        group: returns the part of a help text under some title.
+        options: an instance, whose values are the defaults.
+    """
+    for declared in options_of(options):
+        if declared.option.flag is not None:
+            title = getattr(declared.group, "GROUP", options.GROUP)
+            _add(group(title), declared)
+
+
+def options_from(options: T, given: Mapping[str, Any]) -> T:
+    """Return options with the values that were given, by the names that `add_options` uses.
+
+    Raises:
+        InputError: a value is not allowed, or cannot be read.
+    """
+    changes: dict[str, Any] = {}
+    inner: dict[str, dict[str, Any]] = {}
+    for path, _, _, option in options_of(options):
+        if (name := ".".join(path)) in given:
+            value = option.read(given[name]) if option.read else given[name]
+            (changes if len(path) == 1 else inner.setdefault(path[0], {}))[path[-1]] = value
+    changes |= {name: replace(getattr(options, name), **values) for name, values in inner.items()}
+    return replace(options, **changes)  # type: ignore[type-var]
+
+
+def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
+    option, name = declared.option, ".".join(declared.path)
+    flag = option.flag or f"--{declared.path[-1].replace('_', '-')}"
+    about = help_of(option, declared.default).replace("%", "%%")
+    if option.kind is bool:
+        action = "store_false" if declared.default else "store_true"
+        group.add_argument(flag, dest=name, action=action, default=argparse.SUPPRESS, help=about)
+        return
+    group.add_argument(
+        flag, dest=name, default=argparse.SUPPRESS, help=about, type=_reader(declared),
+        metavar=METAVARS[option.kind],
+    )  # fmt: skip
+
+
+def help_of(option: Option, default: object) -> str:
+    """Return an option's help: what it is, what is allowed, the default and the range.
+
+    >>> help_of(Option("queries per batch", int, 1), 4)
+    'queries per batch (default 4, from 1)'
+    >>> help_of(Option("dropout rate", float, 0, 0.99), 0.2)
+    'dropout rate (default 0.2, 0 to 0.99)'
+    >>> help_of(Option("what to read", str, allowed=("words", "lemmas")), "words")
+    'what to read: words or lemmas (default words)'
+    """
+    about, facts = option.about, []
+    if not all(each in about for each in option.allowed):
+        *others, last = option.allowed
+        about += f": {', '.join(others)} or {last}"
+    if option.kind in (int, float, str) and default != "":
+        facts.append(f"default {_shown(default)}")
+    if option.kind in (int, float):
+        most = None if option.most is None or option.most > _SHOWN else option.most
+        limits = range_of(option.least, most)
+        facts.append(limits if most is None else limits.removeprefix("from "))
+    return f"{about} ({', '.join(facts)})" if facts else about
+
+
+def _shown(default: object) -> str:
+    if default is None:
+        return "none"
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _reader(declared: Declared) -> Callable[[str], Any]:
+    """Return what makes a value from what was typed, for argparse."""
+    option, name = declared.option, declared.path[-1]
+
+    def read(typed: str) -> Any:
+        value: Any = typed
+        if option.kind in (int, float):
+            with suppress(ValueError):
+                value = option.kind(typed)
+        try:
+            if option.read is None:
+                option.check(name, value)
+        except InputError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return value
+
+    return read

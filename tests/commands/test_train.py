@@ -1,0 +1,184 @@
+"""`ranklet train KIND`: its options are those of the kind's dataclass, and no others."""
+
+import argparse
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from ranklet.commands import main, train
+from ranklet.commands.arguments import options_from
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import Declared, options_of
+from ranklet.runtime.rankers import KINDS
+
+Capture = pytest.CaptureFixture[str]
+
+
+def defaults(kind: str) -> Any:
+    return import_module(f"ranklet.training.rankers.{kind}.options").Options()
+
+
+def flag_of(declared: Declared) -> str:
+    return declared.option.flag or f"--{declared.path[-1].replace('_', '-')}"
+
+
+def typed(kind: str) -> dict[str, Declared]:
+    """Return what a kind's command line has, by flag."""
+    options = options_of(defaults(kind))
+    return {flag_of(each): each for each in options if each.option.flag is not None}
+
+
+@pytest.fixture(scope="module")
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="ranklet train")
+    train.add_arguments(made)
+    return made
+
+
+def refused(parser: argparse.ArgumentParser, capsys: Capture, *arguments: str) -> str:
+    """Check for exit status 2; return the message."""
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args([arguments[0], "collection", "-o", "checkpoint", *arguments[1:]])
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_options_of_other_kinds_are_refused_with_a_list_of_its_own(
+    parser: argparse.ArgumentParser, kind: str, capsys: Capture
+) -> None:
+    own = typed(kind)
+    foreign = {flag for other in KINDS for flag in typed(other)} - set(own)
+    assert foreign
+    for flag in sorted(foreign):
+        message = refused(parser, capsys, kind, flag)
+        assert f"unrecognized arguments: {flag}" in message
+        listed = message.splitlines()[-1]
+        assert all(f" {each}" in listed for each in own)
+        assert flag not in listed.replace(",", "").split()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_help_fits_on_a_screen_and_says_something_of_every_option(
+    kind: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit) as ended:
+        main(["train", kind, "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert text.isascii()
+    assert len(text.splitlines()) <= 52
+    lines = text.splitlines()
+    for flag in typed(kind):
+        (line,) = (line for line in lines if f"{line.split()[0:1]}" == f"['{flag}']")
+        assert len(line.split("  ")) >= 3, f"{flag} has no help"
+
+
+def test_all_kinds_are_listed_with_a_line_each(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    for kind in KINDS:
+        assert any(line.startswith(f"    {kind}") for line in lines)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_that_is_not_allowed_is_refused_with_what_is(
+    parser: argparse.ArgumentParser, kind: str, capsys: Capture
+) -> None:
+    for flag, (_, _, _, option) in typed(kind).items():
+        if option.allowed:
+            assert ", ".join(option.allowed) in refused(parser, capsys, kind, flag, "nonsense")
+        elif option.kind in (int, float):
+            for wrong in (str(option.least - 1), "nan", "x"):
+                message = refused(parser, capsys, kind, f"{flag}={wrong}")
+                assert f"number from {option.least}" in message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_typed_becomes_the_options(parser: argparse.ArgumentParser, kind: str) -> None:
+    options = defaults(kind)
+    assert options_from(options, vars(parser.parse_args([kind, "c", "-o", "x"]))) == options
+    given = vars(parser.parse_args([kind, "c", "-o", "x", "--no-titles"]))
+    assert options_from(options, given).titles is False
+    if "--head" in typed(kind):
+        given = vars(parser.parse_args([kind, "c", "-o", "x", "--head", "model1", "--seed", "3"]))
+        found = options_from(options, given)
+        assert (found.settings.head, found.seed) == ("model1", 3)
+
+
+NEURAL = {
+    "--accumulation": 1, "--evaluate-every": 0, "--patience": 0, "--seed": 0, "--device": "auto",
+    "--minutes": None, "--float32": True, "--resume": False,
+}  # fmt: skip
+ENCODER = {**NEURAL, "--epochs": 1, "--backbone": None}
+TERMS = {
+    **NEURAL, "--lr": 5e-4, "--epochs": 5, "--batch": 16, "--vectors": "random", "--least": 2,
+    "--query-log": "", "--field": "words", "--max-query-tokens": 20,
+    "--max-document-tokens": 4000, "--hidden": 256, "--blocks": 2, "--heads": 32,
+    "--kernels": 10, "--dropout": 0.2,
+}  # fmt: skip
+# Those of the papers or of docs/LOG.md: a change of one changes what is trained.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "bm25": {"--field": "lemmas", "--measure": "MRR@10", "--tokenizer": None},
+    "model1": {
+        "--field": "words", "--measure": "MRR@10", "--tokenizer": None, "--iterations": 5,
+        "--threshold": 1e-3,
+    },
+    "neural_model1": {
+        **ENCODER, "--lr": 3e-3, "--epochs": 12, "--batch": 16, "--negatives": "bm25",
+        "--negatives-each": 7, "--max-query-tokens": 64, "--max-document-tokens": 256,
+        "--vector": 64, "--embeddings": "backbone", "--objective": "cross_entropy",
+        "--parametrisation": "network", "--measure": "MRR@10", "--tokenizer": None,
+    },
+    "repbert": {
+        **ENCODER, "--lr": 2e-5, "--batch": 32, "--negatives": "in-batch",
+        "--max-query-tokens": 32, "--max-document-tokens": 128,
+    },
+    "epic": {
+        **ENCODER, "--lr": 5e-5, "--head-rate": 10, "--batch": 16, "--negatives": "bm25",
+        "--max-query-tokens": 32, "--max-document-tokens": 128, "--pairwise": False,
+        "--start": None,
+    },
+    "cross_encoder": {
+        **ENCODER, "--lr": 2e-5, "--head-rate": 10, "--batch": 4, "--accumulation": 4,
+        "--negatives": "bm25", "--negatives-each": 1, "--start": None, "--head": "vanilla",
+        "--loss": "margin", "--layers": 0, "--max-query-tokens": 32, "--max-tokens": 128,
+        "--chunks": 1, "--chunking": "pieces", "--window": 150, "--stride": 75,
+        "--combine": "head", "--marking": "none", "--mark-level": "document",
+        "--expansion": "none",
+    },
+    "conformer_kernel": {
+        **TERMS, "--architecture": "ndrm3", "--attention": "separable", "--width": 31,
+        "--groups": 32, "--pool-window": 300, "--pool-stride": 100, "--impacts": "uint8",
+        "--scorer": "impacts", "--terms": 300, "--candidates": 600, "--floor": 0.25,
+    },
+    "tk": {**TERMS, "--attention": "full"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_defaults_are_these(kind: str) -> None:
+    found = {flag: each.default for flag, each in typed(kind).items()}
+    assert found.pop("--no-titles") is True
+    if kind != "bm25":
+        assert (found["--bm25"].k1, found.pop("--bm25").b) == (0.9, 0.4)
+    assert found == DEFAULTS[kind]
+
+
+def test_options_that_contradict_each_other_are_told() -> None:
+    wrong: dict[str, list[dict[str, Any]]] = {
+        "epic": [{"start": "a", "backbone": "b"}, {"pairwise": True, "negatives": "in-batch"}],
+        "neural_model1": [{"tokenizer": "a"}],
+        "bm25": [{"field": "wordpieces"}],
+        "cross_encoder": [{"settings.head": "model1", "loss": "cross_entropy"}],
+    }
+    for kind, each in wrong.items():
+        for given in each:
+            with pytest.raises(InputError):
+                options_from(defaults(kind), given)

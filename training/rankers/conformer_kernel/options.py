@@ -1,0 +1,45 @@
+"""Conformer-Kernel: retrieve by words, matched exactly and by a network."""
+
+from dataclasses import dataclass
+
+from ranklet.runtime.options import integer, one_of, text
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, TermSettings
+from ranklet.training.learning.options import CandidateOptions, TrainingOptions
+from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
+
+SETTINGS, NETWORK = ConformerKernelSettings(), Network()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermOptions(TrainingOptions, CandidateOptions):
+    """Options of a network over word forms, a Conformer-Kernel or a TK.
+
+    Each query has one relevant document, one of BM25's best 100, and two random ones (paper 002).
+    """
+
+    settings: TermSettings = SETTINGS
+    network: TermSizes = NETWORK
+    query_log: str = text("", "split of logged queries to add to the documents they led to")
+    batch: int = integer(16, "queries per batch, each with four documents", 1)
+    depth: int = integer(100, "ranks of BM25 that a negative comes from", 1, flag=None)
+    pool: int = integer(20, "of these, those that each epoch draws from", 1, flag=None)
+    random_each: int = integer(2, "random documents per query and epoch", 1, flag=None)
+    vectors: str = one_of(
+        "random", ("random", "word2vec"), "first embeddings, random or word2vec of gensim"
+    )
+    least: int = integer(2, "minimum occurrences of a term", 1)
+    most: int = integer(50_000, "terms that the network knows at most", 1, flag=None)
+    learning_rate: float = 5e-4
+    epochs: int = 5
+    clip: float | None = 1
+    evaluations: int = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(TermOptions):
+    """Options of a Conformer-Kernel."""
+
+    GROUP = "conformer_kernel"
+
+    settings: ConformerKernelSettings = SETTINGS
+    network: Network = NETWORK

@@ -1,0 +1,80 @@
+"""Sizes of networks over word forms, as config.json holds them; the defaults are paper 002's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import check_options, integer, number, one_of
+from ranklet.runtime.rankers.conformer_kernel.settings import ARCHITECTURES
+from ranklet.runtime.storage.checks import check_integer, check_one_of
+
+ATTENTIONS = ("separable", "full")
+
+
+@dataclass(frozen=True)
+class TermSizes:
+    """Sizes of a network over word forms.
+
+    Attributes:
+        vocabulary: rows of the embeddings; 0 until training has chosen the terms.
+    """
+
+    vocabulary: int = 0
+    hidden: int = integer(256, "size of the embeddings and of every layer", 1)
+    layers: int = integer(2, "blocks of the document's encoder", 1, flag="--blocks")
+    heads: int = integer(32, "attention heads; they divide --hidden", 1)
+    attention: str = one_of("separable", ATTENTIONS, "separable, or full, for short texts")
+    kernels: int = integer(10, "kernels of the pooling", 1)
+    dropout: float = number(0.2, "dropout rate", 0, 0.99)
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_options(self)
+        check_integer("vocabulary", self.vocabulary, 0)
+        self.check_multiple(heads=self.heads, halves=2)
+
+    def check_multiple(self, **parts: int) -> None:
+        """Raise InputError where `hidden` cannot be cut into so many parts."""
+        for name, count in parts.items():
+            if self.hidden % count:
+                raise InputError(f"hidden is {self.hidden}, no multiple of {name} ({count})")
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Self:
+        """Read a config.json; InputError where it is none of ours."""
+        try:
+            return cls(**{each.name: raw[each.name] for each in fields(cls)})
+        except KeyError as error:
+            raise InputError(f"the config.json of this checkpoint lacks {error}") from error
+
+
+@dataclass(frozen=True)
+class Network(TermSizes):
+    """Sizes of a Conformer-Kernel.
+
+    Attributes:
+        architecture: ndrm1, ndrm2 or ndrm3.
+    """
+
+    architecture: str = "ndrm3"
+    width: int = integer(31, "terms that a convolution sees, odd or 0 for none", 0)
+    groups: int = integer(32, "groups of the convolution; they divide --hidden", 1)
+    window: int = integer(300, "terms that are pooled together", 1, flag="--pool-window")
+    stride: int = integer(100, "terms from one window to the next", 1, flag="--pool-stride")
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        check_one_of("architecture", self.architecture, ARCHITECTURES)
+        if self.width and not self.width % 2:
+            raise InputError(f"width is {self.width!r}; it must be 0 or an odd number")
+        self.check_multiple(groups=self.groups)
+        check_integer("stride", self.stride, 1, self.window)
+
+
+@dataclass(frozen=True)
+class TKNetwork(TermSizes):
+    """Sizes of a TK."""
+
+    attention: str = "full"

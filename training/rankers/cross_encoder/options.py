@@ -1,0 +1,52 @@
+"""Cross-encoders: rescore by a network that reads query and document together."""
+
+from dataclasses import dataclass
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import integer, one_of
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.training.learning.options import NEGATIVES, CandidateOptions, HeadOptions
+
+SETTINGS = CrossEncoderSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossBatchOptions(HeadOptions):
+    """The batches."""
+
+    batch: int = integer(4, "queries per batch, each with a relevant document", 1)
+    negatives: str = one_of("bm25", NEGATIVES, "documents that are not relevant")
+    negatives_each: int = integer(1, "negatives for each relevant document", 1)
+    depth: int = integer(500, "ranks of BM25 that the negatives come from", 1, flag=None)
+    pool: int = integer(20, "negatives per query that each epoch draws from", 1, flag=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(CrossBatchOptions, CandidateOptions):
+    """Options of a cross-encoder.
+
+    Training is the paper's: one epoch, 2e-5 for the body and 2e-4 for the head, 16 pairs per step,
+    AdamW, negatives from BM25's top 500 (paper 000, §4.1).
+    """
+
+    GROUP = "cross_encoder"
+
+    settings: CrossEncoderSettings = SETTINGS
+    layers: int = integer(0, "last layers that a CEDR head reads; 0 for all", 0)
+    loss: str = one_of(
+        "margin",
+        ("margin", "cross_entropy"),
+        "margin of two documents, or cross_entropy of each",
+    )
+    weight_decay: float = 1e-7
+    accumulation: int = 4
+    evaluations: int = 5
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if self.loss == "cross_entropy" and self.settings.head == "model1":
+            raise InputError(
+                "the loss cross_entropy needs scores of either sign, and those of the head model1 "
+                "are logarithms of probabilities; take the loss margin"
+            )

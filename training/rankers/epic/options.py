@@ -1,0 +1,36 @@
+"""EPIC: retrieve by sparse vectors over the vocabulary."""
+
+from dataclasses import dataclass
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import switch
+from ranklet.training.learning.options import HeadOptions, TextPairOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(HeadOptions, TextPairOptions):
+    """Options of EPIC, for MiniLM-L6 on a processor.
+
+    The paper's, for BERT base on a GPU: Adam, 2e-5 throughout, batches of 16 triples, some 20,000
+    of them (paper 003). Here what is new begins at random and learns faster, and by default the
+    loss is a softmax over all documents of the batch, which learns faster, too (docs/LOG.md).
+    """
+
+    GROUP = "epic"
+
+    pairwise: bool = switch(
+        False, "learn from a relevant document and one negative, as in the paper"
+    )
+    learning_rate: float = 5e-5
+    clip: float | None = 1
+    evaluations: int = 5
+    batch: int = 16
+    negatives: str = "bm25"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if self.pairwise and self.negatives == "in-batch":
+            raise InputError(
+                "--pairwise needs a negative for each query: --negatives bm25 or random"
+            )

@@ -1,0 +1,24 @@
+"""IBM Model 1: rescore by translation probabilities, learned by EM."""
+
+from dataclasses import dataclass
+
+from ranklet.runtime.options import integer, number
+from ranklet.training.learning.options import CandidateOptions, FieldOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(FieldOptions, CandidateOptions):
+    """Options of Model 1."""
+
+    GROUP = "model1"
+
+    iterations: int = integer(5, "rounds of EM", 1)
+    threshold: float = number(1e-3, "drop translations that are less probable", 0, 1)
+    chunk_ratio: float = number(
+        1.0, "length of a document's chunks over that of the query", 1e-3, flag=None
+    )
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        self.need_tokenizer(self.field, self.bm25.field)
