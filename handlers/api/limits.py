@@ -1,7 +1,7 @@
 """The limits of one request, which bound what a caller can cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 
 from ranklet.runtime.errors import InputError
 
@@ -37,11 +37,25 @@ class Limits:
         Raises:
             InputError: a variable is not a whole number above 0.
         """
-        limits = {}
-        for field in fields(cls):
-            name = PREFIX + field.name.upper()
-            if text := variables.get(name, ""):
-                if not (text.isascii() and text.isdecimal() and 0 < int(text[:12]) < 1 << 31):
-                    raise InputError(f"{name} is {text[:40]!r}; it must be a whole number above 0")
-                limits[field.name] = int(text)
+        limits = {
+            name: whole_number(variables, PREFIX + name.upper(), default, 1, (1 << 31) - 1)
+            for name, default in asdict(cls()).items()
+        }
         return cls(**limits)
+
+
+def whole_number(
+    variables: Mapping[str, str], name: str, default: int, smallest: int, largest: int
+) -> int:
+    """Return the whole number that a variable sets, or the default if it is not set.
+
+    Raises:
+        InputError: the variable is not a number from `smallest` to `largest`.
+    """
+    text = variables.get(name) or str(default)
+    digits = text.isascii() and text.isdecimal() and len(text) <= 12
+    if not digits or not smallest <= int(text) <= largest:
+        raise InputError(
+            f"{name} is {text[:40]!r}; it must be a whole number from {smallest} to {largest:,}"
+        )
+    return int(text)

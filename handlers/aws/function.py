@@ -11,14 +11,14 @@ from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import parse
-from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.aws.bundle_download import open_bundle
 from ranklet.handlers.aws.events import Shape, check_size, http_reply, http_request, shape_of
 from ranklet.handlers.aws.request_log import Outcome, log_request
 from ranklet.handlers.aws.sqs import RESULTS_VARIABLE, Results, failures_of
 from ranklet.handlers.server.live_bundle import try_out
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError, RankletError
+from ranklet.runtime.errors import RankletError
 
 MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
 MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
@@ -54,10 +54,7 @@ class Function:
         self._limits = Limits.from_variables(variables)
         self._results = Results(variables.get(RESULTS_VARIABLE, ""))
         self._name = variables.get("AWS_LAMBDA_FUNCTION_NAME", "ranklet")
-        margin = variables.get(MARGIN_VARIABLE) or str(MARGIN_MS)
-        if not (margin.isascii() and margin.isdecimal() and len(margin) < 7):
-            raise InputError(f"{MARGIN_VARIABLE} is {margin!r}; it must be a number of ms")
-        self._margin_ms = int(margin)
+        self._margin_ms = whole_number(variables, MARGIN_VARIABLE, MARGIN_MS, 0, 999_999)
         self._bundle: Bundle | None = None
         self._tried_at = float("-inf")
         self._cold, self._busy = True, False

@@ -1,15 +1,16 @@
-"""Write one log line per request; CloudWatch reads the metrics from the same line."""
+"""Write one log line per request, from which CloudWatch also reads the metrics.
+
+The line has CloudWatch's embedded metric format. CloudWatch reads Lambda's log anyway, so a metric
+costs no call over the network.
+"""
 
 import time
 import traceback
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.runtime.hits import Timing
-
-NAMESPACE = "ranklet"
 
 
 class Outcome(NamedTuple):
@@ -59,6 +60,12 @@ def log_request(
         "Faults": (int(status >= 500), "Count"),
         "LeftOut": (len(outcome.left_out), "Count"),
     }
+    # Every value of a dimension is billed as further metrics, so the request's id must not be one.
+    directive = {
+        "Namespace": "ranklet",
+        "Dimensions": [["function"]],
+        "Metrics": [{"Name": name, "Unit": unit} for name, (_, unit) in metrics.items()],
+    }
     logs.write(
         "INFO" if status < 400 else "WARNING" if status < 500 else "ERROR",
         "request",
@@ -67,31 +74,7 @@ def log_request(
         stages={stage: round(ms, 3) for stage, ms in outcome.timings},
         left_out=outcome.left_out,
         **fields,
-        **embedded(metrics, {"function": function}),
+        _aws={"Timestamp": int(time.time() * 1e3), "CloudWatchMetrics": [directive]},
+        function=function,
+        **{name: value for name, (value, _) in metrics.items()},
     )
-
-
-def embedded(
-    metrics: Mapping[str, tuple[float, str]], dimensions: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return the fields of a log line that CloudWatch turns into metrics (embedded metric format).
-
-    CloudWatch reads Lambda's log anyway, so a metric costs no call over the network.
-
-    Args:
-        metrics: from name to (value, unit), such as ``Milliseconds`` or ``Count``.
-        dimensions: from name to value. Each combination of values is billed as a metric, so the id
-            of a request must not be one.
-
-    >>> fields = embedded({"Duration": (1.5, "Milliseconds")}, {"function": "search"})
-    >>> fields["Duration"], fields["function"], fields["_aws"]["CloudWatchMetrics"][0]["Dimensions"]
-    (1.5, 'search', [['function']])
-    """
-    directive = {
-        "Namespace": NAMESPACE,
-        "Dimensions": [list(dimensions)],
-        "Metrics": [{"Name": name, "Unit": unit} for name, (_, unit) in metrics.items()],
-    }
-    values = {name: value for name, (value, _) in metrics.items()}
-    head = {"Timestamp": int(time.time() * 1e3), "CloudWatchMetrics": [directive]}
-    return {"_aws": head, **dimensions, **values}

@@ -1,6 +1,6 @@
 """Answer a batch of SQS messages one by one, and return those that failed to the queue."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -57,23 +57,6 @@ class Results:
             self._client = None
 
 
-class Shares:
-    """Share the remaining time evenly among the remaining messages.
-
-    Args:
-        left_ms: returns the milliseconds that remain.
-        count: the number of messages.
-    """
-
-    def __init__(self, left_ms: Callable[[], float], count: int) -> None:
-        self._left_ms, self._count = left_ms, count
-
-    def __iter__(self) -> Iterator[float]:
-        """Yield the budget of each message in milliseconds."""
-        for at in range(self._count):
-            yield self._left_ms() / (self._count - at)
-
-
 def failures_of(
     records: Sequence[Mapping[str, Any]],
     left_ms: Callable[[], float],
@@ -81,8 +64,9 @@ def failures_of(
 ) -> dict[str, Any]:
     """Answer every message, and return Lambda's list of those that go back to the queue.
 
-    A message goes back if no time is left for it, because half an answer would be final. In a FIFO
-    queue all messages after a failed one go back, too.
+    The remaining time is shared evenly among the remaining messages. A message goes back if no time
+    is left for it, because half an answer would be final. In a FIFO queue all messages after a
+    failed one go back, too.
 
     Args:
         records: the event's messages.
@@ -93,7 +77,8 @@ def failures_of(
         RequestError: 400: a record has no messageId.
     """
     failed: list[str] = []
-    for record, budget_ms in zip(records, Shares(left_ms, len(records)), strict=True):
+    for at, record in enumerate(records):
+        budget_ms = left_ms() / (len(records) - at)
         identity = record.get("messageId")
         if not isinstance(identity, str):
             raise RequestError(400, "a record of the batch has no messageId, so it is not from SQS")

@@ -48,41 +48,39 @@ class BoundedProtocol(H11Protocol):
 
     header_seconds: float = 10
     answer_seconds: float = 30
-    _head_timer: asyncio.TimerHandle | None = None
-    _answer_timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.conn = BoundedHead()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock for the first head."""
         super().connection_made(transport)
-        self._head_timer = self.loop.call_later(self.header_seconds, self._hang_up)
+        self._start("head", self.header_seconds)
 
     def data_received(self, data: bytes) -> None:
         """Stop the clock if the head is complete; start it with the first bytes of the next."""
         super().data_received(data)
-        waiting = self.cycle is None or self.cycle.response_complete
-        if not waiting:
-            self._stop_head_timer()
-        elif self._head_timer is None:
-            self._head_timer = self.loop.call_later(self.header_seconds, self._hang_up)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop("head")
+        elif "head" not in self._timers:
+            self._start("head", self.header_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all clocks."""
-        self._stop_head_timer()
-        self._stop_answer_timer()
+        self._stop("head")
+        self._stop("answer")
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         """Start the clock for a caller who has stopped reading."""
         super().pause_writing()
-        self._answer_timer = self.loop.call_later(self.answer_seconds, self.transport.abort)
+        self._start("answer", self.answer_seconds)
 
     def resume_writing(self) -> None:
         """Stop the clock: the caller reads on."""
-        self._stop_answer_timer()
+        self._stop("answer")
         super().resume_writing()
 
     def timeout_keep_alive_handler(self) -> None:
@@ -90,17 +88,9 @@ class BoundedProtocol(H11Protocol):
         super().timeout_keep_alive_handler()
         self.transport.abort()  # close() would wait until the caller has read what it never will
 
-    def _hang_up(self) -> None:
-        self._head_timer = None
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.abort()
+    def _start(self, name: str, seconds: float) -> None:
+        self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
 
-    def _stop_head_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-
-    def _stop_answer_timer(self) -> None:
-        if self._answer_timer is not None:
-            self._answer_timer.cancel()
-            self._answer_timer = None
+    def _stop(self, name: str) -> None:
+        if timer := self._timers.pop(name, None):
+            timer.cancel()

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.ranking import BUNDLE_VARIABLE
@@ -61,23 +62,20 @@ class ServerSettings:
         if not variables.get(BUNDLE_VARIABLE):
             raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to its path")
         keys = variables.get("RANKLET_API_KEY", "").split(",")
-
-        def number(name: str, default: int, largest: int) -> int:
-            return _number(variables, name, default, largest)
-
+        number = partial(whole_number, variables)
         return cls(
             bundle=variables[BUNDLE_VARIABLE],
             host=variables.get("HOST") or cls.host,
-            port=number("PORT", cls.port, 65_535),
-            workers=number("RANKLET_WORKERS", cls.workers, 1024) or 1,
+            port=number("PORT", cls.port, 0, 65_535),
+            workers=number("RANKLET_WORKERS", cls.workers, 0, 1024) or 1,
             api_keys=tuple(key.strip() for key in keys if key.strip()),
             full_check=_choice(variables, "RANKLET_CHECK", ("fast", "full")) == "full",
             device=_choice(variables, "RANKLET_DEVICE", ("auto", "cpu", "cuda")),
-            threads=number("RANKLET_POOL", max(2, threads()), 1024) or 1,
-            queue=number("RANKLET_QUEUE", cls.queue, 1 << 20),
-            connections=number("RANKLET_MAX_CONNECTIONS", cls.connections, 1 << 20) or 1,
-            drain=number("RANKLET_DRAIN_SECONDS", cls.drain, 3600),
-            header_seconds=number("RANKLET_HEADER_SECONDS", cls.header_seconds, 3600) or 1,
+            threads=number("RANKLET_POOL", max(2, threads()), 0, 1024) or 1,
+            queue=number("RANKLET_QUEUE", cls.queue, 0, 1 << 20),
+            connections=number("RANKLET_MAX_CONNECTIONS", cls.connections, 0, 1 << 20) or 1,
+            drain=number("RANKLET_DRAIN_SECONDS", cls.drain, 0, 3600),
+            header_seconds=number("RANKLET_HEADER_SECONDS", cls.header_seconds, 0, 3600) or 1,
             project=variables.get("GOOGLE_CLOUD_PROJECT", ""),
             limits=Limits.from_variables(variables),
         )
@@ -89,12 +87,3 @@ def _choice(variables: Mapping[str, str], name: str, allowed: tuple[str, ...]) -
     if value not in allowed:
         raise InputError(f"{name} is {value[:40]!r}; allowed are {', '.join(allowed)}")
     return value
-
-
-def _number(variables: Mapping[str, str], name: str, default: int, largest: int) -> int:
-    text = variables.get(name, "")
-    if not text:
-        return default
-    if not (text.isascii() and text.isdecimal()) or len(text) > 12 or int(text) > largest:
-        raise InputError(f"{name} is {text[:40]!r}; it must be a number from 0 to {largest:,}")
-    return int(text)

@@ -22,7 +22,7 @@ from tests.handlers.runtime_api import Function as Process
 from tests.handlers.runtime_api import RuntimeAPI
 
 from ranklet.handlers.aws.function import Function
-from ranklet.handlers.aws.sqs import Results, Shares
+from ranklet.handlers.aws.sqs import Results, failures_of
 
 
 @pytest.fixture
@@ -88,7 +88,15 @@ def test_answers_that_would_go_nowhere_are_not_made(
 
 
 def test_time_is_shared_among_messages() -> None:
-    assert list(Shares(lambda: 600.0, 3)) == [200.0, 300.0, 600.0]
+    budgets: list[float] = []
+
+    def answer(_: Any, budget_ms: float) -> bool:
+        budgets.append(budget_ms)
+        return True
+
+    records = recorded("sqs")["Records"]
+    assert failures_of(records, lambda: 600.0, answer) == {"batchItemFailures": []}
+    assert budgets == [200.0, 300.0, 600.0]
 
 
 def test_answers_to_a_queue_are_written_beside_one_another(bucket: Any) -> None:
