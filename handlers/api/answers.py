@@ -10,14 +10,12 @@ Every handler calls these functions, so a Lambda function and a server give the 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
-from math import isfinite
 from typing import Any, NamedTuple
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError
 from ranklet.runtime.hits import Hit, Ranking, Timing
 
 DEFAULT_K = 10
@@ -28,7 +26,7 @@ class Answer(NamedTuple):
     """The answer to one request.
 
     Attributes:
-        body: an object or a list, ready for JSON. Every number in it is finite.
+        body: an object or a list for strict JSON, which also refuses scores that are not finite.
         timings: milliseconds per stage.
         left_out: the stages that the budget left no time for. An object says so in its body, too.
     """
@@ -72,7 +70,8 @@ def rank(
     if highlight:
         for shown, hit in zip(hits, ranking, strict=True):
             shown["highlights"] = _highlights(bundle, hit)
-    reply = {"query": query, "hits": hits, "ms": _milliseconds(ranking)}
+    timings = {stage: round(ms, 3) for stage, ms in ranking.timings}
+    reply = {"query": query, "hits": hits, "ms": timings}
     if ranking.truncated:
         reply["truncated"] = dict(ranking.truncated)
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
@@ -84,16 +83,10 @@ def explain(
     limits: Limits,
     budget_ms: float | None = None,  # noqa: ARG001
 ) -> Answer:
-    """Explain the score of one document of the collection, ranked high or not.
+    """Explain the score of one document of the collection, ranked high or not; see `rank`.
 
-    Args:
-        bundle: the bundle that scores.
-        body: `query`, `id`; optional `pipeline`.
-        limits: the bounds of a request.
-        budget_ms: has no effect, because a part of a score would be wrong.
-
-    Raises:
-        RankletError: as `rank`.
+    The body has `query`, `id` and perhaps `pipeline`. `budget_ms` has no effect, because a part of
+    a score would be wrong.
     """
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
@@ -101,9 +94,8 @@ def explain(
     if not len(bundle):
         raise RequestError(422, "this bundle has no collection, so no document to explain")
     explanation = bundle.explain(query, identity, pipeline=pipeline)
-    score = _finite(explanation.value)
-    tree = explanation.to_json()
-    return Answer({"query": query, "id": identity, "score": score, "explanation": tree})
+    reply = {"query": query, "id": identity, "score": explanation.value}
+    return Answer({**reply, "explanation": explanation.to_json()})
 
 
 def rerank(
@@ -114,22 +106,13 @@ def rerank(
     *,
     version: str = "",
 ) -> Answer:
-    """Score the caller's texts for a query, in the formats that existing clients expect.
+    """Score the caller's texts in the formats that existing clients expect; see `rank`.
 
-    A body with `texts` comes from a client of TEI and gets a bare list. One with `documents` comes
-    from a client of Cohere or Jina and gets an object that suits both. Scores are the bundle's own:
-    higher is better, and they are not probabilities.
-
-    Args:
-        bundle: the bundle that scores.
-        body: `query`, and `texts` or `documents`; optional `top_n` (or `top_k`),
-            `return_documents` (or `return_text`), `model` and `pipeline`.
-        limits: the bounds of a request.
-        budget_ms: as for `rank`. A bare list cannot say what was left out.
-        version: the version of Cohere's API that the reply names: "1", "2", or "" for none.
-
-    Raises:
-        RankletError: as `rank`.
+    The body has `query`, `texts` or `documents`, and perhaps `top_n` (or `top_k`), `model`,
+    `return_documents` (or `return_text`) and `pipeline`. `texts` come from clients of TEI, which
+    get a bare list that cannot say what was left out. `documents` come from clients of Cohere and
+    Jina, which get an object that suits both and names the `version` of Cohere's API. Scores are
+    the bundle's own: higher is better, and they are not probabilities.
     """
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
@@ -145,8 +128,15 @@ def rerank(
         _check_tei(fields)
     k = min(top, len(texts))
     ranking = bundle.rank(query, texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
-    result_of = _tei_result if of_tei else _cohere_result
-    results = [result_of(hit, texts[hit.index]["text"] if with_text else None) for hit in ranking]
+
+    def result(hit: Hit) -> dict[str, Any]:
+        text = {"text": texts[hit.index]["text"]} if with_text else {}
+        if of_tei:
+            return {"index": hit.index, "score": hit.score, **text}
+        document = {"document": text} if text else {}
+        return {"index": hit.index, "relevance_score": hit.score, **document}
+
+    results = [result(hit) for hit in ranking]
     if of_tei:
         return Answer(results, ranking.timings, ranking.left_out)
     # Nothing is metered here, but clients of Jina need `usage` and those of Cohere `meta`.
@@ -161,18 +151,15 @@ def rerank(
 def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
     """Return what a caller may use: documents, rankers, pipelines, example queries, limits."""
     manifest = bundle.manifest
+    examples = bundle.sample_texts(EXAMPLES) if len(bundle) else []
     return {
         "documents": len(bundle),
         "rankers": {name: entry.kind for name, entry in manifest.rankers.items()},
         "pipelines": {name: str(stages) for name, stages in manifest.pipelines.items()},
         "default_pipeline": manifest.default_pipeline,
-        "examples": [text.strip()[:80] for text in _examples(bundle)],
+        "examples": [text.strip()[:80] for text in examples],
         "limits": asdict(limits),
     }
-
-
-def _examples(bundle: Bundle) -> list[str]:
-    return bundle.sample_texts(EXAMPLES) if len(bundle) else []
 
 
 def _query_and_pipeline(fields: Fields, limits: Limits) -> tuple[str, str | None]:
@@ -184,7 +171,7 @@ def _query_and_pipeline(fields: Fields, limits: Limits) -> tuple[str, str | None
 
 
 def _hit(hit: Hit, with_text: bool, explained: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {"id": hit.id, "score": _finite(hit.score), "index": hit.index}
+    shown: dict[str, Any] = {"id": hit.id, "score": hit.score, "index": hit.index}
     if with_text:
         shown |= {"title": hit.title, "text": hit.text}
     if explained and hit.explanation is not None:
@@ -204,18 +191,8 @@ def _highlights(bundle: Bundle, hit: Hit) -> dict[str, list[dict[str, Any]]]:
     for span in bundle.highlight(hit):
         part, shift = ("text", text_begins) if span.begin >= text_begins else ("title", 0)
         begin, end = span.begin - shift, span.end - shift
-        spans[part].append({"begin": begin, "end": end, "value": _finite(span.value)})
+        spans[part].append({"begin": begin, "end": end, "value": span.value})
     return spans
-
-
-def _cohere_result(hit: Hit, text: str | None) -> dict[str, Any]:
-    result: dict[str, Any] = {"index": hit.index, "relevance_score": _finite(hit.score)}
-    return result if text is None else {**result, "document": {"text": text}}
-
-
-def _tei_result(hit: Hit, text: str | None) -> dict[str, Any]:
-    result: dict[str, Any] = {"index": hit.index, "score": _finite(hit.score)}
-    return result if text is None else {**result, "text": text}
 
 
 def _check_tei(fields: Fields) -> None:
@@ -234,21 +211,6 @@ def _budget_fields(ranking: Ranking) -> dict[str, Any]:
     if not ranking.budget_spent:
         return {}
     return {"budget_spent": True, "left_out": list(ranking.left_out)}
-
-
-def _milliseconds(ranking: Ranking) -> dict[str, float]:
-    return {stage: round(ms, 3) for stage, ms in ranking.timings}
-
-
-def _finite(score: float) -> float:
-    """Return the score if JSON can hold it. The runtime checks scores, too; this is the last gate.
-
-    Raises:
-        BundleError: the score is not finite.
-    """
-    if not isfinite(score):
-        raise BundleError("a score is not finite: the bundle is damaged; run `ranklet verify`")
-    return score
 
 
 ANSWERS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits, float | None], Answer]] = {

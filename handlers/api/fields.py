@@ -5,9 +5,11 @@ A field that is null counts as absent, and unknown fields are ignored.
 
 import json
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from ranklet.handlers.api.errors import RequestError
+
+T = TypeVar("T")
 
 
 def parse(data: bytes) -> dict[str, Any]:
@@ -55,13 +57,9 @@ class Fields:
         return text
 
     def optional_text(self, name: str, longest: int = 1_000) -> str | None:
-        """Return a string, or None if it is absent."""
-        text = self._body.get(name)
-        if text is None:
-            return None
-        if not isinstance(text, str):
-            raise RequestError(422, f"{name!r} must be a string, not {_json_type(text)}")
-        if len(text) > longest:
+        """Return a string of at most `longest` characters, or None if it is absent."""
+        text = self._typed(name, str, "a string")
+        if text is not None and len(text) > longest:
             raise RequestError(
                 413, f"{name!r} has {len(text):,} characters; at most {longest:,} are allowed"
             )
@@ -69,27 +67,28 @@ class Fields:
 
     def flag(self, name: str, default: bool = False) -> bool:
         """Return a boolean."""
-        value = self._body.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            raise RequestError(422, f"{name!r} must be true or false, not {_json_type(value)}")
-        return value
+        value = self._typed(name, bool, "true or false")
+        return default if value is None else value
 
     def number(self, name: str, default: int, smallest: int, largest: int) -> int:
         """Return a whole number from `smallest` to `largest`."""
-        value = self._body.get(name)
+        value = self._typed(name, int, "a whole number")
         if value is None:
             return default
-        if isinstance(value, float) and value.is_integer():  # JSON does not tell 5.0 from 5
-            value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise RequestError(422, f"{name!r} must be a whole number, not {_json_type(value)}")
         if not smallest <= value <= largest:
             # Python refuses to print an integer of several thousand digits.
             shown = f", not {value}" if abs(value) < 1 << 63 else ""
             raise RequestError(422, f"{name!r} must be from {smallest} to {largest:,}{shown}")
         return value
+
+    def _typed(self, name: str, kind: type[T], wanted: str) -> T | None:
+        """Return a field of a type, or None if it is absent."""
+        value = self._body.get(name)
+        if kind is int and isinstance(value, float) and value.is_integer():
+            value = int(value)  # JSON does not tell 5.0 from 5
+        if value is None or type(value) is kind:  # a boolean is no int here
+            return value
+        raise RequestError(422, f"{name!r} must be {wanted}, not {_json_type(value)}")
 
     def texts(self, name: str, most: int, characters: int) -> list[dict[str, Any]]:
         """Return a list of documents, each as an object with `text` and perhaps `id` and `title`.

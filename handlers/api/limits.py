@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass
 
 from ranklet.runtime.errors import InputError
 
-PREFIX = "RANKLET_MAX_"
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -38,7 +36,7 @@ class Limits:
             InputError: a variable is not a whole number above 0.
         """
         limits = {
-            name: whole_number(variables, PREFIX + name.upper(), default, 1, (1 << 31) - 1)
+            name: whole_number(variables, f"RANKLET_MAX_{name.upper()}", default, 1, (1 << 31) - 1)
             for name, default in asdict(cls()).items()
         }
         return cls(**limits)

@@ -86,10 +86,7 @@ def _post(name: str, request: str, response: str, summary: str, security: list[A
         "summary": summary,
         "operationId": name,
         "security": security,
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": _ref(request)}},
-        },
+        "requestBody": {"required": True, "content": _json_content(_ref(request))},
         "responses": {"200": _json_reply("The answer.", _ref(response)), **errors},
     }
 
@@ -105,7 +102,11 @@ def _get(summary: str, schema: Schema | None, security: list[Any]) -> Schema:
 
 
 def _json_reply(description: str, schema: Schema | None) -> Schema:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
+    return {"description": description, "content": _json_content(schema)}
+
+
+def _json_content(schema: Schema | None) -> Schema:
+    return {"application/json": {"schema": schema}}
 
 
 def _ref(name: str) -> Schema:
@@ -113,11 +114,8 @@ def _ref(name: str) -> Schema:
 
 
 def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    return {
-        "type": "object",
-        "required": list(required),
-        "properties": {**required, **(optional or {})},
-    }
+    properties = required | (optional or {})
+    return {"type": "object", "required": list(required), "properties": properties}
 
 
 def _list(items: Schema) -> Schema:

@@ -130,7 +130,9 @@ def _download(store: Store, head: Object, path: Path, expected: str | None) -> N
     try:
         with part.open("wb") as file:
             store.download(head, file.fileno())
-        if expected is not None and (actual := _digest(part)) != expected:
+        with part.open("rb") as file:
+            actual = file_digest(file, "sha256").hexdigest() if expected else None
+        if actual != expected:
             raise BundleError(
                 f"{store.address} has the sha256 {actual}, but {expected} was published. It is "
                 "damaged or another file, and the download was removed; upload it again"
@@ -160,11 +162,6 @@ def _private_folder() -> Path:
             f"{str(folder)!r} must be a folder that only this user can write to; move it away"
         )
     return folder
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def _checked(digest: str, source: str) -> str:

@@ -102,6 +102,11 @@ class Function:
             pid=os.getpid(),
         )
 
+    def budget_ms(self, context: Context) -> float:
+        """Return the milliseconds that ranking may take: the time left, less a margin."""
+        left = context.get_remaining_time_in_millis() - self._margin_ms
+        return max(0.0, min(float(left), self._limits.seconds * 1e3))
+
     def before_snapshot(self) -> None:
         """Close connections, because copies of this process must not share them."""
         self._results.close()
@@ -191,11 +196,6 @@ class Function:
             raise RequestError(503, "not ready: there is no bundle; the function's log says why")
         return self._bundle
 
-    def budget_ms(self, context: Context) -> float:
-        """Return the milliseconds that ranking may take: the time left, less a margin."""
-        left = context.get_remaining_time_in_millis() - self._margin_ms
-        return max(0.0, min(float(left), self._limits.seconds * 1e3))
-
     def _log(self, outcome: Outcome, begin: float, context: Context, **fields: Any) -> None:
         log_request(
             outcome,
@@ -209,14 +209,7 @@ class Function:
 
 
 def served_path(path: str) -> str:
-    """Return a path without the stage or base path that API Gateway puts before it.
-
-    Raises:
-        RequestError: 404: no path that is answered is at its end.
-
-    >>> served_path("/prod/v1/rerank")
-    '/v1/rerank'
-    """
+    """Return a path without the stage or base path that API Gateway puts before it."""
     parts = path.rstrip("/").split("/")
     for at in range(1, len(parts)):
         end = "/" + "/".join(parts[at:])

@@ -117,7 +117,8 @@ class Store:
             written += os.pwrite(descriptor, data[written:], begin + written)
 
     def _call(self, call: Callable[[], Any]) -> Any:
-        for attempt in range(1, ATTEMPTS + 1):
+        attempt = 1
+        while True:
             try:
                 return call()
             except Exception as error:  # boto3, urllib3 and the network raise many kinds
@@ -125,10 +126,11 @@ class Store:
                 if status == 412:  # IfMatch
                     raise MovedError from error
                 final = status is not None and 400 <= status < 500 and status not in (408, 429)
-                if final or not _may_succeed_later(error) or attempt == ATTEMPTS:
+                final = final or "Credentials" in type(error).__name__  # there are none
+                if final or attempt == ATTEMPTS:
                     self._fail(error)
                 time.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
-        raise BundleError(f"{self.address} cannot be read")  # never reached; for the type checker
+            attempt += 1
 
     def _fail(self, error: Exception) -> NoReturn:
         status = _status(error)
@@ -176,8 +178,3 @@ def _status(error: Exception) -> int | None:
     metadata = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
     status = metadata.get("HTTPStatusCode")
     return status if isinstance(status, int) else None
-
-
-def _may_succeed_later(error: Exception) -> bool:
-    """Return whether a retry may succeed; it cannot without credentials."""
-    return "Credentials" not in type(error).__name__

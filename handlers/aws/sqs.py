@@ -33,11 +33,8 @@ class Results:
     def check(self) -> None:
         """Raise RequestError (503) if there is no place for answers."""
         if not self._bucket:
-            raise RequestError(
-                503,
-                f"answers to a queue's messages need a place: set {RESULTS_VARIABLE} to "
-                "s3://bucket/prefix",
-            )
+            remedy = f"set {RESULTS_VARIABLE} to s3://bucket/prefix"
+            raise RequestError(503, f"answers to messages need a place: {remedy}")
 
     def put(self, message: str, answer: str) -> None:
         """Write the answer to a message."""

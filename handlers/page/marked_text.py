@@ -36,19 +36,17 @@ def pieces(bundle: Bundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
 
     The values of overlapping spans add up. A span that is cut gives each piece all of its value.
     """
-    if hit.explanation is None:
+    tree = hit.explanation
+    if tree is None:
         return [], []
     ranked, shift = ranked_part(hit.title, hit.text, bundle.manifest.titles)
     whole = f"{hit.title}\n{hit.text}"
     spans = [
         (span.shifted(shift), query_token)
-        for span, query_token in spans_by_query_token(hit.explanation, ranked, bundle.analysis)
+        for span, query_token in spans_by_query_token(tree, ranked, bundle.analysis)
     ]
     exact, not_read = (
-        [
-            (begin + shift, end + shift)
-            for begin, end in places(hit.explanation, ranked, bundle.analysis)
-        ]
+        [(begin + shift, end + shift) for begin, end in places(tree, ranked, bundle.analysis)]
         for places in (marked, unread)
     )
     text_begins = len(hit.title) + 1

@@ -37,7 +37,7 @@ def page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: str) -> str:
     largest = max((piece.value for piece in all_pieces), default=0.0)
     highest = max((hit.score for hit in hits), default=0.0)
     cards = [
-        card(hit, place, title_and_text, groups(bundle, query, hit), largest, highest)
+        _card(hit, place, title_and_text, groups(bundle, query, hit), largest, highest)
         for place, (hit, title_and_text) in enumerate(zip(hits, marked, strict=True), 1)
     ]
     results = element("ol", *cards, class_="results")
@@ -69,7 +69,7 @@ def page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: str) -> str:
     return encodable(f"<!doctype html>\n{html}\n")  # a lone surrogate becomes "?"
 
 
-def card(
+def _card(
     hit: Hit,
     place: int,
     title_and_text: tuple[list[Piece], list[Piece]],
@@ -77,16 +77,7 @@ def card(
     largest: float,
     highest: float,
 ) -> Markup:
-    """Return one hit: its marked text, a button per query token, and the parts of its score.
-
-    Args:
-        hit: the hit.
-        place: its rank on the page, from 1.
-        title_and_text: its title and text in pieces.
-        token_groups: the parts of its explanation by query token.
-        largest: the value of the strongest mark on the page.
-        highest: the highest score on the page.
-    """
+    """Return a hit: its marked text, a button per query token, and the parts of its score."""
     title, text = (drawn(each, largest) for each in title_and_text)
     parts = [buttons(group) for group in token_groups]
     parts += [

@@ -21,6 +21,7 @@ from ranklet.handlers.server.settings import ServerSettings
 CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _TRACE = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}|([0-9a-f]{32})(?:/.*)?")
+_UNQUOTABLE = re.compile(r"[^ -~]|[\"\\]")  # what a header's quoted string cannot hold
 _NOT_LOGGED = frozenset(("/healthz", "/readyz", "/metrics"))  # requested every few seconds
 
 
@@ -97,7 +98,7 @@ class Middleware:
         headers.setdefault("cache-control", "no-store")
         if record.stages:
             timings = (
-                f's{at};desc="{_header_text(stage)}";dur={ms:.3f}'
+                f's{at};desc="{_UNQUOTABLE.sub("", stage)}";dur={ms:.3f}'
                 for at, (stage, ms) in enumerate(record.stages)
             )
             headers["server-timing"] = ", ".join(timings)
@@ -136,11 +137,6 @@ class Middleware:
         if not match:
             return ""
         return f"projects/{self._settings.project}/traces/{match[1] or match[2]}"
-
-
-def _header_text(stage: str) -> str:
-    """Return a stage's name without the characters that a header's quoted string cannot hold."""
-    return re.sub(r"[^ -~]|[\"\\]", "", stage)
 
 
 def resident_bytes() -> int:

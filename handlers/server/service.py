@@ -42,6 +42,12 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+EXTRA_HEADERS = {
+    401: {"www-authenticate": "Bearer"},
+    408: {"connection": "close"},  # the rest of the body is not read
+    413: {"connection": "close"},
+    503: {"retry-after": "1"},
+}
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
@@ -127,10 +133,10 @@ class Service:
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:
-            status, error_object = failure(error)
-            if status == 500:
+            response = _failed(error)
+            if response.status_code == 500:
                 record.error = error
-            return _json(error_object, status, _extra_headers(status))
+            return response
         return Response(body, headers={"content-type": "application/json"})
 
     async def _info(self, request: Request) -> Response:
@@ -145,7 +151,7 @@ class Service:
     async def _readyz(self, _: Request) -> Response:
         reason = "the server is shutting down" if self.draining else self._live.reason
         if reason:
-            return _json({"ready": False, "reason": reason}, 503, _extra_headers(503))
+            return _json({"ready": False, "reason": reason}, 503, EXTRA_HEADERS[503])
         return _json({"ready": True})
 
     async def _scrape(self, request: Request) -> Response:
@@ -191,18 +197,13 @@ def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -
     return Response(encoded(body), status, {"content-type": "application/json", **(headers or {})})
 
 
-def _extra_headers(status: int) -> dict[str, str]:
-    """Return the headers that only answers with this status have."""
-    if status == 401:
-        return {"www-authenticate": "Bearer"}
-    if status in (408, 413):  # the rest of the body is not read
-        return {"connection": "close"}
-    return {"retry-after": "1"} if status == 503 else {}
+def _failed(error: Exception) -> Response:
+    status, error_object = failure(error)
+    return _json(error_object, status, EXTRA_HEADERS.get(status))
 
 
 async def _refused(_: Request, error: RequestError) -> Response:
-    status, error_object = failure(error)
-    return _json(error_object, status, _extra_headers(status))
+    return _failed(error)
 
 
 async def _no_route(request: Request, error: HTTPException) -> Response:

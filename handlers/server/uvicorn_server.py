@@ -82,10 +82,7 @@ class _Server(uvicorn.Server):
         self._service.draining = True
         seconds = self._service.settings.drain if sig == signal.SIGTERM else 0
         logs.write("NOTICE", f"{signal.Signals(sig).name}: shutting down in {seconds} s")
-        asyncio.get_running_loop().call_later(seconds, self._stop)
-
-    def _stop(self) -> None:
-        self.should_exit = True
+        asyncio.get_running_loop().call_later(seconds, setattr, self, "should_exit", True)
 
 
 def listen(settings: ServerSettings) -> socket.socket:
