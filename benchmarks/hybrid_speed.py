@@ -47,7 +47,7 @@ def run(place: Place) -> str:
     }
     rows = [[name, *spread(ms)] for name, ms in stages.items()]
     recalls = _recalls(path, queries)
-    stored = bundle.manifest.rankers["repbert"].settings["recall"]
+    stored = bundle.manifest.rankers["repbert"].measured["recall"]
     default = next(row for row in recalls if row[0] == f"HNSW, ef {HNSWSettings().ef}")
     held = opened(path).documents
     if held is None:

@@ -159,7 +159,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         described = _read_json(path / RANKLET)
         if described["kind"] not in KINDS:
             raise ValueError(f"kind is {described['kind']!r}; known are {', '.join(KINDS)}")
-        kind, raw = translated(described["kind"], described["settings"])
+        kind, raw, _ = translated(described["kind"], dict(described["settings"]))
         settings = ranker_module(kind).SETTINGS.from_json(raw, str(path / RANKLET))
         arrays = {each.stem: np.load(each, allow_pickle=False) for each in path.glob("*.npy")}
         listed, training = _tokens(path / TOKENS), dict(described.get("training", {}))

@@ -80,14 +80,13 @@ def index(
         ranker, ranker.encode_documents, (ranker.settings.dimension,), np.float32, analysed,
         writer.resume_folder / name,
     )  # fmt: skip
-    settings = replace(ranker.settings, truncated=truncated)
+    settings, measured = ranker.settings, dict[str, float](truncated=truncated)
     warn_of_long_documents(name, truncated, len(vectors), settings.max_document_tokens)
     writer.array(folder + VECTORS, vectors)
     if settings.search == "hnsw" or len(vectors) >= HNSW_FROM:
         settings = replace(settings, search="hnsw")
-        recall = _write_hnsw(vectors, settings, folder, writer)
-        settings = replace(settings, recall=recall)
-    return RankerEntry(entry.kind, asdict(settings))
+        measured["recall"] = _write_hnsw(vectors, settings, folder, writer)
+    return RankerEntry(entry.kind, asdict(settings), measured)
 
 
 def _write_hnsw(

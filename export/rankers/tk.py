@@ -70,8 +70,7 @@ def index(
     settings = TKSettings.from_json(entry.settings, f"rankers.{name}")
     writer.copy(source, folder, leave_out=(ROWS,))
     writer.array(folder + ROWS, term_rows(known_words(source, name), analysed.analyzer.vocabulary))
-    settings = replace(settings, truncated=count_truncated(settings, analysed, name))
-    return RankerEntry(entry.kind, asdict(settings))
+    return replace(entry, measured={"truncated": count_truncated(settings, analysed, name)})
 
 
 EXPORTER = Exporter(export, index, known_words)

@@ -1,6 +1,6 @@
 """Index a collection by learned sparse vectors: stored by document and by term."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def index(
         ranker, ranker.encode_documents, ranker.row_shape, np.uint16, analysed,
         writer.resume_folder / name,
     )  # fmt: skip
-    settings = replace(ranker.settings, truncated=truncated)
+    settings = ranker.settings
     warn_of_long_documents(name, truncated, len(rows), settings.max_document_tokens)
     store = store_of_rows(rows)
     del rows
@@ -37,7 +37,7 @@ def index(
     writer.array(folder + TERMS, store.terms)
     writer.array(folder + VALUES, store.values)
     values = store.values.astype(np.float32)
-    settings = replace(settings, impact_loss=storage_loss(values, settings.impacts))
+    loss = storage_loss(values, settings.impacts)
     built = index_of_rows(store.offsets, store.terms, values, settings.vocabulary, settings.impacts)
     writer.index(folder + INDEX, built)
-    return RankerEntry(entry.kind, asdict(settings))
+    return replace(entry, measured={"truncated": truncated, "impact_loss": loss})

@@ -30,7 +30,7 @@ from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
-from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
+from ranklet.runtime.storage.checks import Settings, check_integer, check_one_of
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
@@ -60,8 +60,6 @@ class SparseSettings(Settings):
         vocabulary: number of word pieces, which are the dimensions of a vector.
         kept: r, the number of values that are stored per document.
         impacts: type of the values in the impact index: float32, float16 or uint8.
-        impact_loss: share of the impacts that this type loses, as measured when indexing.
-        truncated: documents of the collection that were cut, as counted when indexing.
         field: wordpieces for the pieces of the bundle's tokenizer; empty for a tokenizer of its
             own.
     """
@@ -71,8 +69,6 @@ class SparseSettings(Settings):
     vocabulary: int = 30_522
     kept: int = 1000
     impacts: str = "float16"
-    impact_loss: float = 0.0
-    truncated: int = 0
     field: str = "wordpieces"
 
     def __post_init__(self) -> None:
@@ -87,8 +83,6 @@ class SparseSettings(Settings):
         check_integer("vocabulary", self.vocabulary, 1, MOST_TERMS)
         check_integer("kept", self.kept, 1, MOST_TERMS)
         check_one_of("impacts", self.impacts, tuple(IMPACT_TYPES))
-        check_number("impact_loss", self.impact_loss, 0, 1)
-        check_integer("truncated", self.truncated, 0, 1 << 32)
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
 

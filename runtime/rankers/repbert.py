@@ -18,7 +18,7 @@ from ranklet.runtime.onnx.encoder import Encoded, Encoder, open_encoder
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
-from ranklet.runtime.storage.checks import Settings, check_integer, check_number, check_one_of
+from ranklet.runtime.storage.checks import Settings, check_integer, check_one_of
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -46,8 +46,6 @@ class RepBERTSettings(Settings):
         m: HNSW: links of a vector on each layer.
         ef_construction: HNSW: candidates while building.
         ef: HNSW: candidates while searching.
-        recall: share of the exact 10 nearest that the search finds, as measured at build.
-        truncated: documents of the collection that were longer than the limit, as counted at build.
     """
 
     max_query_tokens: int = 20
@@ -57,8 +55,6 @@ class RepBERTSettings(Settings):
     m: int = 16
     ef_construction: int = 200
     ef: int = 128
-    recall: float = 1.0
-    truncated: int = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -68,8 +64,6 @@ class RepBERTSettings(Settings):
         check_integer("m", self.m, 2, 1024)
         check_integer("ef_construction", self.ef_construction, 1, 1 << 16)
         check_integer("ef", self.ef, 1, 1 << 16)
-        check_number("recall", self.recall, 0, 1)
-        check_integer("truncated", self.truncated, 0, 1 << 32)
         check_one_of("search", self.search, SEARCHES)
 
 

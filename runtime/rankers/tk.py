@@ -16,7 +16,6 @@ from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.rankers.protocol import Ranker, Scores
-from ranklet.runtime.storage.checks import check_integer
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -24,18 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TKSettings(TermSettings):
-    """What a TK ranker is made of.
-
-    Attributes:
-        truncated: documents of the collection that were longer than the limit.
-    """
-
-    truncated: int = 0
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        super().__post_init__()
-        check_integer("truncated", self.truncated, 0, 1 << 32)
+    """What a TK ranker reads."""
 
     @property
     def per_pair(self) -> bool:

@@ -3,23 +3,32 @@
 from collections.abc import Mapping
 from typing import Any
 
-# Settings of a TK that earlier versions wrote among those of a Conformer-Kernel.
-_OF_TK = ("field", "max_query_terms", "max_document_terms", "truncated")
+# Of a TK, which was a Conformer-Kernel and had its settings, too.
+_OF_TK = ("field", "max_query_terms", "max_document_terms")
+_MEASURED = ("recall", "overlap", "impact_loss", "truncated")
 
 
-def translated(kind: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the kind and the settings of a ranker that was written as format version 1.
+def translated(
+    kind: str, settings: Mapping[str, Any]
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Return kind, settings and measured values of a ranker that was written as version 1.
 
-    The architecture of a Conformer-Kernel was its `form`, and one of its forms was tk.
+    Measured values stood among the settings. The architecture of a Conformer-Kernel was called its
+    form, and one of the forms was tk.
 
+    >>> translated("repbert", {"dimension": 8, "recall": 0.99})
+    ('repbert', {'dimension': 8}, {'recall': 0.99})
     >>> translated("conformer_kernel", {"form": "ndrm1", "floor": 0.5})
-    ('conformer_kernel', {'floor': 0.5, 'architecture': 'ndrm1'})
-    >>> translated("conformer_kernel", {"form": "tk", "scorer": "onnx", "field": "words"})
-    ('tk', {'field': 'words'})
+    ('conformer_kernel', {'floor': 0.5, 'architecture': 'ndrm1'}, {})
+    >>> translated("conformer_kernel", {"form": "tk", "scorer": "onnx", "truncated": 3})
+    ('tk', {}, {'truncated': 3})
     """
-    if kind != "conformer_kernel" or "form" not in settings:
-        return kind, dict(settings)
-    if settings["form"] == "tk":
-        return "tk", {name: settings[name] for name in _OF_TK if name in settings}
-    renamed = {name: value for name, value in settings.items() if name != "form"}
-    return kind, {**renamed, "architecture": settings["form"]}
+    measured = {name: settings[name] for name in _MEASURED if name in settings}
+    chosen = {name: value for name, value in settings.items() if name not in measured}
+    if kind == "conformer_kernel" and "form" in chosen:
+        form = chosen.pop("form")
+        if form == "tk":
+            measured = {name: value for name, value in measured.items() if name == "truncated"}
+            return "tk", {name: chosen[name] for name in _OF_TK if name in chosen}, measured
+        chosen["architecture"] = form
+    return kind, chosen, measured

@@ -41,7 +41,8 @@ class RankerEntry:
     """One exported ranker, whose files are in ``rankers/NAME/``."""
 
     kind: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # what was chosen
+    measured: Mapping[str, float] = field(default_factory=dict)  # when it was indexed
 
     def read_settings(self, name: str) -> Any:
         """Return the kind's settings; raise BundleError with the ranker's name for a bad one."""
@@ -74,7 +75,11 @@ class Manifest:
             "titles": self.titles,
             "fields": list(self.fields),
             "rankers": {
-                name: {"kind": entry.kind, "settings": dict(entry.settings)}
+                name: {
+                    "kind": entry.kind,
+                    "settings": dict(entry.settings),
+                    "measured": dict(entry.measured),
+                }
                 for name, entry in self.rankers.items()
             },
             "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
@@ -196,6 +201,14 @@ class _Reader:
         content: dict[str, Any] = self._get(key, lambda value: isinstance(value, dict), "an object")
         return content
 
+    def numbers(self, key: str) -> dict[str, float]:
+        """Return an object whose values are numbers."""
+        numbers = self.mapping(key)
+        for name, value in numbers.items():
+            if type(value) not in (int, float):
+                raise BundleError(f"{self._where}: {key}.{name} is {value!r:.80}, not a number")
+        return numbers
+
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
         """Return one of the strings in `allowed`."""
         name: str = self._get(key, lambda value: value in allowed, f"one of {', '.join(allowed)}")
@@ -214,8 +227,8 @@ class _Reader:
 def _ranker(read: _Reader, version: int) -> RankerEntry:
     kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
     if version == 1:
-        kind, settings = translated(kind, settings)
-    return RankerEntry(kind, settings)
+        return RankerEntry(*translated(kind, settings))
+    return RankerEntry(kind, settings, read.numbers("measured"))
 
 
 def _file(read: _Reader) -> FileEntry:

@@ -46,7 +46,7 @@ from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 _log = logging.getLogger(__name__)
 
 PROBES = 200, 300  # queries, documents: a document runs once for the terms of all queries
-_INDEPENDENT = ("scorer", "max_query_terms", "impacts", "overlap", "truncated")  # not the impacts
+_INDEPENDENT = ("scorer", "max_query_terms", "impacts")  # not the impacts
 
 
 def export(
@@ -99,17 +99,17 @@ def index(
     stored = impacts.indexed(len(rows), settings.impacts)
     writer.index(folder, stored)
     losses = impact_reports(matching, impacts, stored, analysed)
-    settings = replace(settings, truncated=count_truncated(settings, analysed, name))
+    measured: dict[str, float] = {"truncated": count_truncated(settings, analysed, name)}
     if losses:
-        settings = replace(settings, overlap=losses[-1].overlap)
-        overlap = f"{settings.overlap:.1%}"
+        measured["overlap"] = losses[-1].overlap
+        overlap = f"{losses[-1].overlap:.1%}"
         _log.info("%s: the impacts find %s of the model's 10 best documents", name, overlap)
     writer.array(folder + ROWS, rows)
     writer.array(folder + IDF, matching.idf_of)
     writer.array(folder + FLOORS, floors)
     if reports := [*_proofs(source, name), *losses]:
         write_reports(reports, folder, writer)
-    return RankerEntry(entry.kind, asdict(settings))
+    return replace(entry, measured=measured)
 
 
 def _settings(source: BundleFiles, name: str) -> ConformerKernelSettings:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
 from ranklet.runtime.options import check_options, integer, number, one_of
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import term_match
-from ranklet.runtime.storage.checks import Settings, check_integer, check_number
+from ranklet.runtime.storage.checks import Settings, check_number
 
 ARCHITECTURES = ("ndrm1", "ndrm2", "ndrm3")
 FIELDS = ("words", "lemmas")
@@ -40,8 +40,6 @@ class ConformerKernelSettings(TermSettings):
         explicit_weight: w2 likewise.
         tf_mean, length_mean: E of eq. 4's BatchScale.
         length_weight, length_bias: w and b of eq. 4.
-        overlap: share of the network's 10 best that the impacts find, as measured at build.
-        truncated: documents of the collection that were longer than the limit.
     """
 
     # Latent matching, explicit matching (paper 002, eq. 4), or both (eq. 3).
@@ -59,18 +57,14 @@ class ConformerKernelSettings(TermSettings):
     candidates: int = integer(600, "terms per document that impacts are tried for", 1, 1 << 24)
     floor: float = number(0.25, "quantile of a term's scores to count from", 0, 1)
     impacts: str = one_of("uint8", tuple(IMPACT_TYPES), "type of stored impacts")
-    overlap: float = 1.0
-    truncated: int = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
-        check_integer("truncated", self.truncated, 0, 1 << 32)
         for name in ("latent_weight", "explicit_weight", "length_weight", "length_bias"):
             check_number(name, getattr(self, name), -1e6, 1e6)
         for name in ("tf_mean", "length_mean"):
             check_number(name, getattr(self, name), 0, 1e9)
-        check_number("overlap", self.overlap, 0, 1)
 
     @property
     def latent(self) -> bool:

@@ -26,7 +26,8 @@ def run(options: argparse.Namespace) -> None:
         own = sum(
             e.bytes for path, e in manifest.files.items() if path.startswith(f"rankers/{name}/")
         )
-        settings = ", ".join(f"{key}={value}" for key, value in entry.settings.items())
+        values = {**entry.settings, **entry.measured}
+        settings = ", ".join(f"{key}={value}" for key, value in values.items())
         print(f"ranker   {name}: {entry.kind} ({settings}), {own / 1e6:.1f} MB")
     for name, pipeline in manifest.pipelines.items():
         mark = " (default)" if name == manifest.default_pipeline else ""

@@ -216,7 +216,7 @@ def test_the_index_in_other_forms(
     target = index_bundle(rankers, tiny_collection, tmp_path / "b")
     assert BundleFiles(target).has("rankers/epic/index/scale.npy") == (form == "uint8")
     assert "ranker epic" in list(verify(target))
-    lost = BundleFiles(target).manifest.rankers["epic"].settings["impact_loss"]
+    lost = BundleFiles(target).manifest.rankers["epic"].measured["impact_loss"]
     assert (0 < lost < 0.05) if form == "uint8" else lost == 0
     found = load(target, device="cpu").rank("quiet stream", k=20, pipeline=ALONE)
     wanted = {hit.id: hit.score for hit in indexed.rank("quiet stream", k=48, pipeline=ALONE)}

@@ -59,7 +59,7 @@ def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Pa
     dense = tiny.checkpoint("repbert", search="hnsw")
     target = tiny.build(tmp_path, {"dense": dense})
     bundle = load(target, device="cpu")
-    assert bundle.manifest.rankers["dense"].settings["recall"] >= 0.98
+    assert bundle.manifest.rankers["dense"].measured["recall"] >= 0.98
     assert bundle.manifest.files["rankers/dense/hnsw.bin"].bytes > 0
     assert len(bundle.rank("quiet stream", k=3)) == 3
     assert "ranker dense" in list(verify(target))

@@ -45,7 +45,7 @@ def test_texts_over_the_limit_are_cut_and_reported(
     documents = tiny.data.collection.documents()
     long = [each for each in documents if len(f"{each.title} {each.text}".split()) > 6]
     bundle = load(target, device="cpu")
-    assert bundle.manifest.rankers["dense"].settings["truncated"] == len(long) > 0
+    assert bundle.manifest.rankers["dense"].measured["truncated"] == len(long) > 0
     assert f"{len(long)} of 48 documents are longer than the 8 tokens" in caplog.text
     word = long[0].text.split()[0]
     assert bundle.rank(word, pipeline=DENSE).truncated == {}

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 DIGEST = "0" * 64
 RETRIEVE = {"stage": "retrieve", "ranker": "bm25", "k": 10}
+WRONG_MEASURES: list[Any] = [None, [], {"x": "1"}, {"x": True}]
+RIGHT_ENTRY = {"kind": "bm25", "settings": {}, "measured": {}}
 RIGHT: dict[str, Any] = {
     "format_version": 2,
     "ranklet_version": "0.1.0",
@@ -19,8 +21,8 @@ RIGHT: dict[str, Any] = {
     "titles": False,
     "fields": ["lemmas"],
     "rankers": {
-        "bm25": {"kind": "bm25", "settings": {"field": "lemmas"}},
-        "m": {"kind": "model1", "settings": {}},
+        "bm25": {"kind": "bm25", "settings": {"field": "lemmas"}, "measured": {}},
+        "m": {"kind": "model1", "settings": {}, "measured": {"loss": 0.5, "longer": 3}},
     },
     "pipelines": {"bm25": [RETRIEVE]},
     "default_pipeline": "bm25",
@@ -44,12 +46,14 @@ WRONG: dict[str, list[Any]] = {
         {"x" * 65: RIGHT["rankers"]["m"]},
         {"../x": RIGHT["rankers"]["m"]},
         {"bm25": None},
-        {"bm25": {"kind": "bm25"}},
-        {"bm25": {"settings": {}}},
-        {"bm25": {"kind": "bm25", "settings": []}},
-        *({"bm25": {"kind": k, "settings": {}}} for k in ("os", "../evil", "", None, ["bm25"])),
+        {"bm25": {"kind": "bm25", "measured": {}}},
+        {"bm25": {"settings": {}, "measured": {}}},
+        {"bm25": {"kind": "bm25", "settings": {}}},
+        *({"bm25": RIGHT_ENTRY | {"measured": m}} for m in WRONG_MEASURES),
+        {"bm25": RIGHT_ENTRY | {"settings": []}},
+        *({"bm25": RIGHT_ENTRY | {"kind": k}} for k in ("os", "../evil", "", None, ["bm25"])),
         {},  # the pipeline then names a ranker that is not there
-        {"bm25": {"kind": "model1", "settings": {}}},  # which retrieves nothing
+        {"bm25": RIGHT_ENTRY | {"kind": "model1"}},  # which retrieves nothing
     ],
     "pipelines": [
         None,
@@ -99,22 +103,24 @@ def test_the_manifest_of_a_real_bundle_reads_back(built: "Built") -> None:
 
 
 def test_a_manifest_of_version_1_reads_in_the_words_of_this_version() -> None:
+    full = {"form": "ndrm1", "floor": 0.5, "overlap": 0.9, "truncated": 2}
     rankers = {
-        **RIGHT["rankers"],
-        "full": {"kind": "conformer_kernel", "settings": {"form": "ndrm1", "floor": 0.5}},
+        "bm25": {"kind": "bm25", "settings": {"field": "lemmas"}},
+        "full": {"kind": "conformer_kernel", "settings": full},
         "tk": {"kind": "conformer_kernel", "settings": {"form": "tk", "scorer": "onnx"}},
     }
     manifest = Manifest.from_json(text(format_version=1, rankers=rankers))
     assert json.loads(manifest.to_json())["format_version"] == 2
     assert manifest.rankers["full"].settings == {"architecture": "ndrm1", "floor": 0.5}
+    assert manifest.rankers["full"].measured == {"overlap": 0.9, "truncated": 2}
     assert (manifest.rankers["tk"].kind, manifest.rankers["tk"].settings) == ("tk", {})
     retrieving = {"bad": [RETRIEVE | {"ranker": "tk"}]}
     with pytest.raises(BundleError, match="a tk that has no index"):
         Manifest.from_json(
             text(format_version=1, rankers=rankers, pipelines=retrieving, default_pipeline="bad")
         )
-    as_of_today = Manifest.from_json(text(rankers=rankers))  # its settings are checked when opened
-    assert as_of_today.rankers["tk"].kind == "conformer_kernel"
+    with pytest.raises(BundleError, match="'measured' is missing"):
+        Manifest.from_json(text(rankers=rankers))
 
 
 def test_bytes_do_as_well_and_unknown_keys_are_left_to_later_versions() -> None:

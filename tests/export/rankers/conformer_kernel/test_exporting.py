@@ -263,8 +263,8 @@ def test_the_proof_of_the_impacts_is_beside_it(indexed: Bundle) -> None:
     exact, stored = reports["ndrm2"]
     assert exact.max_error < 1e-5  # NDRM2's impacts are all of it
     assert stored.max_error < 0.05
-    settings = indexed.manifest.rankers["ndrm3"].settings
-    assert settings["overlap"] == reports["ndrm3"][-1].overlap > 0.5
+    measured = indexed.manifest.rankers["ndrm3"].measured
+    assert measured["overlap"] == reports["ndrm3"][-1].overlap > 0.5
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -495,7 +495,7 @@ def test_what_the_model_cuts_is_told(
     short = {"ndrm3": replace(checkpoints["ndrm3"], settings=settings)}
     export_bundle(short, tmp_path / "r", LOOSE)
     bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b"), device="cpu")
-    assert bundle.manifest.rankers["ndrm3"].settings["truncated"] == 0  # no document is so long
+    assert bundle.manifest.rankers["ndrm3"].measured["truncated"] == 0  # no document is so long
     ranking = bundle.rank("old river", ["an old river " * 9, "short"])
     assert ranking.truncated == {"ndrm3": 2}  # the query and a text
     own = ["old", "river"]
