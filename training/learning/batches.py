@@ -1,6 +1,6 @@
-"""The batches of an epoch, and the documents drawn for its queries.
+"""Draw the batches of an epoch, and the documents of their queries.
 
-All draws are a function of (seed, epoch): a training that was interrupted draws the same again.
+All draws are a function of seed and epoch, so a resumed training draws the same batches.
 """
 
 from collections.abc import Sequence
@@ -13,30 +13,29 @@ from ranklet.training.learning.negatives import Numbers
 
 WINDOW = 50  # batches whose items are sorted by length together
 
-# Streams of random numbers, as in `negatives`, which has 0 and 1.
+# Streams of random numbers; 0 and 1 are in `negatives`.
 _DRAW, _ORDER, _SEVERAL = 2, 3, 4
 
 NOTHING_TO_LEARN_FROM = (
-    "there is a query without a document to learn from; the collection needs relevant documents "
-    "and others"
+    "a query has no document to learn from; the collection needs relevant documents and others"
 )
 
 
 def draw_documents(
-    relevant: Sequence[Numbers], others: Sequence[Numbers], each: int, seed: int, epoch: int
+    relevant: Sequence[Numbers], others: Sequence[Numbers], count: int, seed: int, epoch: int
 ) -> Numbers:
-    """Draw a relevant document a query and `each` others; (queries, 1 + each) int64."""
-    return np.column_stack([draw(relevant, seed, epoch), draw_several(others, each, seed, epoch)])
+    """Draw one relevant document and `count` others per query; (queries, 1 + count) int64."""
+    return np.column_stack([draw(relevant, seed, epoch), draw_several(others, count, seed, epoch)])
 
 
 def draw(pools: Sequence[Numbers], seed: int, epoch: int, stream: int = 0) -> Numbers:
-    """Draw one of each pool, anew in each epoch; (pools,) int64.
+    """Draw one document from each pool, another in each epoch; (pools,) int64.
 
     Args:
-        pools: documents to draw from, none empty.
-        seed: of the training.
+        pools: documents to draw from; none is empty.
+        seed: random seed of the training.
         epoch: from 0.
-        stream: tells draws of one epoch apart.
+        stream: distinguishes several draws in one epoch.
 
     Raises:
         InputError: a pool is empty.
@@ -51,9 +50,9 @@ def draw(pools: Sequence[Numbers], seed: int, epoch: int, stream: int = 0) -> Nu
 
 
 def draw_several(pools: Sequence[Numbers], count: int, seed: int, epoch: int) -> Numbers:
-    """Draw `count` different ones of each pool, anew in each epoch; (pools, count) int64.
+    """Draw `count` different documents from each pool, others in each epoch; (pools, count) int64.
 
-    Where a pool has fewer, some come twice.
+    A smaller pool repeats some.
 
     Raises:
         InputError: a pool is empty.
@@ -67,20 +66,20 @@ def draw_several(pools: Sequence[Numbers], count: int, seed: int, epoch: int) ->
 def batches(
     lengths: NDArray[np.integer], size: int, seed: int, epoch: int, *, window: int = WINDOW
 ) -> list[Numbers]:
-    """Cut items into batches of like length, in an order that is new in each epoch.
+    """Cut items into batches of similar length, in another order in each epoch.
 
-    Items are shuffled; those of `window` batches are then sorted by length, so that little of a
-    batch is padding, and the batches are shuffled again.
+    Items are shuffled, then sorted by length within windows of some batches, so that little of a
+    batch is padding. Then the batches are shuffled.
 
     Args:
-        lengths: of the items, (items,).
-        size: items in a batch; the last of a window that is cut short has fewer.
-        seed: of the training.
+        lengths: lengths of the items, (items,).
+        size: items per batch; the last batch of the last window may have fewer.
+        seed: random seed of the training.
         epoch: from 0.
-        window: batches sorted together; 1 for batches drawn at random.
+        window: batches per window; 1 for batches drawn at random.
 
     Returns:
-        Item numbers, each item in one batch.
+        Numbers of the items; each item is in one batch.
     """
     rng = np.random.default_rng((seed, _ORDER, epoch))
     order = rng.permutation(len(lengths))

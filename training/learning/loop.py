@@ -1,8 +1,7 @@
-"""The one training loop of all neural rankers.
+"""Train a network: the one loop of all neural rankers.
 
-Deterministic on a CPU: the same seed gives the same bits, and so does a training that was
-interrupted and resumed. A GPU's own rounding may vary. (With `max_minutes` the clock has a say,
-too.)
+On a CPU the same seed gives the same bits, and so does a training that was interrupted and resumed.
+A GPU may round differently, and with `max_minutes` the result depends on the clock.
 """
 
 import json
@@ -31,22 +30,22 @@ from ranklet.training.progress import progress_bar
 
 B = TypeVar("B")
 
-# What may differ between a training and its continuation: it does not change what is learned.
+# Options that may change when a training is resumed, because they do not change what is learned.
 _FREE = ("max_minutes", "save_minutes", "save_every", "device")
 
 
 @dataclass
 class Progress:
-    """Where a training stands; saved with its state.
+    """How far a training is; it is saved with the training's state.
 
     Attributes:
-        epoch: from 0, the one that is running.
+        epoch: current epoch, from 0.
         at: steps done in this epoch.
-        steps: done in all.
-        seconds: spent, interruptions not counted.
-        evaluations: (step, value of the dev measure).
-        best: the highest of them, and its step.
-        stopped: why it ended: epochs, time or patience; empty while it runs.
+        steps: steps done in all epochs.
+        seconds: time spent without interruptions.
+        evaluations: (step, value of the dev measure) of each evaluation.
+        best: (step, value) of the best evaluation.
+        stopped: why the training ended: epochs, time or patience; empty while it runs.
     """
 
     epoch: int = 0
@@ -58,7 +57,7 @@ class Progress:
     stopped: str = ""
 
     def report(self) -> dict[str, Any]:
-        """Return it for `Checkpoint.training`."""
+        """Return plain values by name, for `Checkpoint.training`."""
         return {
             "epochs": self.epoch + (self.at > 0),
             "steps": self.steps,
@@ -79,10 +78,12 @@ def learn(
     made_of: Mapping[str, Any] | None = None,
     label: str = "training",
 ) -> dict[str, Any]:
-    """Train a model as `fit` does, and move it to the CPU; arguments and errors are those of `fit`.
+    """Train a model by `fit` and move it to the CPU; arguments and errors are those of `fit`.
+
+    If the options do not say how often to evaluate, there are `options.evaluations` evaluations.
 
     Returns:
-        The report of the training, plain values by name, for `Checkpoint.training`.
+        A report of the training, plain values by name, for `Checkpoint.training`.
     """
     if options.evaluations and not options.evaluate_every:
         steps = math.ceil(len(batches(0)) / options.accumulation) * options.epochs
@@ -107,22 +108,22 @@ def fit(
     made_of: Mapping[str, Any] | None = None,
     label: str = "training",
 ) -> Progress:
-    """Train a model in place; it ends with the weights that `evaluate` found best.
+    """Train a model in place; it ends with the weights that had the best evaluation.
 
     Args:
-        model: moved to the device of the options.
-        batches: the batches of an epoch, from 0; must be a function of the epoch alone.
-        loss: of a batch, a scalar; called in training mode.
-        options: how long and how fast; where the state is saved, and whether to resume from it.
-        evaluate: a measure on dev queries, the higher the better; called in evaluation mode.
-        made_of: what else changes what is learned, plain values by name. A training resumes only
-            with the same ones and the same options.
-        label: of the progress bar.
+        model: the model, which is moved to the device of the options.
+        batches: returns the batches of an epoch, from 0; a function of the epoch alone.
+        loss: returns the loss of a batch, a scalar; called in training mode.
+        options: duration and learning rate, and where the state is saved or resumed from.
+        evaluate: returns a measure on dev queries, higher is better; called in evaluation mode.
+        made_of: whatever else changes what is learned, plain values by name. A training can only
+            be resumed with the same values and the same options.
+        label: label of the progress bar.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; the step that runs is finished first, and the state saved.
-        TrainingError: the loss is not finite, there is nothing to learn from, or the saved state
-            cannot be resumed or is in the way.
+        KeyboardInterrupt: Ctrl-C was pressed; the current step was finished and the state saved.
+        TrainingError: the loss is not finite, there is no batch, or the saved state cannot be
+            resumed or is in the way.
         InputError: there is no such device.
     """
     folder = options.folder
@@ -130,7 +131,7 @@ def fit(
         raise TrainingError("resume needs the folder of the interrupted training")
     if folder is not None and not options.resume and (folder / STATE).is_file():
         raise TrainingError(
-            f"{str(folder)!r} holds a training that was interrupted; resume it, or remove the "
+            f"{str(folder)!r} holds an interrupted training; resume it (--resume) or remove the "
             "folder"
         )
     device = choose_device(options.device)
@@ -162,20 +163,20 @@ class _Run(Generic[B]):
         }
         self._optimiser = make_optimiser(model, options, device)
         self._best_weights: dict[str, Tensor] | None = None
-        self._steps_an_epoch = len(self._steps(0))
-        if not self._steps_an_epoch:
-            raise TrainingError("there is no batch to learn from; give judged queries")
+        self._steps_per_epoch = len(self._steps(0))
+        if not self._steps_per_epoch:
+            raise TrainingError("there is no batch to learn from; judged queries are needed")
         self.progress = Progress()
 
     def go(self, label: str) -> None:
-        """Train to the end, then put back the best weights."""
+        """Train to the end, then load the best weights."""
         progress, options = self.progress, self._options
         self._begin = self._saved = monotonic()
         self._before = progress.seconds
-        total = self._steps_an_epoch * options.epochs
+        total = self._steps_per_epoch * options.epochs
         shown: dict[str, str] = {}
         if progress.steps == 0:
-            self._measure()  # a training that only does harm ends where it began
+            self._measure()  # so a training that only does harm ends with the first weights
         self._model.train()
         with progress_bar(label, total, progress.steps) as bar, held_back() as interruption:
             while not progress.stopped:
@@ -211,23 +212,23 @@ class _Run(Generic[B]):
             self._model.load_state_dict(self._best_weights)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to where the state was saved.
+        """Restore a saved state.
 
         Raises:
-            TrainingError: it is of a training with other options, data or model.
+            TrainingError: the state is of a training with other options, data or model.
         """
         ours, theirs = self._made_of, state.get("made_of", {})
         changed = [name for name in ours if name not in _FREE and ours[name] != theirs.get(name)]
         if changed:
             name = changed[0]
             raise TrainingError(
-                f"the interrupted training had {name} {theirs.get(name)}, this one has "
+                f"the interrupted training had {name} {theirs.get(name)} and this one has "
                 f"{ours[name]}; resume with the same options"
             )
-        if state["steps_an_epoch"] != self._steps_an_epoch:
+        if state["steps_per_epoch"] != self._steps_per_epoch:
             raise TrainingError(
                 f"the interrupted training had {state['steps_an_epoch']} steps an epoch, this one "
-                f"has {self._steps_an_epoch}; resume with the same collection and batch size"
+                f"has {self._steps_per_epoch}; resume with the same collection and batch size"
             )
         try:
             self._model.load_state_dict(state["model"])
@@ -239,13 +240,13 @@ class _Run(Generic[B]):
         restore_random_states(state["random"])
 
     def _steps(self, epoch: int) -> list[Sequence[B]]:
-        found, each = self._batches(epoch), self._options.accumulation
-        return [found[at : at + each] for at in range(0, len(found), each)]
+        batches, size = self._batches(epoch), self._options.accumulation
+        return [batches[at : at + size] for at in range(0, len(batches), size)]
 
     def _step(self, batches: Sequence[B], done: float, share: float) -> float:
-        """Change the weights once; returns the mean loss of the batches."""
+        """Change the weights once; return the mean loss of the batches."""
         options, progress = self._options, self.progress
-        done += share / 2  # the middle of the step: neither its first nor its last rate is 0
+        done += share / 2  # the middle of the step, so that neither end of the schedule is 0
         if options.max_minutes is not None:
             done = max(done, min(1.0, self._elapsed() / (60 * options.max_minutes)))
         now = options.learning_rate * rate(options, done)
@@ -259,7 +260,7 @@ class _Run(Generic[B]):
             if not math.isfinite(total):
                 raise TrainingError(
                     f"the loss is {total} at step {progress.steps + 1} (epoch "
-                    f"{progress.epoch + 1}, learning rate {now:.2g}): lower the learning rate, or "
+                    f"{progress.epoch + 1}, learning rate {now:.2g}); lower the learning rate or "
                     "clip the gradient"
                 )
             (loss / len(batches)).backward()  # type: ignore[no-untyped-call]
@@ -274,7 +275,7 @@ class _Run(Generic[B]):
         return self.progress.steps % every == 0 if every else self.progress.at == steps
 
     def _measure(self) -> None:
-        """Evaluate, and keep the weights where they are the best so far."""
+        """Evaluate, and keep the weights if they are the best so far."""
         progress = self.progress
         if self._evaluate is None:
             return
@@ -289,7 +290,7 @@ class _Run(Generic[B]):
             self._best_weights = {name: each.clone() for name, each in weights.items()}
 
     def _reason(self) -> str:
-        """Return why to end now, or nothing."""
+        """Return why the training ends now; empty if it goes on."""
         options, progress = self._options, self.progress
         if options.max_minutes is not None and progress.seconds >= 60 * options.max_minutes:
             return "time"
@@ -318,7 +319,7 @@ class _Run(Generic[B]):
             "progress": asdict(self.progress),
             "random": random_states(),
             "made_of": self._made_of,
-            "steps_an_epoch": self._steps_an_epoch,
+            "steps_per_epoch": self._steps_per_epoch,
         }
         save_state(self._options.folder, state)
         self._saved = monotonic()

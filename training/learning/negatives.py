@@ -1,6 +1,6 @@
-"""Documents that a query is learned with: those relevant to it, and negatives.
+"""Choose the documents that a query is trained with: relevant ones and negatives.
 
-All draws are a function of the seed: a training that was interrupted draws the same again.
+All draws are a function of the seed, so a resumed training draws the same documents.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 
-Numbers = NDArray[np.int64]  # of documents or queries
+Numbers = NDArray[np.int64]  # positions of documents or queries, from 0
 
-DEPTH = 500  # of BM25's ranking, that negatives come from (paper 000, §4.1)
-NEGATIVES = 20  # kept for each query (paper 000, §4.1)
+DEPTH = 500  # ranks of BM25 that negatives come from (paper 000, §4.1)
+NEGATIVES = 20  # negatives kept per query (paper 000, §4.1)
 
-# Streams of random numbers: what is drawn for one purpose does not shift what another draws.
-# `batches` has those from 2 on.
+# Every purpose has its own stream of random numbers, so that one draw does not shift another.
+# The streams from 2 on are in `batches`.
 _KEEP, _FILL = 0, 1
 
 
@@ -31,23 +31,23 @@ def relevant_numbers(
     """Return the queries with a relevant document in the collection, and those documents.
 
     Args:
-        ids: of the documents, in the order of their numbers.
-        queries: judged ones.
-        name: what an error calls a query.
+        ids: document ids, in the order of their numbers.
+        queries: judged queries.
+        name: what an error message calls a query.
 
     Raises:
-        InputError: no query has one.
+        InputError: no query has a relevant document in the collection.
     """
-    number = {name: at for at, name in enumerate(ids)}
-    kept, relevant = [], []
+    number_of = {id_: number for number, id_ in enumerate(ids)}
+    usable, relevant = [], []
     for query in queries:
-        found = sorted(number[name] for name in query.relevant if name in number)
-        if found:
-            kept.append(query)
-            relevant.append(np.array(found, np.int64))
-    if not kept:
+        numbers = sorted(number_of[id_] for id_ in query.relevant if id_ in number_of)
+        if numbers:
+            usable.append(query)
+            relevant.append(np.array(numbers, np.int64))
+    if not usable:
         raise InputError(f"no {name} has a relevant document in the collection")
-    return kept, relevant
+    return usable, relevant
 
 
 def bm25_negatives(
@@ -60,56 +60,58 @@ def bm25_negatives(
     count: int = NEGATIVES,
     seed: int = 0,
 ) -> list[Numbers]:
-    """Keep some documents for each query that BM25 ranks high and that are not relevant.
+    """Choose documents for each query that BM25 ranks high and that are not relevant.
 
-    Where BM25 finds too few, random documents fill up.
+    If BM25 finds too few, random documents are added.
 
     Args:
         analysed: the collection.
-        queries: those to find negatives for.
-        relevant: their relevant documents.
-        retriever: BM25.
+        queries: queries that need negatives.
+        relevant: relevant documents of each query.
+        retriever: a BM25 ranker.
         depth: ranks that the negatives come from.
-        count: negatives to keep for each query.
-        seed: of the choice.
+        count: negatives per query.
+        seed: random seed of the choice.
 
     Returns:
-        For each query the numbers of up to `count` documents, (negatives,) int64; fewer only where
-        the collection has no more.
+        For each query the numbers of up to `count` documents, (negatives,) int64. There are fewer
+        only if the collection has no more.
     """
-    kept = []
+    negatives = []
     for at, query in enumerate(progress(queries, "BM25 negatives")):
         rng = np.random.default_rng((seed, _KEEP, at))
         ranked = retriever.retrieve(
             QueryContext(query.text, analysed.analyzer.begin()), depth
         ).numbers
-        found = np.setdiff1d(ranked.astype(np.int64), relevant[at])
-        chosen = rng.permutation(found)[:count]
+        candidates = np.setdiff1d(ranked.astype(np.int64), relevant[at])
+        chosen = rng.permutation(candidates)[:count]
         if len(chosen) < count:
-            known = np.concatenate([relevant[at], chosen])
-            fill = random_negatives(len(analysed.documents), known, count - len(chosen), rng)
+            excluded = np.concatenate([relevant[at], chosen])
+            fill = random_negatives(len(analysed.documents), excluded, count - len(chosen), rng)
             chosen = np.concatenate([chosen, fill])
-        kept.append(chosen)
-    return kept
+        negatives.append(chosen)
+    return negatives
 
 
 def random_negatives(
-    documents: int, known: Numbers, count: int, rng: np.random.Generator
+    documents: int, excluded: Numbers, count: int, rng: np.random.Generator
 ) -> Numbers:
-    """Return up to `count` different documents of the collection that are not `known`; int64."""
-    drawn = rng.permutation(documents) if documents <= 4 * (count + len(known)) else None
-    if drawn is None:  # few of many: drawing too many and dropping some costs next to nothing
-        drawn = rng.choice(documents, 2 * (count + len(known)), replace=False, shuffle=True)
-    return drawn[~np.isin(drawn, known)][:count].astype(np.int64)
+    """Draw up to `count` different documents that are not excluded, (negatives,) int64."""
+    needed = count + len(excluded)
+    if documents <= 4 * needed:
+        drawn = rng.permutation(documents)
+    else:  # drawing some too many costs far less than permuting all
+        drawn = rng.choice(documents, 2 * needed, replace=False, shuffle=True)
+    return drawn[~np.isin(drawn, excluded)][:count].astype(np.int64)
 
 
 def random_pools(
     documents: int, relevant: Sequence[Numbers], *, count: int = NEGATIVES, seed: int = 0
 ) -> list[Numbers]:
-    """Keep `count` random documents for each query that are not relevant to it."""
+    """Choose `count` random documents for each query that are not relevant to it."""
     return [
-        random_negatives(documents, known, count, np.random.default_rng((seed, _FILL, at)))
-        for at, known in enumerate(relevant)
+        random_negatives(documents, numbers, count, np.random.default_rng((seed, _FILL, at)))
+        for at, numbers in enumerate(relevant)
     ]
 
 
@@ -124,7 +126,7 @@ def negative_pools(
     depth: int = DEPTH,
     count: int = NEGATIVES,
 ) -> list[Numbers]:
-    """Keep other documents for each query: by `random_pools`, or else by `bm25_negatives`."""
+    """Choose negatives for each query: from BM25, or at random if `source` is "random"."""
     if source == "random":
         return random_pools(len(analysed.documents), relevant, count=count, seed=seed)
     return bm25_negatives(
@@ -133,13 +135,13 @@ def negative_pools(
 
 
 def known_positives(relevant: Sequence[Numbers], documents: Numbers) -> NDArray[np.bool_]:
-    """Tell which documents of a batch are relevant to which of its queries.
+    """Return which documents of a batch are relevant to which of its queries.
 
     Args:
-        relevant: of each query, (its relevant documents,) int64.
-        documents: of the batch, (documents,) int64.
+        relevant: relevant documents of each query, int64.
+        documents: documents of the batch, (documents,) int64.
 
     Returns:
         (queries, documents) bool.
     """
-    return np.array([np.isin(documents, known) for known in relevant])
+    return np.array([np.isin(documents, numbers) for numbers in relevant])

@@ -1,4 +1,4 @@
-"""The optimiser, and its learning rate over time, which a model's head may have a factor of."""
+"""Make the optimiser, and compute its learning rate over time."""
 
 import torch
 from torch import nn
@@ -9,12 +9,12 @@ from ranklet.training.learning.options import TrainingOptions
 def make_optimiser(
     model: nn.Module, options: TrainingOptions, device: torch.device
 ) -> torch.optim.Optimizer:
-    """Return the optimiser of all parameters.
+    """Return an optimiser of all parameters.
 
     Args:
-        model: what lies under ``head`` in it learns `head_rate` times as fast.
-        options: which optimiser, and the rates.
-        device: where the model is.
+        model: the model; parameters under ``head`` learn `head_rate` times as fast as the others.
+        options: kind of optimiser and learning rates.
+        device: device of the model.
     """
     head = [each for name, each in model.named_parameters() if name.startswith("head.")]
     body = [each for name, each in model.named_parameters() if not name.startswith("head.")]
@@ -32,17 +32,17 @@ def make_optimiser(
 
 
 def set_rate(optimiser: torch.optim.Optimizer, options: TrainingOptions, now: float) -> None:
-    """Set the learning rate of a step: the head's group, where there is one, is the last."""
+    """Set the learning rate of a step; if there is a group of the head, it is the last one."""
     for group, factor in zip(optimiser.param_groups, (1.0, options.head_rate), strict=False):
         group["lr"] = now * factor
 
 
 def rate(options: TrainingOptions, done: float) -> float:
-    """Return the factor of the learning rate.
+    """Return the factor of the learning rate at some point of the training.
 
     Args:
-        options: with the schedule.
-        done: share of the training that is done, in [0, 1]; epochs are parts of it.
+        options: the schedule.
+        done: completed share of the whole training, in [0, 1].
 
     >>> options = TrainingOptions(warmup=0.5)
     >>> [rate(options, done) for done in (0, 0.25, 0.5, 0.75, 1)]

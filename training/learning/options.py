@@ -1,7 +1,7 @@
-"""Options that kinds of rankers share; a kind's own are in training/rankers/KIND/options.py.
+"""Options that several kinds of rankers share.
 
-A kind combines some of these classes and may give their fields other defaults. Nothing here
-imports PyTorch.
+The options of a kind are in training/rankers/KIND/options.py. They combine some of these classes
+and may give their fields other defaults. Nothing here imports PyTorch.
 """
 
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Queries and relevant documents that an encoder learns from, as token ids."""
+"""Tokenised queries and documents that an encoder is trained and measured on."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Padded = tuple[NDArray[np.int64], NDArray[np.int64]]  # input_ids and attention_mask
 
-DEV_QUERIES, DEV_POOL = 200, 1500  # some 20 s of MiniLM-L6 on two cores
+DEV_QUERIES, DEV_POOL = 200, 1500  # about 20 s of MiniLM-L6 on two cores
 _BLOCK = 1024  # texts tokenised at a time
 
 
@@ -38,11 +38,11 @@ class Tokens(NamedTuple):
     """Token ids of some texts, with [CLS] and [SEP]."""
 
     offsets: NDArray[np.int64]  # (texts + 1,)
-    ids: NDArray[np.int64]  # of all, end to end
+    ids: NDArray[np.int64]  # of all texts, end to end
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each text."""
+        """Number of tokens of each text, (texts,) int64."""
         return np.diff(self.offsets)
 
     def padded(self, rows: NDArray[np.integer], padding: int) -> Padded:
@@ -55,13 +55,13 @@ class Tokens(NamedTuple):
 def tokenise(
     tokenizer: "Tokenizer", texts: Sequence[str], max_tokens: int, label: str | None = None
 ) -> Tokens:
-    """Cut texts into word pieces, [CLS] and [SEP] around them; the same cut as when serving.
+    """Cut texts into word pieces with [CLS] and [SEP], as serving does.
 
     Args:
-        tokenizer: which adds [CLS] and [SEP].
-        texts: what is longer than `max_tokens` is cut at its end, [SEP] kept.
-        max_tokens: [CLS] and [SEP] counted.
-        label: of the progress bar; None for no bar.
+        tokenizer: a tokenizer that adds [CLS] and [SEP].
+        texts: longer texts are cut at their end and keep [SEP].
+        max_tokens: maximum tokens per text, [CLS] and [SEP] included.
+        label: label of the progress bar; None for no bar.
     """
     rows = []
     blocks = range(0, len(texts), _BLOCK)
@@ -72,20 +72,20 @@ def tokenise(
 
 
 class Batch(NamedTuple):
-    """Numbers of queries, and of the documents that all of them are compared with."""
+    """Queries, and the documents that each of them is compared with."""
 
-    queries: Numbers  # (batch,)
-    documents: Numbers  # (batch,) relevant ones in the queries' order; then any negatives
+    queries: Numbers  # (batch,) int64
+    documents: Numbers  # int64: the relevant documents in the queries' order, then any negatives
 
 
 class TextPairs:
     """The batches of every epoch.
 
     Args:
-        documents: of the collection.
-        queries: judged ones.
-        tokenizer: of the encoder.
-        options: of the batches and the texts; its BM25 gives hard negatives, its seed all draws.
+        documents: the collection's documents.
+        queries: judged queries.
+        tokenizer: the encoder's tokenizer.
+        options: batches, lengths of texts, the BM25 of hard negatives, and the random seed.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -99,55 +99,52 @@ class TextPairs:
         options: TextPairOptions,
     ) -> None:
         self.ids = [document.id for document in documents]
-        kept, self._relevant = relevant_numbers(self.ids, queries)
-        self._options, self._seed, self.tokenizer = options, options.seed, tokenizer
-        self._others: list[Numbers] = []
+        usable, self._relevant = relevant_numbers(self.ids, queries)
+        self._options, self.tokenizer = options, tokenizer
+        self._negatives: list[Numbers] = []
         if options.negatives == "random":
-            self._others = random_pools(len(documents), self._relevant, seed=options.seed)
+            self._negatives = random_pools(len(documents), self._relevant, seed=options.seed)
         elif options.negatives == "bm25":
             analysed = analyse(
                 documents, [options.bm25.field], tokenizer=tokenizer, titles=options.titles
             )
             retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
-            self._others = bm25_negatives(
-                analysed, kept, self._relevant, retriever, seed=options.seed
+            self._negatives = bm25_negatives(
+                analysed, usable, self._relevant, retriever, seed=options.seed
             )
         texts = [ranked_text(each.title, each.text, options.titles) for each in documents]
         self.documents = tokenise(tokenizer, texts, options.max_document_tokens, "tokenising")
-        self.queries = self.asked(kept)
+        self.queries = self.tokenise_queries(usable)
 
-    def asked(self, queries: Sequence[JudgedQuery]) -> Tokens:
-        """Return queries as token ids."""
+    def tokenise_queries(self, queries: Sequence[JudgedQuery]) -> Tokens:
+        """Return the token ids of queries."""
         texts = [query.text for query in queries]
         return tokenise(self.tokenizer, texts, self._options.max_query_tokens)
 
     def batches(self, epoch: int) -> list[Batch]:
-        """Return the batches of an epoch: each query once, documents of like length together."""
-        positives = draw(self._relevant, self._seed, epoch, stream=0)
-        others = draw(self._others, self._seed, epoch, stream=1) if self._others else None
-        cut = batches(self.documents.lengths[positives], self._options.batch, self._seed, epoch)
+        """Return an epoch's batches: each query once, documents of similar length together."""
+        size, seed = self._options.batch, self._options.seed
+        positives = draw(self._relevant, seed, epoch, stream=0)
+        drawn = [positives]
+        if self._negatives:
+            drawn.append(draw(self._negatives, seed, epoch, stream=1))
         return [
-            Batch(
-                each,
-                positives[each]
-                if others is None
-                else np.concatenate([positives[each], others[each]]),
-            )
-            for each in cut
+            Batch(rows, np.concatenate([documents[rows] for documents in drawn]))
+            for rows in batches(self.documents.lengths[positives], size, seed, epoch)
         ]
 
     def relevant(self, batch: Batch) -> NDArray[np.bool_]:
-        """Tell which documents of a batch are relevant to which query, (queries, documents)."""
+        """Return which documents are relevant to which query, (queries, documents) bool."""
         return known_positives([self._relevant[at] for at in batch.queries], batch.documents)
 
 
 class Pool:
-    """A few dev queries among a fixed pool of documents: a quick measure while training.
+    """Some dev queries and a pool of documents to rank, for a quick measure during training.
 
     Args:
-        pairs: for the documents' tokens.
-        queries: judged ones; some are drawn.
-        seed: of the draw.
+        pairs: the tokenised documents.
+        queries: judged queries, of which some are drawn.
+        seed: random seed of the draw.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -155,12 +152,14 @@ class Pool:
 
     def __init__(self, pairs: TextPairs, queries: Sequence[JudgedQuery], *, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        kept, relevant = relevant_numbers(pairs.ids, queries, "dev query")
-        chosen = np.sort(rng.permutation(len(kept))[:DEV_QUERIES])
-        wanted = np.unique(np.concatenate([relevant[at] for at in chosen]))
-        others = random_negatives(len(pairs.ids), wanted, max(0, DEV_POOL - len(wanted)), rng)
-        numbers = np.concatenate([wanted, others])
-        self.queries = pairs.asked([kept[at] for at in chosen])
+        usable, relevant = relevant_numbers(pairs.ids, queries, "dev query")
+        chosen = np.sort(rng.permutation(len(usable))[:DEV_QUERIES])
+        positives = np.unique(np.concatenate([relevant[at] for at in chosen]))
+        more = max(0, DEV_POOL - len(positives))
+        numbers = np.concatenate(
+            [positives, random_negatives(len(pairs.ids), positives, more, rng)]
+        )
+        self.queries = pairs.tokenise_queries([usable[at] for at in chosen])
         self.documents = _rows(pairs.documents, numbers)
         self._relevant = known_positives([relevant[at] for at in chosen], numbers)
 
@@ -171,8 +170,8 @@ class Pool:
         """Return MRR@10 of ranking the pool by inner product.
 
         Args:
-            queries: their vectors, (queries, dimension).
-            documents: vectors of the pool, (documents, dimension).
+            queries: vectors of the queries, (queries, dimension) float32.
+            documents: vectors of the pool, (documents, dimension) float32.
         """
         scores = queries @ documents.T
         best = np.where(self._relevant, scores, -np.inf).max(1, keepdims=True)
@@ -181,5 +180,5 @@ class Pool:
 
 
 def _rows(tokens: Tokens, rows: Numbers) -> Tokens:
-    held = [tokens.ids[tokens.offsets[at] : tokens.offsets[at + 1]] for at in rows.tolist()]
-    return Tokens(*packed(held))
+    ids = [tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]] for row in rows.tolist()]
+    return Tokens(*packed(ids))

@@ -1,7 +1,7 @@
-"""The weights of a network, as a checkpoint holds them.
+"""Convert the weights of a network to and from a checkpoint.
 
-A network's encoder has its own names there, without ``encoder.`` before them, so that transformers
-opens the checkpoint. All other weights have the names that the network gives them.
+In a checkpoint the weights of the encoder are named without the prefix ``encoder.``, so that
+transformers can open it. All other weights have their names in the network.
 """
 
 from typing import TYPE_CHECKING
@@ -28,11 +28,11 @@ def load_weights(model: "nn.Module", weights: "Arrays", prefix: str = "") -> Non
 
     Args:
         model: the network, or a part of it.
-        weights: named as by `weights_of`.
-        prefix: of the names of the weights to load; the model's own names begin behind it.
+        weights: weights named as `weights_of` names them.
+        prefix: only weights whose names begin with it are loaded, under the rest of their names.
 
     Raises:
-        InputError: the weights are not those of this network.
+        InputError: a weight is missing, unknown or of another shape.
     """
     own = model.state_dict()
     names = [name.removeprefix(prefix) for name in weights if name.startswith(prefix)]

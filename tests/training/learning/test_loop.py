@@ -278,14 +278,14 @@ def test_a_loss_that_is_no_number_is_told_with_its_step() -> None:
 def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InterruptionError):
         Task(9).fit(folder=tmp_path)
-    with pytest.raises(TrainingError, match="interrupted; resume it, or remove"):
+    with pytest.raises(TrainingError, match="interrupted training; resume it"):
         Task().fit(folder=tmp_path)
-    with pytest.raises(TrainingError, match=r"had learning_rate 0.05, this one has 0.1"):
+    with pytest.raises(TrainingError, match=r"had learning_rate 0.05 and this one has 0.1"):
         Task().fit(replace(OPTIONS, learning_rate=0.1), folder=tmp_path, resume=True)
-    with pytest.raises(TrainingError, match='had data None, this one has "other"'):
+    with pytest.raises(TrainingError, match='had data None and this one has "other"'):
         Task().fit(folder=tmp_path, resume=True, made_of={"data": "other"})
     task, options = Task(), replace(OPTIONS, folder=tmp_path, resume=True)
-    with pytest.raises(TrainingError, match="4 steps an epoch, this one has 1"):
+    with pytest.raises(TrainingError, match="4 steps per epoch and this one has 1"):
         fit(task.model, lambda _: task.batches(0)[:2], task.loss, options)
     other = Task()
     other.model = nn.Sequential(nn.Linear(4, 1))
