@@ -45,6 +45,12 @@ class Tokens(NamedTuple):
         """Number of tokens of each text, (texts,) int64."""
         return np.diff(self.offsets)
 
+    def frequencies(self, vocabulary: int) -> NDArray[np.int64]:
+        """Return how many of the texts have each token, (vocabulary,) int64."""
+        rows = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        once = np.unique(rows * vocabulary + self.ids)  # each token once per text
+        return np.bincount(once % vocabulary, minlength=vocabulary)
+
     def padded(self, rows: NDArray[np.integer], padding: int) -> Padded:
         """Return input_ids and attention_mask of some texts, (rows, tokens) int64 each."""
         ids = padded(self.offsets, self.ids, rows, padding)

@@ -18,13 +18,14 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
+from ranklet.training.indexing.wordpieces import padding_token
+from ranklet.training.learning.encoder_texts import encoder_inputs
 from ranklet.training.learning.text_pairs import Pool, TextPairs, tokenise
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.repbert import training as repbert
 from ranklet.training.rankers.repbert.options import Options
 from ranklet.training.rankers.repbert.training import (
     RepBERT,
-    encode_tokens,
     in_batch_loss,
     masked_mean,
 )
@@ -36,6 +37,14 @@ OPTIONS = Options(
     learning_rate=1e-3, epochs=25, device="cpu", batch=8, max_query_tokens=12,
     max_document_tokens=16,
 )  # fmt: skip
+
+
+def encode_tokens(
+    tokenizer: "Tokenizer", texts: list[str], max_tokens: int, segment: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rows = np.arange(len(texts))
+    tokens = tokenise(tokenizer, texts, max_tokens)
+    return encoder_inputs(tokens, rows, padding_token(tokenizer), segment)
 
 
 def train(collection: Collection, backbone: Path, **changes: Any) -> Checkpoint:

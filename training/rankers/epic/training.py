@@ -4,6 +4,7 @@ Source: MacAvaney et al. 2020 (paper 003).
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,18 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.wordpieces import padding_token, special_tokens
+from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import full_precision, seeded
-from ranklet.training.learning.loop import learn
+from ranklet.training.learning.encoder_texts import EncoderTexts
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
-from ranklet.training.learning.text_pairs import Batch, Padded, Pool, TextPairs
-from ranklet.training.learning.weights import load_weights, weights_of
+from ranklet.training.learning.text_pairs import Batch, Tokens
+from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import Backbone, new_model
 from ranklet.training.pretrained.start import load_start
 from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
 from ranklet.training.rankers.epic.options import Options
-
-ENCODED = 32  # texts at a time, outside of training
 
 
 def train(
@@ -38,88 +36,57 @@ def train(
     dev: Sequence[JudgedQuery],
     options: Options,
 ) -> Checkpoint:
-    """Fine-tune an encoder, and what EPIC adds to it, on triples.
-
-    Args:
-        collection: the documents.
-        queries: what it learns from.
-        dev: other queries; how well some of them find their documents in a pool decides which
-            weights are best.
-        options: of EPIC.
+    """Fine-tune an encoder, and what EPIC adds to it, on triples; see `EncoderTexts`.
 
     Raises:
-        InputError: no query has a relevant document here, the encoder reads fewer tokens, its
-            vocabulary is past 16 bits, or the start is no EPIC of this size.
+        InputError: as `EncoderTexts`; the vocabulary is past 16 bits, or the start is no EPIC of
+            this size.
         TrainingError: see `fit`.
     """
     backbone, start = load_start(options, "epic")
-    tokenizer, padding = backbone.tokenizer, padding_token(backbone.tokenizer)
-    backbone.check_length(max(options.max_query_tokens, options.max_document_tokens))
     settings = EPICSettings(
         options.max_query_tokens, options.max_document_tokens, backbone.config.vocab_size
     )
-    documents = list(collection.documents())
-    pairs = TextPairs(documents, queries, tokenizer, options)
-    pool = Pool(pairs, dev, seed=options.seed)
+    texts = EncoderTexts(collection, queries, dev, options, backbone)
     with seeded(options.seed):
-        model = EPIC(backbone.model, _head(backbone.config, special_tokens(tokenizer)))
+        model = EPIC(backbone.model, _head(backbone.config, special_tokens(backbone.tokenizer)))
     started_from = _begin(model.head, backbone, start)
 
-    def inputs(padded: Padded, segment: int) -> tuple[Tensor, Tensor, Tensor]:
-        device = model.head.is_term.device
-        ids, mask = (torch.from_numpy(each).to(device) for each in padded)
-        return ids, mask, mask * segment
-
-    def of_queries(padded: Padded, terms: NDArray[np.int64]) -> Tensor:
+    def of_queries(tokens: Tokens, rows: NDArray[np.integer], terms: NDArray[np.int64]) -> Tensor:
         """Return φ_q at some terms, which hold all of the queries', (queries, terms)."""
-        weights = model.query(*inputs(padded, QUERY_ENCODER.segment))
-        place = torch.from_numpy(np.searchsorted(terms, padded[0])).to(weights.device)
+        inputs = texts.inputs(model, QUERY_ENCODER.segment, tokens, rows)
+        weights = model.query(*inputs)
+        place = torch.from_numpy(np.searchsorted(terms, inputs[0].cpu().numpy())).to(weights.device)
         empty = torch.zeros((len(weights), len(terms)), device=weights.device)
         return empty.scatter_add(1, place, weights.float())
 
-    def of_documents(padded: Padded, terms: NDArray[np.int64]) -> Tensor:
+    def of_documents(tokens: Tokens, rows: NDArray[np.integer], terms: NDArray[np.int64]) -> Tensor:
         """Return φ_d at some terms, (documents, terms)."""
-        asked = torch.from_numpy(terms).to(model.head.is_term.device)
-        return model.document(*inputs(padded, DOCUMENT_ENCODER.segment), asked).float()
+        columns = torch.from_numpy(terms).to(model.head.is_term.device)
+        inputs = texts.inputs(model, DOCUMENT_ENCODER.segment, tokens, rows)
+        return model.document(*inputs, columns).float()
 
     def loss(batch: Batch) -> Tensor:
-        asked = pairs.queries.padded(batch.queries, padding)
-        terms = np.unique(asked[0])
-        of_query = of_queries(asked, terms)
-        held = of_documents(pairs.documents.padded(batch.documents, padding), terms)
-        with full_precision(held.device):
-            scores = of_query @ held.T
+        pairs = texts.pairs
+        terms = np.unique(pairs.queries.padded(batch.queries, texts.padding)[0])
+        query_vectors = of_queries(pairs.queries, batch.queries, terms)
+        vectors = of_documents(pairs.documents, batch.documents, terms)
+        with full_precision(vectors.device):
+            scores = query_vectors @ vectors.T
             if options.pairwise:
                 pair = scores.diagonal(), scores[:, len(batch.queries) :].diagonal()
                 return listwise_loss(torch.stack(pair, dim=1), 1.0)
-            relevant = torch.from_numpy(pairs.relevant(batch)).to(held.device)
+            relevant = torch.from_numpy(pairs.relevant(batch)).to(vectors.device)
             return in_batch_softmax(scores, relevant)
 
     def evaluate() -> float:
-        terms = np.unique(np.append(pool.queries.ids, padding))
-        each = [np.arange(at, min(at + ENCODED, len(pool))) for at in range(0, len(pool), ENCODED)]
-        held = [of_documents(pool.documents.padded(rows, padding), terms).cpu() for rows in each]
-        everybody = np.arange(len(pool.queries.lengths))
-        asked = of_queries(pool.queries.padded(everybody, padding), terms)
-        return pool.mrr(asked.cpu().numpy(), torch.cat(held).numpy())
+        terms = np.unique(np.append(texts.pool.queries.ids, texts.padding))
+        return texts.pool_mrr(partial(of_queries, terms=terms), partial(of_documents, terms=terms))
 
-    report = learn(
-        model, pairs.batches, loss, options, evaluate, made_of={"backbone": backbone.source},
-        label=f"training (expansion began with {started_from})",
+    return texts.learn(
+        "epic", settings, model, loss, evaluate,
+        label=f"training (expansion began with {started_from})", expansion=started_from,
     )  # fmt: skip
-    return Checkpoint(
-        "epic",
-        settings,
-        tokenizer=tokenizer,
-        training={
-            "measure": f"MRR@10 in a pool of {len(pool)} documents",
-            **report,
-            "expansion": started_from,
-        },
-        network=backbone.config_json(),
-        weights=weights_of(model),
-        probes=draw_probes(documents, dev, titles=options.titles),
-    )
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:

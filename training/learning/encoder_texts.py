@@ -1,0 +1,130 @@
+"""What trainings share in which one encoder reads queries and documents apart."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.probes import draw_probes
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.indexing.wordpieces import padding_token
+from ranklet.training.learning.loop import learn
+from ranklet.training.learning.options import TextPairOptions
+from ranklet.training.learning.text_pairs import Pool, TextPairs, Tokens
+from ranklet.training.learning.weights import weights_of
+from ranklet.training.pretrained.backbone import Backbone
+
+# Returns the vectors of some rows of texts, (rows, dimension) float32.
+Encode = Callable[[Tokens, NDArray[np.integer]], Tensor]
+
+ENCODED = 32  # texts at a time, outside of training
+
+
+class EncoderTexts:
+    """The texts that an encoder learns from, and those that it is measured on.
+
+    Args:
+        collection: the documents.
+        queries: what it learns from.
+        dev: other queries; how well some of them find their documents in a pool decides which
+            weights are best.
+        options: of the training.
+        backbone: the encoder.
+
+    Raises:
+        InputError: no query has a relevant document here, or the encoder reads fewer tokens.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        queries: Sequence[JudgedQuery],
+        dev: Sequence[JudgedQuery],
+        options: TextPairOptions,
+        backbone: Backbone,
+    ) -> None:
+        backbone.check_length(max(options.max_query_tokens, options.max_document_tokens))
+        self._options, self._backbone, self._dev = options, backbone, dev
+        self.padding = padding_token(backbone.tokenizer)
+        self._documents = list(collection.documents())
+        self.pairs = TextPairs(self._documents, queries, backbone.tokenizer, options)
+        self.pool = Pool(self.pairs, dev, seed=options.seed)
+
+    def inputs(
+        self, model: nn.Module, segment: int, tokens: Tokens, rows: NDArray[np.integer]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return input_ids, attention_mask and token_type_ids, (rows, tokens) int64 each."""
+        return encoder_inputs(tokens, rows, self.padding, segment, next(model.parameters()).device)
+
+    def encode(
+        self,
+        model: nn.Module,
+        run: Callable[[Tensor, Tensor, Tensor], Tensor],
+        segment: int,
+        tokens: Tokens,
+        rows: NDArray[np.integer],
+    ) -> Tensor:
+        """Return the vectors that a method of the model makes of some rows of texts."""
+        return run(*self.inputs(model, segment, tokens, rows))
+
+    def pool_mrr(self, queries: Encode, documents: Encode) -> float:
+        """Return MRR@10 in the pool by the vectors that two functions make of its texts."""
+        return self.pool.mrr(
+            _encode_all(self.pool.queries, queries), _encode_all(self.pool.documents, documents)
+        )
+
+    def learn(
+        self,
+        kind: str,
+        settings: Any,
+        model: nn.Module,
+        loss: Callable[[Any], Tensor],
+        evaluate: Callable[[], float],
+        *,
+        batches: Callable[[int], Sequence[Any]] | None = None,
+        label: str = "training",
+        **facts: str,
+    ) -> Checkpoint:
+        """Train a model of a kind, and return what it learned with some more facts for people."""
+        made_of = {"backbone": self._backbone.source}
+        report = learn(
+            model, batches or self.pairs.batches, loss, self._options, evaluate, made_of=made_of,
+            label=label,
+        )  # fmt: skip
+        measure = f"MRR@10 in a pool of {len(self.pool)} documents"
+        return Checkpoint(
+            kind,
+            settings,
+            tokenizer=self._backbone.tokenizer,
+            training={"measure": measure, **report, **facts},
+            network=self._backbone.config_json(),
+            weights=weights_of(model),
+            probes=draw_probes(self._documents, self._dev, titles=self._options.titles),
+        )
+
+
+def encoder_inputs(
+    tokens: Tokens,
+    rows: NDArray[np.integer],
+    padding: int,
+    segment: int,
+    device: torch.device | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return input_ids, attention_mask and token_type_ids, (rows, tokens) int64 each."""
+    ids, mask = (torch.from_numpy(array).to(device) for array in tokens.padded(rows, padding))
+    return ids, mask, mask * segment
+
+
+def _encode_all(tokens: Tokens, encode: Encode) -> NDArray[np.float32]:
+    """Return the vectors of all texts, (texts, dimension); those of like length run together."""
+    order = np.argsort(tokens.lengths, kind="stable")
+    rows = [order[begin : begin + ENCODED] for begin in range(0, len(order), ENCODED)]
+    by_length: NDArray[np.float32] = np.concatenate(
+        [encode(tokens, block).cpu().numpy() for block in rows]
+    )
+    return by_length[np.argsort(order)]
