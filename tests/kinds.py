@@ -83,6 +83,10 @@ ROWS: dict[str, Row] = {
     "epic": Row(
         {"learning_rate": 1e-3, "epochs": 10, "device": "cpu", **SHORT_TEXTS}, {"epic": {}}
     ),
+    "splade": Row(
+        {"learning_rate": 1e-3, "epochs": 4, "device": "cpu", **SHORT_TEXTS},
+        {queries: {"queries": queries} for queries in ("network", "idf", "learned")},
+    ),
     "cross_encoder": Row(
         {
             "learning_rate": 1e-3, "epochs": 2, "accumulation": 1, "device": "cpu", "batch": 4,
@@ -109,6 +113,8 @@ def train(kind: str, data: TinyData, **settings: Any) -> Checkpoint:
     chosen = options.Options(**ROWS[kind].training)
     if hasattr(chosen, "settings"):  # what is learned depends on them
         chosen = replace(chosen, settings=replace(chosen.settings, **settings))
+    learned = {name: value for name, value in settings.items() if hasattr(chosen, name)}
+    chosen = replace(chosen, **learned)
     if kind == "neural_model1":
         chosen = replace(chosen, tokenizer=data.bert)
     elif hasattr(chosen, "backbone"):

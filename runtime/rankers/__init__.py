@@ -43,6 +43,7 @@ KINDS = {
         Kind("neural_model1"),
         Kind("repbert", "dense", needs_collection=False),
         Kind("epic", "impacts", own_tokenizer=True, needs_collection=False),
+        Kind("splade", "impacts", own_tokenizer=True, needs_collection=False),
         Kind("cross_encoder", own_tokenizer=True, needs_collection=False),
         Kind("conformer_kernel", "impacts"),
         Kind("tk"),

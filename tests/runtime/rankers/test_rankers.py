@@ -30,7 +30,9 @@ class Subject(NamedTuple):
     pipeline: list[dict[str, Any]]
 
 
-@pytest.fixture(params=[(kind, name) for kind, row in ROWS.items() for name in row.rankers])
+@pytest.fixture(
+    params=[(kind, name) for kind, row in ROWS.items() for name in row.rankers], ids="-".join
+)
 def subject(request: pytest.FixtureRequest, tiny: TinyRankers) -> Subject:
     kind, name = request.param
     return Subject(name, tiny.indexed(kind), tiny.bundle(kind), by_itself(kind, name))

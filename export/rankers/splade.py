@@ -1,0 +1,49 @@
+"""Export SPLADE: one encoder of queries and documents, and the weights of query terms."""
+
+import numpy as np
+
+from ranklet.export.onnx.graph import TorchSession
+from ranklet.export.options import ExportOptions
+from ranklet.export.proof.variants import probes_of, tokenizer_of
+from ranklet.export.rankers import Exporter
+from ranklet.export.sparse.exporting import export_sparse, sparse_graph
+from ranklet.export.sparse.indexing import index
+from ranklet.export.sparse.scoring import ranker_over, scores_of
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.rankers.learned_sparse import PRIORITIES
+from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADE, SPLADESettings
+from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.training.checkpoint import Checkpoint
+
+
+def export(
+    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
+) -> RankerEntry:
+    """Write the variants of the encoder, proven against PyTorch, and choose r.
+
+    Raises:
+        ExportError: there are no probes, or no variant is within its tolerance.
+    """
+    from ranklet.training.rankers.splade import training as splade
+
+    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
+    settings: SPLADESettings = checkpoint.settings
+    network = splade.load(checkpoint, attention="eager")  # the optimiser fuses no other
+    # SPLADE keeps the largest values, so all terms have the same priority.
+    per_term = {PRIORITIES: np.ones(settings.vocabulary, np.float32)}
+    if network.head is not None:
+        per_term[QUERY_WEIGHTS] = np.maximum(checkpoint.weights["head.weight"][:, 0], 0)
+    ranker = ranker_over(SPLADE, settings, tokenizer, per_term, [TorchSession(network)])
+    vectors = ranker.encode_whole(probes.documents).vectors
+    queries, _ = ranker.encode_queries(probes.queries)
+    return export_sparse(
+        SPLADE, checkpoint, name, writer, options,
+        graphs=[sparse_graph(network, ENCODER, checkpoint)],
+        per_term=per_term,
+        queries=queries,
+        vectors=vectors,
+        exact=scores_of(queries, np.arange(settings.vocabulary), vectors),
+    )  # fmt: skip
+
+
+EXPORTER = Exporter(export, index, settings=("impacts",), prunes=True)

@@ -1,0 +1,80 @@
+"""SPLADE: a masked language model gives each text sparse weights over the vocabulary.
+
+Source: Formal et al. 2021, "SPLADE v2" (arXiv 2109.10086). Queries may do without a network: each
+of their terms then has one weight in all queries (eq. 7; Geng et al. 2024, arXiv 2411.04403).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.onnx.encoder import token_ids
+from ranklet.runtime.rankers.learned_sparse import LearnedSparse, SparseEncoder, SparseSettings
+from ranklet.runtime.storage.checks import check_one_of
+
+# One graph encodes queries and documents; its output is (batch, vocabulary) float32.
+ENCODER = SparseEncoder("", "term_weights", segment=0)
+QUERY_WEIGHTS = "query_weights.npy"  # one per term, ≥ 0, (vocabulary,) float32
+QUERIES = ("network", "idf", "learned")  # what weighs the terms of a query
+
+
+@dataclass(frozen=True)
+class SPLADESettings(SparseSettings):
+    """What a SPLADE ranker is made of.
+
+    Attributes:
+        queries: what weighs the terms of a query: the network, their IDF or learned weights.
+    """
+
+    queries: str = "network"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        check_one_of("queries", self.queries, QUERIES)
+
+
+class SPLADE(LearnedSparse):
+    """Dot product of the term weights of a query and a document."""
+
+    label = "SPLADE"
+    settings: SPLADESettings
+    settings_class = SPLADESettings
+    of_queries = of_documents = ENCODER
+
+    @property
+    def provider(self) -> str:
+        """What queries run on: an onnxruntime provider, or numpy if they run no network."""
+        return super().provider if self.settings.queries == "network" else "numpy"
+
+    def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
+        """Return the vectors of some queries, and the places of the queries that were cut."""
+        limit = self.settings.max_query_tokens
+        if self.settings.queries == "network":
+            vectors, cut = self.query_encoder.encode(texts, limit, ENCODER.segment)
+            terms = np.arange(self.settings.vocabulary)
+            return [_positive(terms, vector) for vector in vectors], cut
+        ids, cut = token_ids(self._tokenizer, texts, limit)
+        weights = self.per_term(QUERY_WEIGHTS)
+        return [_positive(terms, weights[terms]) for terms in map(np.unique, ids)], cut
+
+    def verify(self) -> None:
+        """Check every number; BundleError names the fault."""
+        super().verify()
+        weights = self.per_term(QUERY_WEIGHTS) if self.settings.queries != "network" else None
+        if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
+            name = f"SPLADE {self._name}"
+            raise BundleError(f"{name}: {QUERY_WEIGHTS} holds a value that is not finite and ≥ 0")
+
+
+def _positive(terms: NDArray[np.integer], weights: NDArray[np.float32]) -> SparseQuery:
+    positive = weights > 0
+    return SparseQuery(terms[positive].astype(np.int32), weights[positive])
+
+
+RANKER = SPLADE
+SETTINGS = SPLADESettings
