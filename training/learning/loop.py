@@ -227,8 +227,8 @@ class _Run(Generic[B]):
             )
         if state["steps_per_epoch"] != self._steps_per_epoch:
             raise TrainingError(
-                f"the interrupted training had {state['steps_an_epoch']} steps an epoch, this one "
-                f"has {self._steps_per_epoch}; resume with the same collection and batch size"
+                f"the interrupted training had {state['steps_per_epoch']} steps per epoch and this "
+                f"one has {self._steps_per_epoch}; resume with the same collection and batch size"
             )
         try:
             self._model.load_state_dict(state["model"])
