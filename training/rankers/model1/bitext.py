@@ -1,8 +1,8 @@
-"""The parallel corpus of Model 1: queries beside chunks of their relevant documents.
+"""Build the parallel corpus of Model 1 from queries and chunks of their relevant documents.
 
 IBM Model 1 aligns short sentences. A document is far longer than a query, so Boytsov & Kolter
-(2021, §3) cut it into contiguous chunks about as long as the query and pair the query with each.
-Jeon, Croft & Lee (2005) then pool both directions, query ← chunk and chunk ← query, to learn one
+(2021, §3) split it into contiguous chunks about as long as the query and pair the query with each.
+Jeon, Croft & Lee (2005) combine both directions, query ← chunk and chunk ← query, to learn one
 table from twice the evidence.
 """
 
@@ -19,16 +19,16 @@ _TOKENS = "a token sequence must be a one-dimensional array of integers from 0 t
 
 @dataclass(frozen=True, eq=False)
 class Bitext:
-    """Sentence pairs in compressed rows; no row is empty on either side.
+    """Sentence pairs in compressed rows, none of which is empty.
 
     Attributes:
-        target_tokens: (target positions,) int32 token ids, pair after pair: what is generated.
-        target_offsets: (pairs + 1,) int64; pair i owns target_tokens[offsets[i]:offsets[i + 1]].
-        source_tokens: (source positions,) int32 token ids: what generates.
+        target_tokens: ids of the generated tokens, pair after pair, (target positions,) int32.
+        target_offsets: pair i owns target_tokens[offsets[i]:offsets[i + 1]], (pairs + 1,) int64.
+        source_tokens: ids of the generating tokens, (source positions,) int32.
         source_offsets: (pairs + 1,) int64.
 
     Raises:
-        InputError: If the offsets do not fit the tokens, a row is empty or an id is negative.
+        InputError: the offsets do not fit the tokens, a row is empty or an id is negative.
     """
 
     target_tokens: NDArray[np.int32]
@@ -51,12 +51,12 @@ class Bitext:
                     f"{side}_offsets must run from 0 to the {len(tokens)} {side} tokens"
                 )
             if (np.diff(offsets) < 1).any():
-                raise InputError(f"every {side} row of a bitext needs a token; one has none")
+                raise InputError(f"every {side} row of a bitext needs a token, but one has none")
             if len(tokens) and tokens.min() < 0:
                 raise InputError(f"{side} token ids must not be negative; got {tokens.min()}")
 
     def __len__(self) -> int:
-        """Number of sentence pairs."""
+        """Return the number of sentence pairs."""
         return len(self.target_offsets) - 1
 
 
@@ -69,33 +69,33 @@ def build_bitext(
     chunk_ratio: float = 1.0,
     symmetric: bool = True,
 ) -> Bitext:
-    """Pair each query with the chunks of the document beside it.
+    """Pair each query with the chunks of its document.
 
-    Documents are cut first, rare tokens dropped second, and what remains is split into chunks, so
-    that a chunk's length counts only tokens that take part. A pair whose query or document has
-    nothing left is skipped.
+    Documents are truncated first. Then rare tokens are dropped and the rest is split into chunks,
+    so that only used tokens count for a chunk's length. A pair is skipped if its query or its
+    document has no tokens left.
 
     Args:
-        queries: Token ids of each query, arrays (query tokens,).
-        documents: Token ids of a document relevant to the query at the same place.
-        max_tokens: Token types kept, the most frequent in queries and cut documents together;
-            of equally frequent types the lower id is kept.
-        max_document_tokens: Tokens kept from the start of each document.
-        chunk_ratio: Wanted length of a chunk as a multiple of its query's length.
-        symmetric: Whether the direction chunk ← query is added to query ← chunk.
+        queries: token ids of each query, arrays (query tokens,).
+        documents: token ids of a relevant document for each query.
+        max_tokens: number of token types to keep, the most frequent in queries and truncated
+            documents together; of equally frequent types the lower ids.
+        max_document_tokens: number of tokens to keep from the beginning of each document.
+        chunk_ratio: length of a chunk relative to its query's length.
+        symmetric: whether to add the direction chunk ← query to query ← chunk.
 
     Returns:
-        First the pairs with the query as target, in the order given and chunk after chunk; then,
-        if symmetric, the same pairs with the sides changed.
+        The pairs with the query as target, in order and chunk after chunk. If symmetric, the same
+        pairs with exchanged sides follow.
 
     Raises:
-        InputError: If the lists differ in length, an option is not positive, a sequence holds
+        InputError: the lists differ in length, an option is not positive, a sequence holds
             something other than token ids, or no pair is left.
     """
     if len(queries) != len(documents):
         raise InputError(
-            f"each query needs the document it is aligned with; got {len(queries)} queries "
-            f"and {len(documents)} documents"
+            f"each query needs one document to align with; got {len(queries)} queries and "
+            f"{len(documents)} documents"
         )
     for name, value in (
         ("max_tokens", max_tokens),
@@ -107,15 +107,15 @@ def build_bitext(
 
     query_tokens, query_lengths = _flatten(queries)
     document_tokens, document_lengths = _flatten([d[:max_document_tokens] for d in documents])
-    kept = _most_frequent(np.concatenate([query_tokens, document_tokens]), max_tokens)
-    query_tokens, query_lengths = _keep(query_tokens, query_lengths, kept)
-    document_tokens, document_lengths = _keep(document_tokens, document_lengths, kept)
+    vocabulary = _most_frequent(np.concatenate([query_tokens, document_tokens]), max_tokens)
+    query_tokens, query_lengths = _keep(query_tokens, query_lengths, vocabulary)
+    document_tokens, document_lengths = _keep(document_tokens, document_lengths, vocabulary)
 
     usable = (query_lengths > 0) & (document_lengths > 0)
     if not usable.any():
         raise InputError(
-            "no pair has a token left on both sides; give at least one query with a document "
-            "that share the kept vocabulary"
+            "no pair has a token left on both sides; give at least one query and document with "
+            "tokens of the kept vocabulary"
         )
     query_starts = (np.cumsum(query_lengths) - query_lengths)[usable]
     document_starts = (np.cumsum(document_lengths) - document_lengths)[usable]
@@ -133,12 +133,12 @@ def build_bitext(
 def chunk_counts(
     query_lengths: NDArray[np.int64], document_lengths: NDArray[np.int64], chunk_ratio: float
 ) -> NDArray[np.int64]:
-    """Into how many chunks each document is split: |D| / (ratio · |Q|), rounded, at least 1.
+    """Return the number of chunks of each document, |D| / (ratio · |Q|), rounded, at least 1.
 
     Args:
         query_lengths: (pairs,) int64, in tokens, at least 1.
         document_lengths: (pairs,) int64, in tokens, at least 1.
-        chunk_ratio: Wanted length of a chunk over the length of its query.
+        chunk_ratio: length of a chunk relative to its query's length.
 
     Returns:
         (pairs,) int64, at most the document's length, so that no chunk is empty.
@@ -150,25 +150,25 @@ def chunk_counts(
 def concatenated_ranges(
     starts: NDArray[np.integer], lengths: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """The ranges [start, start + length) one after another.
+    """Return the concatenated ranges [start, start + length).
 
     Args:
-        starts: (ranges,) first value of each.
-        lengths: (ranges,) number of values of each.
+        starts: first value of each range, (ranges,).
+        lengths: number of values of each range, (ranges,).
 
     Returns:
         (sum of lengths,) int64.
     """
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
-    shift = starts - (ends - lengths)  # (ranges,) what a running number lacks to be in its range
+    shift = starts - (ends - lengths)  # (ranges,) difference of a value to its running number
     return np.repeat(shift, lengths) + np.arange(total, dtype=np.int64)
 
 
 def _flatten(
     sequences: Sequence[NDArray[np.integer]],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """All tokens in one array, and the length of each sequence."""
+    """Return all tokens in one array and the length of each sequence."""
     lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
     filled = [np.asarray(sequence) for sequence in sequences if len(sequence)]
     if not filled:
@@ -182,19 +182,19 @@ def _flatten(
 
 
 def _most_frequent(tokens: NDArray[np.int32], limit: int) -> NDArray[np.int32]:
-    """The `limit` most frequent types, ascending."""
+    """Return the `limit` most frequent types, ascending."""
     types, counts = np.unique(tokens, return_counts=True)
     if len(types) <= limit:
         return types
-    best = np.argsort(-counts, kind="stable")[:limit]  # stable: the lower id wins a tie
+    best = np.argsort(-counts, kind="stable")[:limit]  # stable, so the lower id wins a tie
     return np.sort(types[best])
 
 
 def _keep(
-    tokens: NDArray[np.int32], lengths: NDArray[np.int64], kept: NDArray[np.int32]
+    tokens: NDArray[np.int32], lengths: NDArray[np.int64], vocabulary: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Drop the tokens that are not in `kept`, and count each sequence anew."""
-    mask = np.isin(tokens, kept)
+    """Drop the tokens that are not in the vocabulary; return the rest and the new lengths."""
+    mask = np.isin(tokens, vocabulary)
     row = np.arange(len(lengths)).repeat(lengths)
     return tokens[mask], np.bincount(row[mask], minlength=len(lengths))
 
@@ -202,7 +202,7 @@ def _keep(
 def _split(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], chunks: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and lengths of the chunks: a row's chunks differ in length by one token at most."""
+    """Return starts and lengths of chunks; those of a row differ in length by at most one token."""
     number = concatenated_ranges(np.zeros_like(chunks), chunks)  # 0, 1, … within each row
     length, parts = lengths.repeat(chunks), chunks.repeat(chunks)
     begin, end = number * length // parts, (number + 1) * length // parts
@@ -212,7 +212,7 @@ def _split(
 def _rows(
     tokens: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Tokens and offsets of the rows that begin at `starts`; a row may be taken often."""
+    """Return tokens and offsets of the rows that begin at `starts`; rows may be repeated."""
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return tokens[concatenated_ranges(starts, lengths)], offsets
 
@@ -221,6 +221,6 @@ def _stack(
     above: tuple[NDArray[np.int32], NDArray[np.int64]],
     below: tuple[NDArray[np.int32], NDArray[np.int64]],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The rows of both, one set after the other."""
+    """Return the rows of both, first those above."""
     tokens = np.concatenate([above[0], below[0]])
     return tokens, np.concatenate([above[1], below[1][1:] + above[1][-1]])

@@ -1,9 +1,9 @@
-"""IBM Model 1 by expectation maximisation (Brown et al. 1993, §4.1), in plain numpy.
+"""Learn IBM Model 1 by expectation maximisation (Brown et al. 1993, §4.1), in plain numpy.
 
-A link joins a target position with a source position of the same sentence pair; its type is the
-pair of their tokens. The positions are put in the order of their target token first: then all
-links of a target token stand together, blocks of whole target tokens share no link type, and each
-block is counted by itself. Only the sums by source token cross from block to block.
+A link joins a target position with a source position of the same sentence pair. Its type is the
+pair of their tokens. Positions are first sorted by their target token, so that all links of a
+target token are adjacent. Then blocks of whole target tokens share no link type, and each block is
+counted separately. Only the sums per source token combine several blocks.
 """
 
 from collections.abc import Callable
@@ -17,19 +17,19 @@ from ranklet.runtime.errors import InputError
 from ranklet.training.indexing.translation_tables import Translations
 from ranklet.training.rankers.model1.bitext import Bitext, concatenated_ranges
 
-NULL = 0  # the empty word's rank among the sources; the tokens follow from 1
-BLOCK_LINKS = 1 << 20  # links; some 50 MB of scratch arrays at a time
+NULL = 0  # the empty word's rank among the sources; the tokens' ranks begin with 1
+BLOCK_LINKS = 1 << 20  # links per block, which need about 50 MB of temporary arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Model1:
-    """What `train_model1` learned.
+    """The result of `train_model1`.
 
     Attributes:
         translations: T(target | source) after the last iteration, without the empty word.
-        log_likelihoods: One value an iteration, in nats for the whole bitext, of the table that
-            the iteration started from; never decreasing.
-        links: Number of links counted in each iteration.
+        log_likelihoods: one value per iteration, in nats for the whole bitext, of the table with
+            which the iteration began; never decreasing.
+        links: number of links per iteration.
     """
 
     translations: Translations
@@ -47,28 +47,28 @@ def train_model1(
 ) -> Model1:
     """Learn T(target | source) from sentence pairs.
 
-    All translations start equal. The empty word, if used, stands once in every source sentence and
-    takes up what no token explains; its own translations (spurious insertions) are then thrown
-    away, as in Boytsov & Kolter (2021, §4.1). Every target position counts once, also where a
-    sentence repeats a token.
+    All translations start equal. The optional empty word is in every source sentence once and
+    explains the target tokens that no source token explains. Its own translations (spurious
+    insertions) are removed at the end, as in Boytsov & Kolter (2021, §4.1). Every target position
+    counts once, even if a sentence repeats a token.
 
     Args:
-        bitext: The sentence pairs.
-        iterations: Rounds of EM, at least 1; the paper takes 5.
-        null_word: Whether the empty word takes part.
-        threshold: Entries with a smaller probability are dropped after the last iteration, with no
+        bitext: the sentence pairs.
+        iterations: number of EM iterations, at least 1; the paper uses 5.
+        null_word: whether to use the empty word.
+        threshold: entries with a smaller probability are dropped after the last iteration, without
             rescaling (see `off_diagonal`); 0 keeps all.
-        progress: Called after each iteration with its number from 1 and its log-likelihood.
+        progress: called after each iteration with its number from 1 and its log-likelihood.
 
     Returns:
-        The table, in the bitext's token ids, and the course of the log-likelihood. Two runs on the
-        same bitext give the same bits.
+        The table, in the bitext's token ids, and the log-likelihood of each iteration. Equal
+        bitexts give bitwise equal results.
 
     Raises:
-        InputError: If the bitext is empty, or iterations or threshold is out of range.
+        InputError: the bitext is empty, or iterations or threshold is out of range.
     """
     if len(bitext) == 0:
-        raise InputError("the bitext has no sentence pair; Model 1 needs at least one")
+        raise InputError("the bitext has no sentence pair, but Model 1 needs at least one")
     if iterations < 1:
         raise InputError(f"iterations must be at least 1; got {iterations}")
 
@@ -101,10 +101,10 @@ def train_model1(
 
 
 def drop_below(translations: Translations, threshold: float) -> Translations:
-    """Keep the entries with T(t|s) ≥ threshold, unchanged (Boytsov & Kolter 2021, §3).
+    """Return the entries with T(t|s) ≥ threshold, unchanged (Boytsov & Kolter 2021, §3).
 
     Raises:
-        InputError: If the threshold is not in [0, 1].
+        InputError: the threshold is not in [0, 1].
     """
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a probability, from 0 to 1; got {threshold}")
@@ -112,15 +112,15 @@ def drop_below(translations: Translations, threshold: float) -> Translations:
 
 
 def off_diagonal(translations: Translations) -> Translations:
-    """T_off(t|s): no self-translations, and Σ_t T_off(t|s) = 1 for each source s that has others.
+    """Return T_off(t|s), which has no self-translations and sums to 1 over t for each source s.
 
-    With it T(t|s) = p_self · [t = s] + (1 − p_self) · T_off(t|s) holds for any p_self: the
-    constant of Boytsov & Kolter (2021, §3) is tuned without touching the table. A source that has
-    only itself gets no entry.
+    Then T(t|s) = p_self · [t = s] + (1 − p_self) · T_off(t|s) holds for any p_self, so that this
+    constant of Boytsov & Kolter (2021, §3) can be tuned without touching the table. A source that
+    translates only into itself gets no entry.
 
-    The order matters: threshold first (`drop_below`), since 10⁻³ is meant for the probabilities
-    that EM learned; a source that mostly translates into itself would otherwise have its noise
-    scaled up over the threshold. What is dropped is shared out by the rescaling here.
+    Apply the threshold first (`drop_below`), because 10⁻³ refers to the probabilities that EM
+    learned. Otherwise the noise of a source that mostly translates into itself would be scaled up
+    over the threshold. The rescaling here also distributes the dropped probability.
     """
     others = translations.only(translations.source != translations.target)
     _, rank = np.unique(others.source, return_inverse=True)
@@ -130,13 +130,13 @@ def off_diagonal(translations: Translations) -> Translations:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The links of some target tokens, position after position.
+    """The links of some target tokens, position by position.
 
     Attributes:
-        types: Where the block's link types stand among all link types.
-        link_types: (links,) int32, counted from the block's first type.
-        lengths: (positions,) int64, at least 1: links of each target position, which is the number
-            of source positions of its pair, the empty word included.
+        types: the range of the block's link types among all link types.
+        link_types: (links,) int32, relative to the block's first type.
+        lengths: (positions,) int64, the number of links of each target position, at least 1, which
+            is the number of source positions of its pair, with the empty word.
     """
 
     types: slice
@@ -146,26 +146,26 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class _Links:
-    """All blocks, and the link types (types,) int32 by rank, sorted by (target, source)."""
+    """All blocks, and the ranks of all link types, (types,) int32, sorted by (target, source)."""
 
-    vocabulary: NDArray[np.int32]  # (tokens,) token id of each target rank, of source rank − 1
+    vocabulary: NDArray[np.int32]  # (tokens,) token id of each target rank and source rank − 1
     source: NDArray[np.int32]
     target: NDArray[np.int32]
     blocks: list[Block]
 
 
 def expected_counts(block: Block, table: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """E step: how often each link type is expected, given T.
+    """Return the expected counts of all link types under T, which is the E step.
 
-    Position j with target t and source positions S(j) gives T(t|s) / Σ_{i ∈ S(j)} T(t|i) to each
-    of its links, and log(Σ_i T(t|i) / |S(j)|) to the log-likelihood.
+    Position j with target t and source positions S(j) adds T(t|s) / Σ_{i ∈ S(j)} T(t|i) to the
+    counts of its links and log(Σ_i T(t|i) / |S(j)|) to the log-likelihood.
 
     Args:
-        block: The links.
-        table: (types of the block,) float64, T of each.
+        block: the links.
+        table: T of each link type, (types of the block,) float64.
 
     Returns:
-        (types of the block,) float64 counts, and the log-likelihood of the block in nats.
+        The counts, (types of the block,) float64, and the log-likelihood of the block in nats.
     """
     share = table[block.link_types]  # (links,) float64
     starts = np.cumsum(block.lengths) - block.lengths
@@ -176,14 +176,11 @@ def expected_counts(block: Block, table: NDArray[np.float64]) -> tuple[NDArray[n
 
 
 def maximise(counts: NDArray[np.float64], source: NDArray[np.int32]) -> NDArray[np.float64]:
-    """M step: T(t|s) = count(t, s) / Σ_t' count(t', s).
+    """Return T(t|s) = count(t, s) / Σ_t' count(t', s), which is the M step, (types,) float64.
 
     Args:
-        counts: (types,) float64.
-        source: (types,) int32 rank of each type's source.
-
-    Returns:
-        (types,) float64.
+        counts: expected counts, (types,) float64.
+        source: the rank of each type's source, (types,) int32.
     """
     return counts / np.bincount(source, weights=counts)[source]
 
@@ -200,20 +197,20 @@ def _enumerate_links(bitext: Bitext, null_word: bool) -> _Links:
     pair = np.arange(len(bitext)).repeat(np.diff(bitext.target_offsets))
     order = np.argsort(target, kind="stable")
     target, pair = target[order], pair[order]
-    starts = source_offsets[pair]  # (positions,) int64 where a position's links begin in `source`
-    lengths = np.diff(source_offsets)[pair]  # (positions,) int64 number of links
+    starts = source_offsets[pair]  # (positions,) int64, beginning of the links in `source`
+    lengths = np.diff(source_offsets)[pair]  # (positions,) int64, number of links
 
     blocks: list[Block] = []
     keys: list[NDArray[np.int64]] = []
     base, sources = 0, len(vocabulary) + 1
     for begin, end in pairwise(_block_bounds(target, lengths)):
-        here = slice(begin, end)
-        links = source[concatenated_ranges(starts[here], lengths[here])]
-        first = target[begin]  # counted from the block's first token, keys stay small: see `number`
-        links += np.repeat((target[here] - first) * sources, lengths[here])
+        block = slice(begin, end)
+        links = source[concatenated_ranges(starts[block], lengths[block])]
+        first = target[begin]  # relative to the block's first token, keys stay small for `number`
+        links += np.repeat((target[block] - first) * sources, lengths[block])
         key, link_types = number(links)
         types = slice(base, base + len(key))
-        blocks.append(Block(types, link_types, lengths[here]))
+        blocks.append(Block(types, link_types, lengths[block]))
         keys.append(key + first * sources)
         base = types.stop
     key = np.concatenate(keys)
@@ -226,10 +223,10 @@ def _enumerate_links(bitext: Bitext, null_word: bool) -> _Links:
 
 
 def number(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The distinct keys and where each key stands among them, as np.unique gives both.
+    """Return the distinct keys and each key's index among them, like np.unique.
 
-    Key and place are packed into one integer, since numpy sorts integers far faster than it finds
-    the order that would sort them: 0.10 s against 0.50 s for 4 million keys.
+    Key and position are packed into one integer, because numpy sorts integers much faster than it
+    finds their sorting order (0.10 s instead of 0.50 s for 4 million keys).
 
     Args:
         keys: (n,) int64, not negative, n from 1 to 2**31 − 1.
@@ -238,21 +235,21 @@ def number(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32
         (distinct,) int64, ascending, and (n,) int32.
     """
     bits = len(keys).bit_length()
-    if int(keys.max()) >> (63 - bits):  # no room for the place in 64 bits
-        distinct, standing = np.unique(keys, return_inverse=True)
-        return distinct, standing.astype(np.int32)
+    if int(keys.max()) >> (63 - bits):  # 64 bits have no room for the position
+        distinct, indices = np.unique(keys, return_inverse=True)
+        return distinct, indices.astype(np.int32)
     packed = (keys << bits) | np.arange(len(keys))
     packed.sort()
     place = packed & ((1 << bits) - 1)
     packed >>= bits  # the keys, sorted
-    first = np.diff(packed, prepend=-1) != 0  # (n,) bool: where the next distinct key begins
+    first = np.diff(packed, prepend=-1) != 0  # (n,) bool, where the next distinct key begins
     inverse = np.empty(len(keys), np.int32)
     inverse[place] = np.cumsum(first, dtype=np.int32) - 1
     return packed[first], inverse
 
 
 def _block_bounds(target: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[int]:
-    """Positions where blocks begin, and the end: whole target tokens, about BLOCK_LINKS links."""
+    """Return the bounds of blocks of whole target tokens with about BLOCK_LINKS links each."""
     tokens = np.flatnonzero(np.diff(target, prepend=-1))  # first position of each target token
     links_before = (np.cumsum(lengths) - lengths)[tokens]
     first = np.flatnonzero(np.diff(links_before // BLOCK_LINKS, prepend=-1))
