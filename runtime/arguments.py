@@ -1,4 +1,4 @@
-"""What a caller gives, checked before anything is done with it."""
+"""Check a caller's arguments before anything is done with them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,17 +7,17 @@ import numpy as np
 
 from ranklet.runtime.errors import InputError
 
-# A text, or an object with a "text" and perhaps an "id" and a "title".
+# A text, or an object with a "text" and optionally an "id" and a "title".
 Document = str | Mapping[str, Any]
 
-MAX_BUDGET_MS = 86_400_000  # a day: more is no budget, but a mistake in the unit
+MAX_BUDGET_MS = 86_400_000  # a day; a larger budget is probably a mistake in the unit
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
-    """Return as a list what may be any iterable, but neither one string nor one object.
+    """Return the values of any iterable except a string or an object as a list.
 
     Raises:
-        InputError: it is none; `name` says what it is, and `hint` what to do.
+        InputError: `values` is not such an iterable; the message contains `name` and `hint`.
     """
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InputError(f"{name} must be a list, not {type(values).__name__}; {hint}")
@@ -25,7 +25,7 @@ def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
 
 
 def check_query(query: object, name: str = "query") -> None:
-    """Raise InputError unless `query` is a string that is not empty; `name` is for the message."""
+    """Raise InputError unless `query` is a non-empty string; `name` is for the message."""
     if not isinstance(query, str):
         raise InputError(f"{name} must be a string, not {type(query).__name__}")
     if not query.strip():
@@ -39,9 +39,9 @@ def check_k(k: object) -> None:
 
 
 def check_budget(budget_ms: object) -> None:
-    """Raise InputError unless `budget_ms` is None or a finite number of milliseconds, 0 or more."""
+    """Raise InputError unless `budget_ms` is None or from 0 to `MAX_BUDGET_MS` milliseconds."""
     number = isinstance(budget_ms, int | float | np.integer | np.floating)
-    # No math.isfinite: it overflows on a whole number of 400 digits.
+    # Without math.isfinite, which overflows on a whole number of 400 digits.
     if budget_ms is not None and (
         not number or isinstance(budget_ms, bool) or not 0 <= budget_ms <= MAX_BUDGET_MS  # type: ignore[operator]
     ):
@@ -55,18 +55,18 @@ def own_documents(documents: Sequence[Document]) -> list[tuple[str, str, str]]:
     """Return (id, title, text) of each of the caller's own documents.
 
     Raises:
-        InputError: one of them is not a text; its place is named.
+        InputError: one of them is not a text; the message contains its index.
     """
-    found = []
-    for at, document in enumerate(listed(documents, "documents", "put the one in a list")):
+    records = []
+    for index, document in enumerate(listed(documents, "documents", "put the one in a list")):
         fields: object = {"text": document} if isinstance(document, str) else document
         raw = fields if isinstance(fields, Mapping) else {}
-        text, title, identity = raw.get("text"), raw.get("title") or "", raw.get("id", at)
+        text, title, identity = raw.get("text"), raw.get("title") or "", raw.get("id", index)
         typed = isinstance(title, str) and isinstance(identity, str | int)
         if not isinstance(text, str) or not typed:
             raise InputError(
-                f"documents[{at}] must be a string, or an object with a string 'text' (and perhaps "
-                f"'id' and 'title'), not {document!r:.60}"
+                f"documents[{index}] must be a string, or an object with a string 'text' (and "
+                f"optionally 'id' and 'title'), not {document!r:.60}"
             )
-        found.append((str(identity), title, text))
-    return found
+        records.append((str(identity), title, text))
+    return records

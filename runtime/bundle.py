@@ -1,4 +1,4 @@
-"""A loaded bundle: what `runtime.load` returns and all ranking goes through."""
+"""A loaded bundle, which `runtime.load` returns and which ranks, scores and explains."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ from ranklet.runtime.pipeline.candidates import (
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.resolve import Recipe, chosen
+from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
 from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
@@ -37,14 +37,14 @@ from ranklet.runtime.text.ranked import ranked_part
 
 
 class Bundle:
-    """A bundle ready to rank; immutable, shared by all threads.
+    """A bundle that is ready to rank; immutable and shared by all threads.
 
     Args:
         path: a folder or an uncompressed .zip.
         check, device, strict: see :class:`ranklet.runtime.storage.bundle_files.BundleFiles`.
 
     Raises:
-        BundleError: missing, damaged, hostile or of another version.
+        BundleError: the bundle is missing, damaged, hostile or of another version.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Bundle:
 
     @property
     def manifest(self) -> Manifest:
-        """What the bundle says about itself."""
+        """The description of the bundle."""
         return self._bundle.manifest
 
     def sample_texts(self, count: int) -> list[str]:
-        """Return titles of documents, evenly spaced, or beginnings of texts: queries to try."""
+        """Return titles of evenly spaced documents, or beginnings of texts, as sample queries."""
         return self._bundle.need_documents().samples(count)
 
     def rank(
@@ -83,30 +83,31 @@ class Bundle:
         documents: Sequence[Document] | None = None,
         *,
         k: int = 10,
-        pipeline: Recipe = None,
+        pipeline: PipelineLike = None,
         explain: bool = False,
         budget_ms: float | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
         Args:
-            query: what the user asks; not empty.
-            documents: the caller's own texts, ranked instead of the collection; all of them come
-                back (up to k); by lexical rankers those that match nothing last, with a score of 0.
-            k: how many hits at most; 0 gives an empty answer, more than there are gives all.
+            query: the query's text, not empty.
+            documents: the caller's own texts, which are ranked instead of the collection. All of
+                them are returned, up to k. Lexical rankers give texts without a match the score 0.
+            k: maximum number of hits.
             pipeline: a pipeline's name, a `Pipeline` or its list of stages; None is the default.
-            explain: explain the score of each hit.
-            budget_ms: milliseconds after which no further stage begins: hits come in the order of
-                what was done, and the `Ranking` tells what was not. The first stage always is.
+            explain: whether to explain the score of each hit.
+            budget_ms: milliseconds after which no further stage begins. The hits are ordered by the
+                finished stages, and `Ranking.left_out` lists the others. The first stage is always
+                finished.
 
         Returns:
-            The hits, best first; empty where no word of the query is known to the collection.
+            The hits, best first; empty if the collection has no word of the query.
 
         Raises:
             InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
-                is not a text, or the budget no number of milliseconds.
-            UnknownRankerError: no such pipeline, or it names a ranker that is not in the bundle.
-            BundleError: the bundle is damaged, or has no collection and no documents are given.
+                is not a text, or the budget is not a number of milliseconds.
+            UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
+            BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """
         check_query(query)
         check_k(k)
@@ -114,19 +115,19 @@ class Bundle:
         deadline = Deadline(budget_ms)
         analysis = self._bundle.analyzer.begin()
         own = None if documents is None else own_documents(documents)
-        given = None if own is None else text_candidates(own, analysis, self.manifest.titles)
-        recipe = chosen(pipeline, self.manifest)
-        if given is not None:  # all of them come back, so nothing is cut before the end
-            recipe = recipe.without_cuts()
-        execution = self._execute(QueryContext(query, analysis), recipe, given, deadline)
+        texts = None if own is None else text_candidates(own, analysis, self.manifest.titles)
+        stages = resolve_pipeline(pipeline, self.manifest)
+        if texts is not None:  # all of them are returned, so no stage may drop any
+            stages = stages.without_cuts()
+        execution = self._execute(QueryContext(query, analysis), stages, texts, deadline)
         begin = perf_counter()
         top, positions, scores = execution.top(k)
         hits = []
-        for at, position in enumerate(positions.tolist()):
-            index = position if top.stored is None else int(top.stored[at])
+        for rank, position in enumerate(positions.tolist()):
+            index = position if top.stored is None else int(top.stored[rank])
             record = own[index] if own is not None else self._bundle.need_documents().record(index)
             explanation = self._explain(execution, position) if explain else None
-            hits.append(Hit(record[0], float(scores[at]), *record[1:], index, explanation))
+            hits.append(Hit(record[0], float(scores[rank]), *record[1:], index, explanation))
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         timings = (*execution.timings, timing)
         return Ranking(
@@ -140,17 +141,18 @@ class Bundle:
         )
 
     def rank_ids(
-        self, query: str, *, k: int = 1000, pipeline: Recipe = None
+        self, query: str, *, k: int = 1000, pipeline: PipelineLike = None
     ) -> list[tuple[str, float]]:
-        """Rank the collection and return (id, score) only: for long runs, no text is read.
+        """Rank the collection and return only (id, score), without reading any text.
 
         Raises:
             InputError, UnknownRankerError, BundleError: as `rank`.
         """
         check_query(query)
         check_k(k)
-        asked = QueryContext(query, self._bundle.analyzer.begin())
-        top, _, scores = self._execute(asked, chosen(pipeline, self.manifest), None).top(k)
+        context = QueryContext(query, self._bundle.analyzer.begin())
+        stages = resolve_pipeline(pipeline, self.manifest)
+        top, _, scores = self._execute(context, stages, None).top(k)
         return list(zip(self._ids(top), scores.tolist(), strict=True))
 
     def rank_batch(
@@ -158,25 +160,25 @@ class Bundle:
         queries: Sequence[str],
         *,
         k: int = 10,
-        pipeline: Recipe = None,
+        pipeline: PipelineLike = None,
         explain: bool = False,
         budget_ms: float | None = None,
     ) -> list[Ranking]:
-        """Rank the collection for several queries; the same as `rank` of each.
+        """Rank the collection for several queries as `rank` does for each.
 
-        `budget_ms` is for all of them: once it is spent, the rest do their first stage only.
+        They share `budget_ms`. Once it is spent, the remaining queries run only their first stage.
 
         Raises:
-            InputError: as `rank`; the message names the query's place.
+            InputError: as `rank`; the message contains the query's index.
         """
-        each_query = listed(queries, "queries", "call rank for one")
-        for at, query in enumerate(each_query):
-            check_query(query, f"queries[{at}]")
+        texts = listed(queries, "queries", "call rank for one")
+        for index, query in enumerate(texts):
+            check_query(query, f"queries[{index}]")
         check_budget(budget_ms)
         deadline = Deadline(budget_ms)
         return [
-            self.rank(each, k=k, pipeline=pipeline, explain=explain, budget_ms=deadline.left_ms())
-            for each in each_query
+            self.rank(text, k=k, pipeline=pipeline, explain=explain, budget_ms=deadline.left_ms())
+            for text in texts
         ]
 
     def score(
@@ -185,91 +187,94 @@ class Bundle:
         documents: Sequence[Document] | None = None,
         *,
         ids: Sequence[str] | None = None,
-        pipeline: Recipe = None,
+        pipeline: PipelineLike = None,
     ) -> NDArray[np.float32]:
-        """Score documents for a query, in the order given.
+        """Score documents for a query, in their order.
 
         Args:
-            query: what the user asks; not empty.
-            documents: the caller's own texts; or
-            ids: documents of the collection.
+            query: the query's text, not empty.
+            documents: the caller's own texts, unless `ids` is passed.
+            ids: ids of documents in the collection.
             pipeline: as in `rank`; every ranker of it scores every document.
 
         Returns:
-            One score a document, (documents,) float32.
+            One score per document, (documents,) float32.
 
         Raises:
-            InputError: as `rank`; both or neither of `documents` and `ids`; an unknown id.
+            InputError: as `rank`, or both or none of `documents` and `ids` are passed, or an id is
+                unknown.
         """
         check_query(query)
         analysis = self._bundle.analyzer.begin()
-        given: Candidates
+        candidates: Candidates
         if documents is not None and ids is None:
-            given = text_candidates(own_documents(documents), analysis, self.manifest.titles)
+            candidates = text_candidates(own_documents(documents), analysis, self.manifest.titles)
         elif ids is not None and documents is None:
-            given = self._by_id(listed(ids, "ids", "put the one id in a list"))
+            candidates = self._by_id(listed(ids, "ids", "put the one id in a list"))
         else:
-            raise InputError("give either documents (texts) or ids (of the collection)")
-        recipe = chosen(pipeline, self.manifest)
-        execution = self._execute(QueryContext(query, analysis), recipe.without_cuts(), given)
-        return execution.final()
+            raise InputError("pass either documents (texts) or ids (of the collection)")
+        stages = resolve_pipeline(pipeline, self.manifest).without_cuts()
+        return self._execute(QueryContext(query, analysis), stages, candidates).final()
 
-    def explain(self, query: str, document_id: str, *, pipeline: Recipe = None) -> Explanation:
+    def explain(
+        self, query: str, document_id: str, *, pipeline: PipelineLike = None
+    ) -> Explanation:
         """Explain the score of one document of the collection, ranked high or not.
 
-        A document that the pipeline does not return is explained as if it had been retrieved with
-        the others: a fusion by ranks knows its rank only among them.
+        A document that the pipeline does not return is added to its candidates and explained there,
+        because a rank fusion depends on the other candidates.
 
         Raises:
-            InputError: as `rank`; an unknown id.
+            InputError: as `rank`, or the id is unknown.
         """
         check_query(query)
-        asked = QueryContext(query, self._bundle.analyzer.begin())
-        wanted = self._by_id([document_id]).stored
-        recipe = chosen(pipeline, self.manifest)
-        execution = self._execute(asked, recipe, None)
-        place = np.flatnonzero(numbers_of(execution.candidates) == wanted)
-        if not len(place):
-            whole = self._execute(asked, recipe.without_cuts(), None)
-            others = numbers_of(whole.candidates)
-            numbers = np.append(others[others != wanted], wanted)
-            given = StoredCandidates(self._bundle.need_documents(), numbers)
-            execution = self._execute(asked, recipe.without_cuts(), given)
-            place = np.array([len(numbers) - 1])
-        return self._explain(execution, int(place[0]))
+        context = QueryContext(query, self._bundle.analyzer.begin())
+        number = self._by_id([document_id]).stored
+        stages = resolve_pipeline(pipeline, self.manifest)
+        execution = self._execute(context, stages, None)
+        positions = np.flatnonzero(numbers_of(execution.candidates) == number)
+        if not len(positions):
+            uncut = self._execute(context, stages.without_cuts(), None)
+            others = numbers_of(uncut.candidates)
+            numbers = np.append(others[others != number], number)
+            candidates = StoredCandidates(self._bundle.need_documents(), numbers)
+            execution = self._execute(context, stages.without_cuts(), candidates)
+            positions = np.array([len(numbers) - 1])
+        return self._explain(execution, int(positions[0]))
 
-    def explained(self, query: str, document_id: str, *, pipeline: Recipe = None) -> Hit:
+    def explained(self, query: str, document_id: str, *, pipeline: PipelineLike = None) -> Hit:
         """Return a document of the collection as a hit with its explanation; see `explain`."""
-        found = self.explain(query, document_id, pipeline=pipeline)
+        explanation = self.explain(query, document_id, pipeline=pipeline)
         documents = self._bundle.need_documents()
         number = documents.number(document_id)
-        return Hit(document_id, found.value, *documents.record(number)[1:], number, found)
+        record = documents.record(number)
+        return Hit(document_id, explanation.value, *record[1:], number, explanation)
 
     def highlight(self, hit: Hit) -> list[Span]:
-        """Return where in ``title + newline + text`` an explained hit's score comes from."""
+        """Return the spans of ``title + newline + text`` that an explained score comes from."""
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
-        text, at = ranked_part(hit.title, hit.text, self.manifest.titles)
-        return [each.shifted(at) for each in spans(hit.explanation, text, self.analysis)]
+        text, offset = ranked_part(hit.title, hit.text, self.manifest.titles)
+        return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis)]
 
     def analysis(self, field: str) -> Analysis:
-        """Return the analysis of texts in a field that an explanation names."""
+        """Return an analysis for a field of an explanation."""
         if field in FIELDS:
             return self._bundle.analyzer.begin()
         ranker = self._bundle.ranker(field.removeprefix(RANKER_FIELD))
         return (ranker.analyzer or self._bundle.analyzer).begin()
 
     def features(
-        self, query: str, *, pipeline: Recipe = None
+        self, query: str, *, pipeline: PipelineLike = None
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
-        """Return the candidates' ids and every ranker's scaled scores of them.
+        """Return the candidates' ids and their scaled scores by ranker.
 
-        This is what fusion weights are learned on: the numbers that serving adds up.
+        Fusion weights are learned on these scores, because serving adds up the same numbers.
         """
         check_query(query)
         execution = self._execute(
             QueryContext(query, self._bundle.analyzer.begin()),
-            chosen(pipeline, self.manifest),
+            resolve_pipeline(pipeline, self.manifest),
             None,
         )
         return self._ids(execution.candidates), execution.scaled()
@@ -277,18 +282,20 @@ class Bundle:
     def _execute(
         self,
         query: QueryContext,
-        recipe: Pipeline,
-        given: Candidates | None,
+        pipeline: Pipeline,
+        candidates: Candidates | None,
         deadline: Deadline | None = None,
     ) -> Execution:
         bundle = self._bundle
-        execution = Execution(recipe, bundle.ranker, bundle.documents, query, given, deadline)
-        with self._bundle.damage_told():
+        execution = Execution(
+            pipeline, bundle.ranker, bundle.documents, query, candidates, deadline
+        )
+        with self._bundle.damage_reported():
             execution.run()
         return execution
 
     def _explain(self, execution: Execution, position: int) -> Explanation:
-        with self._bundle.damage_told():
+        with self._bundle.damage_reported():
             return execution.explain(position)
 
     def _ids(self, candidates: Candidates) -> list[str]:

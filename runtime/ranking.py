@@ -12,7 +12,7 @@ from ranklet.runtime.arguments import Document
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import Ranking
-from ranklet.runtime.pipeline.resolve import Recipe
+from ranklet.runtime.pipeline.resolve import PipelineLike
 from ranklet.runtime.storage.bundle_files import Check
 from ranklet.runtime.storage.manifest import MANIFEST
 
@@ -71,7 +71,7 @@ def rank(
     *,
     bundle: str | Path | None = None,
     k: int = 10,
-    pipeline: Recipe = None,
+    pipeline: PipelineLike = None,
     explain: bool = False,
     budget_ms: float | None = None,
 ) -> Ranking:
@@ -86,7 +86,7 @@ def rank_batch(
     *,
     bundle: str | Path | None = None,
     k: int = 10,
-    pipeline: Recipe = None,
+    pipeline: PipelineLike = None,
     explain: bool = False,
     budget_ms: float | None = None,
 ) -> list[Ranking]:
@@ -102,7 +102,7 @@ def score(
     *,
     ids: Sequence[str] | None = None,
     bundle: str | Path | None = None,
-    pipeline: Recipe = None,
+    pipeline: PipelineLike = None,
 ) -> NDArray[np.float32]:
     """Score documents for a query, in their order; see `Bundle.score`."""
     return load(bundle).score(query, documents, ids=ids, pipeline=pipeline)

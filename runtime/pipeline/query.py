@@ -27,15 +27,15 @@ class QueryContext:
         self._locks: dict[int, Lock] = {}
 
     def tokens(self, field: str) -> NDArray[np.int32]:
-        """Return the query's token ids in a field, repeats and order kept; (tokens,) int32."""
+        """Return the query's token ids in a field, in order with repetitions, (tokens,) int32."""
         if field not in self._fields:
             self._fields[field] = self.analysis.tokens(self.text, field)
         return self._fields[field]
 
     def once(self, key: int, make: Callable[[], T]) -> T:
-        """Return what `make` returns, called once per query and key.
+        """Return the result of `make`, which is called only once per query and key.
 
-        If another thread is calling it, wait for that.
+        If another thread is calling it, wait for that thread.
         """
         with self._locks.setdefault(key, Lock()):
             if key not in self._values:

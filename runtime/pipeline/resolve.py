@@ -1,4 +1,4 @@
-"""Which pipeline a call means: one of the bundle's by its name, or a recipe of the caller's own."""
+"""Resolve a caller's pipeline, which is a name of the bundle's pipelines or the caller's own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,33 +7,38 @@ from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.runtime.storage.manifest import Manifest
 
-# A pipeline's name, a pipeline, its list of stages; None is the bundle's default.
-Recipe = str | Pipeline | Sequence[Mapping[str, Any]] | None
+# A pipeline's name, a pipeline, or its list of stages; None is the bundle's default.
+PipelineLike = str | Pipeline | Sequence[Mapping[str, Any]] | None
 
 
-def chosen(recipe: Recipe, manifest: Manifest) -> Pipeline:
+def resolve_pipeline(pipeline: PipelineLike, manifest: Manifest) -> Pipeline:
     """Return the pipeline that a caller means.
 
-    A bundle whose only ranker cannot retrieve, such as a cross-encoder, has no pipeline. It ranks
-    the texts that a caller gives; asked for documents of a collection, it says that it cannot.
+    A bundle whose only ranker cannot retrieve, such as a cross-encoder, has no pipeline. Then a
+    pipeline of this ranker is returned, which can rank a caller's texts but raises an error for a
+    collection.
 
     Raises:
         UnknownRankerError: the bundle has no pipeline of that name.
-        InputError: it is no pipeline.
+        InputError: it is not a pipeline.
     """
-    if recipe is None:
+    if pipeline is None:
         if not manifest.pipelines and len(manifest.rankers) == 1:
             return Pipeline((Retrieve(next(iter(manifest.rankers)), 1),))
-        recipe = manifest.default_pipeline
-    if isinstance(recipe, str):
-        if recipe not in manifest.pipelines:
+        pipeline = manifest.default_pipeline
+    if isinstance(pipeline, str):
+        if pipeline not in manifest.pipelines:
             raise UnknownRankerError(
-                f"unknown pipeline {recipe!r}; the bundle has "
+                f"unknown pipeline {pipeline!r}; the bundle has "
                 f"{', '.join(manifest.pipelines) or 'none'}"
             )
-        return manifest.pipelines[recipe]
-    try:  # a Pipeline, too: nothing has checked one that was made by hand
-        raw = recipe.to_json() if isinstance(recipe, Pipeline) else recipe
+        return manifest.pipelines[pipeline]
+    try:  # also checks a Pipeline that the caller made
+        raw = pipeline.to_json() if isinstance(pipeline, Pipeline) else pipeline
         return Pipeline.from_json(raw)
-    except (BundleError, TypeError, AttributeError) as error:  # the caller's, not the bundle's
+    except (
+        BundleError,
+        TypeError,
+        AttributeError,
+    ) as error:  # not the bundle's error
         raise InputError(f"this is not a pipeline: {error}") from error

@@ -1,7 +1,7 @@
-"""The kinds of ranker, one row each; a kind has a module of its name in three layers.
+"""The table of ranker kinds. A kind has a module of its name in three layers.
 
-The layers are runtime/rankers, training/rankers and export/rankers. Nothing outside a kind's own
-modules names it: what others must know of it stands in its row, or in its settings.
+The layers are runtime/rankers, training/rankers and export/rankers. No code outside a kind's own
+modules names it. The properties that other code needs are in the kind's row or in its settings.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from ranklet.runtime.errors import UnknownRankerError
 
 @dataclass(frozen=True)
 class Kind:
-    """What others must know of a kind.
+    """The properties of a kind that other code needs.
 
     Attributes:
-        name: of the kind and of its modules.
-        index: what it retrieves by: impacts, where deep lists are cheap, or dense vectors; empty if
-            it only rescores.
-        own_tokenizer: whether its tokenizer may differ from that of the bundle's word pieces.
-        needs_collection: whether it ranks texts by the statistics or the words of a collection.
+        name: the name of the kind and of its modules.
+        index: how it retrieves, by ``impacts``, which makes deep lists cheap, or by ``dense``
+            vectors; empty if it only rescores.
+        own_tokenizer: whether its tokenizer may differ from the bundle's word-piece tokenizer.
+        needs_collection: whether it needs statistics or words of a collection to rank texts.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Kind:
 
     @property
     def retrieves(self) -> bool:
-        """True if and only if it has an index of its own; the others rescore."""
+        """Whether it has an index; kinds without one only rescore."""
         return bool(self.index)
 
 
@@ -52,9 +52,9 @@ KINDS = {
 
 
 def ranker_module(kind: str) -> ModuleType:
-    """Return the runtime module of a kind, imported when it is first needed.
+    """Return the runtime module of a kind, imported on first use.
 
-    The check against `KINDS` keeps a manifest from naming any other module.
+    The check against `KINDS` prevents a manifest from naming any other module.
 
     Raises:
         UnknownRankerError: there is no such kind.

@@ -1,4 +1,4 @@
-"""BM25 over one field: retrieval and rescoring from an impact index, or of the caller's texts."""
+"""BM25 over one field, which ranks a collection by an impact index and also scores other texts."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,19 +18,19 @@ from ranklet.runtime.storage.checks import Settings, check_field, check_number
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
-# The files of the kind, in rankers/NAME/, beside those of the impact index, whose impacts are
-# idf · saturation in float32; all cover the collection that was indexed.
-STATISTICS = "statistics.npy"  # mean tokens a document, (1,) float64
+# The files of the kind in rankers/NAME/, in addition to the impact index, whose impacts are
+# idf · saturation in float32. All cover the indexed collection.
+STATISTICS = "statistics.npy"  # mean number of tokens per document, (1,) float64
 
 
 @dataclass(frozen=True)
 class BM25Settings(Settings):
-    """What a BM25 ranker is made of.
+    """The settings of a BM25 ranker.
 
     Attributes:
         field: lemmas, words or wordpieces.
-        k1: how slowly repeats of a term saturate, ≥ 0.
-        b: how much a document's length counts, 0 to 1.
+        k1: how slowly repetitions of a term saturate, ≥ 0.
+        b: strength of the length normalisation, 0 to 1.
     """
 
     field: str = "lemmas"
@@ -45,7 +45,7 @@ class BM25Settings(Settings):
 
 
 class BM25(Retriever):
-    """Okapi BM25, Lucene's form (see :mod:`ranklet.runtime.lexical.bm25`)."""
+    """Okapi BM25 in Lucene's variant (see :mod:`ranklet.runtime.lexical.bm25`)."""
 
     slice_size = AT_ONCE
 
@@ -71,12 +71,12 @@ class BM25(Retriever):
         return Retrieved(*self.index.retrieve(terms, counts, k))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
-        """Return Σ idf · saturation over the query's tokens, repeats counted."""
+        """Return Σ idf · saturation over the query's tokens, with repetitions."""
         terms, counts = self._terms(query)
-        if candidates.stored is not None:  # no stored document has a word that is unknown
+        if candidates.stored is not None:  # no stored document has an unknown word
             known = terms < len(self.index.offsets) - 1
             terms, counts = terms[known], counts[known]
-        # float64, so that rounding cannot tell a document alone from the same one among others
+        # In float64, rounding cannot make a document's score depend on the other documents.
         weights = counts.astype(np.float64)
         return Scores((weights @ self._impacts(terms, candidates)).astype(np.float32))
 
@@ -94,13 +94,13 @@ class BM25(Retriever):
         for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
             if impact > 0:
                 name = query.analysis.name(term, field)
-                token = (field, name)  # of the query, and the same of the document
+                token = (field, name)  # both the query's and the document's token
                 value = float(count * impact)
                 parts.append(Explanation(name, value, source=token, query_token=token))
         return Explanation.total(f"BM25 over {field}", parts)
 
     def verify(self) -> None:
-        """Check every posting; BundleError names the first fault."""
+        """Check every posting; raise BundleError at the first fault."""
         self.index.verify(f"BM25 over {self.settings.field}")
 
     def _terms(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -108,7 +108,7 @@ class BM25(Retriever):
         return terms, counts.astype(np.float32)
 
     def _idf(self, terms: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return the idf of each term; a term that the collection lacks counts as the rarest."""
+        """Return each term's idf; a term that is not in the collection counts as the rarest."""
         offsets = self.index.offsets
         df = np.zeros(len(terms), np.int64)
         known = terms < len(offsets) - 1
@@ -119,8 +119,8 @@ class BM25(Retriever):
         """Return the impact of each term on each candidate, (terms, candidates) float32."""
         if candidates.stored is not None:
             return self.index.matrix(terms, candidates.stored)
-        found = candidates.tokens(self.settings.field)
-        tokens, owner, lengths = found.tokens, found.owner, found.lengths
+        documents = candidates.tokens(self.settings.field)
+        tokens, owner, lengths = documents.tokens, documents.owner, documents.lengths
         tf = np.zeros((len(terms), len(lengths)), np.float32)
         for row, term in zip(tf, terms.tolist(), strict=True):
             row[:] = np.bincount(owner[tokens == term], minlength=len(lengths))

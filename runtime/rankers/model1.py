@@ -1,4 +1,4 @@
-"""IBM Model 1 over one field: rescoring through a sparse translation table."""
+"""IBM Model 1 over one field, which rescores by a sparse translation table."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -19,25 +19,25 @@ from ranklet.runtime.storage.checks import Settings, check_field, check_number
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
-# The files of the kind, in rankers/NAME/. `export` writes the table over its own vocabulary
-# (TOKENS); `index` rewrites it over the collection's and adds BACKGROUND.
+# The files of the kind in rankers/NAME/. `export` writes the table over its own vocabulary
+# (TOKENS). `index` rewrites it over the collection's vocabulary and adds BACKGROUND.
 TOKENS = "tokens"  # spellings of the table's token ids, only in a bundle without a collection
-OFFSETS = "offsets.npy"  # row of each query token, (tokens + 1,) int64
-SOURCES = "sources.npy"  # document tokens, ascending in a row, (pairs,) int32
+OFFSETS = "offsets.npy"  # the row of each query token, (tokens + 1,) int64
+SOURCES = "sources.npy"  # document tokens, ascending within a row, (pairs,) int32
 PROBABILITIES = "probabilities.npy"  # T(q|d) without self-translations, (pairs,) float32
-BACKGROUND = "background.npy"  # P(q|C) by token, 1e-9 where unseen, (tokens,) float32
+BACKGROUND = "background.npy"  # P(q|C) by token, 1e-9 if unseen, (tokens,) float32
 
-SHOWN = 5  # document tokens that an explanation names for each query token
+SHOWN = 5  # number of document tokens that an explanation names per query token
 
 
 @dataclass(frozen=True)
 class Model1Settings(Settings):
-    """What a Model 1 ranker is made of.
+    """The settings of a Model 1 ranker.
 
     Attributes:
         field: lemmas, words or wordpieces.
         p_self: T(t|t), the probability that a token translates into itself, 0 to 1.
-        lambda_: weight of the collection's own probability, above 0, at most 1.
+        lambda_: weight of the collection model, above 0 and at most 1.
     """
 
     field: str = "words"
@@ -82,23 +82,23 @@ class Model1(Ranker):
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return the log-odds of each candidate, summed over the query's tokens."""
-        # The query first: the numbers of its unknown words then hang on no document.
+        # The query is analysed first, so that the ids of its unknown words depend on no document.
         tokens, counts = np.unique(query.tokens(self.settings.field), return_counts=True)
-        if candidates.stored is not None:  # no stored document has a word that is unknown
+        if candidates.stored is not None:  # no stored document has an unknown word
             known = tokens < len(self.background)
             tokens, counts = tokens[known], counts[known]
         odds = self._odds(tokens, candidates)
-        # float64, so that rounding cannot tell a document alone from the same one among others
+        # In float64, rounding cannot make a document's score depend on the other documents.
         return Scores((counts.astype(np.float64) @ odds).astype(np.float32))
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1 / the number of query tokens (paper 000, §4.1)."""
+        """Return 1 / number of query tokens (paper 000, §4.1)."""
         return 1 / max(1, len(query.tokens(self.settings.field)))
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score by query token, and each of those by the document tokens behind it.
+        """Explain a score by query tokens, and each query token by document tokens.
 
-        A query token's log-odds are shared among document tokens in proportion to T(q|d) P(d|D).
+        A query token's log-odds are divided among document tokens in proportion to T(q|d) P(d|D).
         """
         field, name = self.settings.field, query.analysis.name
         gathered = candidate.tokens(field)
@@ -107,23 +107,22 @@ class Model1(Ranker):
         parts = []
         for token, value in zip(tokens.tolist(), odds, strict=True):
             if value > 0:
-                shares, asked = self._shares(token, gathered), name(token, field)
-                shown = []
+                shares, query_token = self._shares(token, gathered), (field, name(token, field))
+                inner = []
                 for source, share in shares[:SHOWN]:
                     spelling = name(source, field)
-                    label = f"{spelling} → {asked}"
-                    amount = Explanation(label, share * value, source=(field, spelling))
-                    shown.append(amount)
+                    label = f"{spelling} → {query_token[1]}"
+                    inner.append(Explanation(label, share * value, source=(field, spelling)))
                 rest = sum(share for _, share in shares[SHOWN:])
                 if rest:
-                    label = f"{len(shares) - SHOWN} more → {asked}"
-                    shown.append(Explanation(label, rest * value))
-                part = Explanation(asked, value, tuple(shown), query_token=(field, asked))
+                    label = f"{len(shares) - SHOWN} more → {query_token[1]}"
+                    inner.append(Explanation(label, rest * value))
+                part = Explanation(query_token[1], value, tuple(inner), query_token=query_token)
                 parts.append(part)
         return Explanation.total(f"Model 1 over {field}", parts)
 
     def verify(self) -> None:
-        """Check every entry of the table; BundleError names the first fault."""
+        """Check every entry of the table; raise BundleError at the first fault."""
         self.table.verify(f"Model 1 over {self.settings.field}")
         if not ((self.background > 0) & (self.background <= 1)).all():
             raise BundleError("Model 1: a background probability is not in (0, 1]")
@@ -137,7 +136,10 @@ class Model1(Ranker):
         documents = candidates.tokens(self.settings.field)
         stored = candidates.stored is not None and len(documents.tokens)
         if stored and documents.tokens.max() >= len(self.background):
-            raise BundleError("a document has a token past the vocabulary: the bundle is damaged")
+            raise BundleError(
+                "a document has a token past the vocabulary. The bundle is damaged: run "
+                "`ranklet verify`"
+            )
         likelihoods = self.likelihoods(tokens, documents)
         background = np.full(len(tokens), UNSEEN, np.float32)
         known = tokens < len(self.background)
@@ -145,7 +147,7 @@ class Model1(Ranker):
         return log_odds(likelihoods, background, self.settings.lambda_)
 
     def _shares(self, token: int, document: Gathered) -> list[tuple[int, float]]:
-        """Return (document token, its share of Σ T(q|d) P(d|D)), largest first, sum 1."""
+        """Return (document token, its share of Σ T(q|d) P(d|D)), largest first, with sum 1."""
         unique, counts = np.unique(document.tokens, return_counts=True)
         sources, probabilities = self.table.row(token)
         weight = dict(zip(sources.tolist(), probabilities.tolist(), strict=True))

@@ -1,7 +1,7 @@
-"""Neural Model 1, context-free: Model 1's score with T(q|d) from a network.
+"""Context-free neural Model 1, which is Model 1 with T(q|d) from a network.
 
-Served from the network's sparsified table by Model 1's own scorer, or, with ``scorer="onnx"``, by
-the network itself, which pays on a GPU. Source: Boytsov & Kolter 2021 (paper 000), §3.
+Model 1's own scorer serves the network's sparsified table. With ``scorer="onnx"`` the network
+itself serves, which is worthwhile on a GPU. Source: Boytsov & Kolter 2021 (paper 000), §3.
 """
 
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ OUTPUT = "likelihoods"
 PADDING = 0  # [PAD] in BERT's vocabularies; training checks it
 SCORERS = ("table", "onnx")
 
-PAIR_BUDGET = 1 << 20  # query × document tokens in one batch: 270 MB of hidden values
+PAIR_BUDGET = 1 << 20  # query × document tokens per batch, with 270 MB of hidden values
 
 
 @dataclass(frozen=True)
 class NeuralModel1Settings(model1.Model1Settings):
-    """What a neural Model 1 is made of: as Model 1, over word pieces.
+    """The settings of a neural Model 1.
 
     Attributes:
-        field: wordpieces, the only field it is defined over.
+        field: always wordpieces.
         p_self: T(t|t); the network's T(q|d) are multiplied by 1 − p_self.
-        lambda_: weight of the collection's own probability.
+        lambda_: weight of the collection model.
         scorer: ``table`` or ``onnx``.
     """
 
@@ -49,13 +49,13 @@ class NeuralModel1Settings(model1.Model1Settings):
         """Check every value."""
         super().__post_init__()
         if self.field != "wordpieces":
-            raise InputError(f"field is {self.field!r}; a neural Model 1 has wordpieces only")
+            raise InputError(f"field is {self.field!r}; a neural Model 1 needs wordpieces")
         if self.scorer not in SCORERS:
             raise InputError(f"scorer is {self.scorer!r}; allowed are {', '.join(SCORERS)}")
 
 
 class NeuralModel1(model1.Model1):
-    """Σ over query word pieces of log P(q|D) − log λP(q|C), T(q|d) from a network."""
+    """Σ over query word pieces of log P(q|D) − log λP(q|C), with T(q|d) from a network."""
 
     settings_class = NeuralModel1Settings
     session: "Runs | None" = None
@@ -63,15 +63,15 @@ class NeuralModel1(model1.Model1):
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> Self:
         """Open the ranker `name` of a bundle."""
-        found = super().open(bundle, name)
-        if isinstance(found.settings, NeuralModel1Settings) and found.settings.scorer == "onnx":
-            found.session = open_session(bundle, f"rankers/{name}/")
-            found.slice_size = FIRST_SLICE
-        return found
+        ranker = super().open(bundle, name)
+        if isinstance(ranker.settings, NeuralModel1Settings) and ranker.settings.scorer == "onnx":
+            ranker.session = open_session(bundle, f"rankers/{name}/")
+            ranker.slice_size = FIRST_SLICE
+        return ranker
 
     @property
     def provider(self) -> str:
-        """The onnxruntime provider that the network runs on; numpy where the table serves."""
+        """The onnxruntime provider that the network runs on, or numpy if the table serves."""
         return self.session.provider if self.session else "numpy"
 
     def likelihoods(self, tokens: NDArray[np.int32], documents: Gathered) -> NDArray[np.float32]:
@@ -84,15 +84,15 @@ class NeuralModel1(model1.Model1):
 def network_likelihoods(
     session: "Runs", tokens: NDArray[np.int32], documents: Gathered
 ) -> NDArray[np.float32]:
-    """Run the network on one query and some documents, as many at a time as `PAIR_BUDGET` allows.
+    """Run the network on one query and some documents, in batches within `PAIR_BUDGET`.
 
     Args:
-        session: of the exported network.
-        tokens: of the query, (query tokens,) int32.
-        documents: tokens of the documents.
+        session: the session of the exported network.
+        tokens: the query's tokens, (query tokens,) int32.
+        documents: the documents' tokens.
 
     Returns:
-        (query tokens, documents) float32; zeros for a document without tokens.
+        (query tokens, documents) float32, zero for a document without tokens.
     """
     scores = np.zeros((len(tokens), len(documents.lengths)), np.float32)
     if not len(tokens):
@@ -102,9 +102,9 @@ def network_likelihoods(
     lengths = documents.lengths[filled].tolist()
     for batch in length_batches(lengths, lambda length: PAIR_BUDGET // (length * len(tokens))):
         rows = np.full((len(batch), lengths[batch[0]]), PADDING, np.int64)
-        for row, at in zip(rows, batch, strict=True):
-            end = ends[filled[at]]
-            row[: lengths[at]] = documents.tokens[end - lengths[at] : end]
+        for row, index in zip(rows, batch, strict=True):
+            end = ends[filled[index]]
+            row[: lengths[index]] = documents.tokens[end - lengths[index] : end]
         queries = np.repeat(tokens[None, :].astype(np.int64), len(batch), axis=0)
         likelihoods = session.run(OUTPUT, {INPUTS[0]: queries, INPUTS[1]: rows})
         scores[:, filled[batch]] = likelihoods.T

@@ -1,4 +1,4 @@
-"""What every ranker can do at serving time, whatever its kind."""
+"""The interface of all rankers at serving time."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,34 +13,34 @@ from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.text.analysis import Analyzer
 
-AT_ONCE = 4096  # candidates of a cheap ranker, a millisecond or two
+AT_ONCE = 4096  # candidates that a cheap ranker scores in one or two milliseconds
 
 
 class Scores(NamedTuple):
-    """The scores of some candidates, and which texts the ranker's model truncated for them."""
+    """The scores of some candidates, and which texts the ranker's model truncated."""
 
     values: NDArray[np.float32]  # one per candidate, (n,)
-    truncated: Sequence[int] = ()  # places of the candidates that are longer than the model reads
+    truncated: Sequence[int] = ()  # indices of the candidates that are longer than the model reads
     query_truncated: bool = False
 
 
 class Retrieved(NamedTuple):
     """Documents of the collection, best first."""
 
-    numbers: NDArray[np.uint32]  # of the documents, (k,)
+    numbers: NDArray[np.uint32]  # the documents' numbers, (k,)
     scores: NDArray[np.float32]  # (k,)
     query_truncated: bool = False
 
 
 class Ranker(ABC):
-    """One exported ranker of a bundle; immutable, shared by all threads.
+    """One exported ranker of a bundle; immutable and shared by all threads.
 
     Attributes:
-        slice_size: candidates that it scores at once at first where time is limited; `AT_ONCE`
-            where a whole list costs no more than looking at the clock is worth.
+        slice_size: number of candidates that it scores at first if time is limited; `AT_ONCE` for
+            rankers that are so cheap that checking the time is not worth it.
         encodes_queries: whether `encode_query` runs a model, which can be done in advance.
-        analyzer: cuts texts into its own word pieces, by which explanations name them; None if
-            they are those of the bundle.
+        analyzer: splits texts into the ranker's own word pieces, which its explanations name; None
+            if it uses the bundle's.
     """
 
     slice_size: int = FIRST_SLICE
@@ -49,7 +49,7 @@ class Ranker(ABC):
 
     @property
     def provider(self) -> str:
-        """What its model runs on; empty if it has none."""
+        """The provider that its model runs on; empty if it has no model."""
         return ""
 
     def first_slice(self, *, texts: bool) -> int:  # noqa: ARG002
@@ -57,33 +57,37 @@ class Ranker(ABC):
         return self.slice_size
 
     def encode_query(self, query: QueryContext) -> object:  # noqa: ARG002
-        """Run the model on the query alone; the result is kept with the query."""
+        """Run the model on the query alone and store the result in the query."""
         return None
 
     @abstractmethod
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
-        """Return the score of each candidate, the same alone and among others."""
+        """Return the score of each candidate, which is independent of the other candidates."""
 
     @abstractmethod
     def scale(self, query: QueryContext) -> float:
-        """Return what scores are multiplied by before a linear fusion."""
+        """Return the factor that a linear fusion multiplies scores by, before its weight."""
 
     @abstractmethod
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain the score that a single candidate gets; the parts add up to it."""
+        """Explain the score of a single candidate, which is the sum of the parts."""
 
     @abstractmethod
     def verify(self) -> None:
-        """Check every number of the ranker; BundleError names the first that is wrong."""
+        """Check every number of the ranker.
+
+        Raises:
+            BundleError: the first wrong number.
+        """
 
 
 class Retriever(Ranker):
-    """A ranker with an index of its own."""
+    """A ranker with an index."""
 
     @abstractmethod
     def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         """Return the k best documents of the whole collection."""
 
     def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain the score that a document was retrieved with, if the index scores otherwise."""
+        """Explain the score of a retrieved document, which may differ from the one of `score`."""
         return self.explain(query, candidate)

@@ -1,4 +1,4 @@
-"""Reading a bundle: opened and checked at once, mapped and used piece by piece."""
+"""Open and check a bundle, whose files are mapped and read on demand."""
 
 import hashlib
 from collections.abc import Iterator
@@ -30,18 +30,18 @@ S = TypeVar("S", bound=Strings)
 
 
 class BundleFiles:
-    """A bundle on disk; immutable, shared by all threads.
+    """A bundle on disk; immutable and shared by all threads.
 
     Args:
         path: a folder or an uncompressed .zip.
-        check: ``fast`` compares every file's size with the manifest and every array's type and
-            shape with the format when it is first used; ``full`` also compares every file's sha256
-            (1 to 2 GB a second).
-        device: ``cpu``, ``cuda``, or ``auto``: where models run.
-        strict: raise where CUDA is asked for and cannot be had, instead of warning.
+        check: ``fast`` compares every file's size with the manifest now, and every array's type and
+            shape with the format on first use. ``full`` also compares every file's sha256 (1 to 2
+            GB per second).
+        device: where models run, ``cpu``, ``cuda`` or ``auto``.
+        strict: raise instead of warning if CUDA is requested but not available.
 
     Raises:
-        BundleError: missing, damaged, hostile or of another version.
+        BundleError: the bundle is missing, damaged, hostile or of another version.
     """
 
     def __init__(
@@ -68,29 +68,29 @@ class BundleFiles:
         self._rankers: dict[str, Ranker] = {}
         self._analyzer: Analyzer | None = None
         self._documents: Documents | None = None
-        self._lock = RLock()  # re-entrant: opening a ranker opens the vocabulary
+        self._lock = RLock()  # re-entrant, because opening a ranker opens the vocabulary
         self._check_files(check)
 
     def _check_files(self, check: Check) -> None:
-        listed, found = set(self.manifest.files), self._archive.names() - {MANIFEST}
-        if missing := sorted(listed - found):
+        listed, present = set(self.manifest.files), self._archive.names() - {MANIFEST}
+        if missing := sorted(listed - present):
             raise BundleError(f"{missing[0]!r} is listed in {MANIFEST} and missing from the bundle")
-        if extra := sorted(found - listed):
+        if extra := sorted(present - listed):
             raise BundleError(f"{extra[0]!r} is in the bundle and not listed in {MANIFEST}")
         for name, entry in self.manifest.files.items():
             data = self._archive.read(name)
             if len(data) != entry.bytes:
                 raise BundleError(f"{name} has {len(data)} bytes, {MANIFEST} says {entry.bytes}")
             if check == "full" and hashlib.sha256(data).hexdigest() != entry.sha256:
-                raise BundleError(f"{name} is not what was exported: its sha256 differs")
+                raise BundleError(f"{name} was changed after export, because its sha256 differs")
             self._files[name] = data
 
     def has(self, name: str) -> bool:
-        """Return True if and only if the bundle has a file of that name."""
+        """Return whether the bundle has a file of that name."""
         return name in self._files
 
     def file(self, name: str) -> memoryview:
-        """Return the content of a listed file, mapped."""
+        """Return the mapped content of a file."""
         if name not in self._files:
             raise BundleError(f"the bundle has no {name!r}, which a ranker needs; export it again")
         return self._files[name]
@@ -98,35 +98,38 @@ class BundleFiles:
     def array(
         self, name: str, dtype: DTypeLike, shape: tuple[int | None, ...], *others: DTypeLike
     ) -> NDArray[Any]:
-        """Return a mapped array of this type (or one of `others`) and shape; see `map_array`."""
+        """Return a mapped array of this shape and of one of the types; see `map_array`."""
         return map_array(self.file(name), name, (dtype, *others), shape)
 
     def offsets(self, name: str, rows: int | None = None) -> NDArray[np.int64]:
-        """Return a mapped array of row offsets: from 0, never backwards; (rows + 1,) int64.
+        """Return a mapped array of row offsets that begin with 0 and never decrease.
+
+        Returns:
+            (rows + 1,) int64.
 
         Raises:
             BundleError: it is not such an array.
         """
-        found = self.array(name, np.int64, (None if rows is None else rows + 1,))
-        # Compared, not subtracted: a difference of int64 can wrap around and look positive.
-        if not len(found) or found[0] != 0 or (found[1:] < found[:-1]).any():
-            raise BundleError(f"{name} must begin with 0 and never go backwards: it is damaged")
-        return found
+        offsets = self.array(name, np.int64, (None if rows is None else rows + 1,))
+        # Compared, not subtracted, because a difference of int64 can wrap around and look positive.
+        if not len(offsets) or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
+            raise BundleError(f"{name} is damaged; it must begin with 0 and never decrease")
+        return offsets
 
     def strings(self, name: str, kind: type[S], count: int | None = None) -> S:
         """Return the strings of ``NAME.npy`` (UTF-8) and ``NAME.offsets.npy``."""
         offsets = self.offsets(f"{name}.offsets.npy", count)
         return kind(self.array(f"{name}.npy", np.uint8, (int(offsets[-1]),)), offsets)
 
-    # One lock for all that is opened late. Not cached_property: before Python 3.12 each has a lock
-    # of its own, and two threads could take it and ours in opposite order and wait for ever.
+    # One lock for everything that is opened on demand. Before Python 3.12 every cached_property has
+    # its own lock, and two threads could take it and this lock in opposite order and deadlock.
 
     @property
     def analyzer(self) -> Analyzer:
-        """The text analysis that the collection was indexed with.
+        """The text analysis of the indexed collection.
 
-        What it is asked for later raises BundleError where no collection has been indexed yet, or
-        the vocabulary is damaged.
+        Its methods raise BundleError if no collection has been indexed yet or the vocabulary is
+        damaged.
         """
         with self._lock:
             if self._analyzer is None:
@@ -137,32 +140,32 @@ class BundleFiles:
         self.need_collection()
         forms = self.strings("text/forms", SortedStrings)
         lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),))
-        # Every text passes through it, so it is checked at once (0.1 ms a million).
+        # It is used for every text, so it is checked now (0.1 ms per million forms).
         if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
-            raise BundleError("text/lemma_of.npy leads past the vocabulary: it is damaged")
+            raise BundleError("text/lemma_of.npy is damaged; an id lies past the vocabulary")
         return Vocabulary(forms, lemma_of)
 
     def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
-        """Read a tokenizer: the one of the field wordpieces, or a ranker's own.
+        """Read the tokenizer of the field wordpieces, or a ranker's own.
 
         Raises:
-            BundleError: the bundle has none, or it cannot be read.
+            BundleError: the bundle does not have it, or it cannot be read.
         """
         from tokenizers import Tokenizer
 
         data = bytes(self.file(name))
         try:
-            found = Tokenizer.from_buffer(data)
+            tokenizer = Tokenizer.from_buffer(data)
         except Exception as error:  # tokenizers raises bare Exception for a bad file
             raise BundleError(f"{name} cannot be read: {error}") from error
-        # They belong to a model's input; padding to a gigabyte would be a way to attack, too.
-        found.no_truncation()
-        found.no_padding()
-        return found
+        # Both concern a model's input. Padding to a gigabyte would also be a possible attack.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
 
     @property
     def documents(self) -> Documents | None:
-        """The collection, None where none has been indexed yet."""
+        """The collection, or None if none has been indexed yet."""
         if not self.manifest.documents:
             return None
         with self._lock:
@@ -192,21 +195,21 @@ class BundleFiles:
         return Forward(offsets, self.array(f"documents/{field}.npy", np.int32, shape, np.uint16))
 
     def need_collection(self) -> None:
-        """Raise BundleError where no collection has been indexed yet."""
+        """Raise BundleError if no collection has been indexed yet."""
         if not self.manifest.documents:
             raise BundleError(
-                f"the bundle {str(self.path)!r} has no collection, and its rankers need the "
-                "statistics of one: run `ranklet index` on it"
+                f"the bundle {str(self.path)!r} has no collection, but its rankers need the "
+                "statistics of one; run `ranklet index` on it"
             )
 
     def need_documents(self) -> Documents:
-        """Return the collection, or raise BundleError where there is none."""
+        """Return the collection, or raise BundleError if there is none."""
         if self.documents is None:
             raise BundleError("this needs a bundle with a collection; run `ranklet index`")
         return self.documents
 
     def ranker(self, name: str) -> Ranker:
-        """Return a ranker by name, opened when it is first asked for.
+        """Return a ranker by name, opened on first use.
 
         Raises:
             UnknownRankerError: the bundle has no ranker of that name.
@@ -221,11 +224,11 @@ class BundleFiles:
             return self._rankers[name]
 
     @contextmanager
-    def damage_told(self) -> Iterator[None]:
-        """Turn what damage leads to while ranking into a BundleError."""
+    def damage_reported(self) -> Iterator[None]:
+        """Raise BundleError if damage of the bundle leads to an IndexError while ranking."""
         try:
             yield
-        except IndexError as error:  # an id of the bundle leads past one of its arrays
+        except IndexError as error:  # an id in the bundle lies past the end of an array
             raise BundleError(
                 f"the bundle {str(self.path)!r} is damaged ({error}); run `ranklet verify` on it"
             ) from error

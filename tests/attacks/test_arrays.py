@@ -406,5 +406,7 @@ def test_a_changed_byte_is_found_by_the_full_check(victim: Path, part: str) -> N
     raw[-1] ^= 1
     (victim / part).write_bytes(raw)
     Bundle(victim)  # the size is right
-    with pytest.raises(BundleError, match=f"{part} is not what was exported: its sha256 differs"):
+    with pytest.raises(
+        BundleError, match=f"{part} was changed after export, because its sha256 differs"
+    ):
         Bundle(victim, check="full")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.pipeline.resolve import Recipe, chosen
+from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.significance import Comparison, compare
 from ranklet.training.progress import progress
@@ -44,7 +44,7 @@ class Evaluation:
 def evaluate(
     bundle: Bundle,
     queries: Sequence[JudgedQuery],
-    pipelines: Mapping[str, Recipe],
+    pipelines: Mapping[str, PipelineLike],
     *,
     measures: Sequence[str] = MEASURES,
     depth: int = 1000,
@@ -63,7 +63,7 @@ def evaluate(
     """
     wanted = {name: _measure(name) for name in measures}
     for recipe in pipelines.values():  # to report mistakes before hours of ranking
-        chosen(recipe, bundle.manifest)
+        resolve_pipeline(recipe, bundle.manifest)
     evaluations = []
     for name, recipe in pipelines.items():
         run = {

@@ -1,4 +1,4 @@
-"""The Conformer-Kernel: a network whose query terms are scored independently."""
+"""The Conformer-Kernel, a network that scores query terms independently."""
 
 from ranklet.runtime.rankers.conformer_kernel.ranker import RANKER, SETTINGS
 

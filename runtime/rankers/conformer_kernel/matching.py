@@ -1,4 +1,4 @@
-"""What each query term gives to a document, computed: by the network, and by exact matches."""
+"""Compute each query term's contribution to a document, by the network and by exact matches."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class TermMatching(TermNetwork):
-    """The model of a Conformer-Kernel beside the statistics of a collection.
+    """The model of a Conformer-Kernel with the statistics of a collection.
 
     Args:
-        settings: of the model.
+        settings: the model's settings.
         rows: the network's row of each word form, (terms,) int32.
-        idf_of: of each word form, (terms,) float32.
-        floors: what latent scores of each word form are counted from, (terms,) float32.
-        open_network: opens the network's session, when it is first needed.
-        size: documents of the collection.
+        idf_of: the idf of each word form, (terms,) float32.
+        floors: the floor of each word form's latent scores, (terms,) float32.
+        open_network: opens the network's session on first use.
+        size: number of documents in the collection.
     """
 
     settings: ConformerKernelSettings
@@ -45,16 +45,15 @@ class TermMatching(TermNetwork):
     def parts(
         self, terms: NDArray[np.int32], candidates: Candidates
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the latent part above the floors and the explicit one, (terms, n) float32 each.
+        """Return the latent scores above the floors and the explicit ones, each (terms, n) float32.
 
-        A word that the network does not know has no latent part.
+        A word that the network does not know has no latent score.
         """
         explicit = self.explicit(terms, candidates)
         latent = np.zeros_like(explicit)
         known = self.rows_of(terms) > UNKNOWN
         if self.settings.latent and known.any():
-            found = self.run(terms[known], candidates)
-            weighted = found * np.float32(self.settings.latent_weight)
+            weighted = self.run(terms[known], candidates) * np.float32(self.settings.latent_weight)
             latent[known] = weighted - self.floors[terms[known], None]
         return latent, explicit
 
@@ -63,14 +62,14 @@ class TermMatching(TermNetwork):
     ) -> NDArray[np.float32]:
         """Return the score of each candidate for each query, (queries, n) float32.
 
-        Every document is read once, for the terms of all queries.
+        The network reads every document once, for the terms of all queries.
         """
-        asked = [self.query_tokens(query) for query in queries]
+        query_tokens = [self.query_tokens(query) for query in queries]
         terms, column = np.unique(
-            np.concatenate([*asked, np.empty(0, np.int32)]), return_inverse=True
+            np.concatenate([*query_tokens, np.empty(0, np.int32)]), return_inverse=True
         )
         counts = np.zeros((len(queries), len(terms)))
-        row = np.repeat(np.arange(len(queries)), [len(each) for each in asked])
+        row = np.repeat(np.arange(len(queries)), [len(tokens) for tokens in query_tokens])
         np.add.at(counts, (row, column), 1)
         if not len(terms):
             return np.zeros((len(queries), len(candidates)), np.float32)
@@ -79,15 +78,15 @@ class TermMatching(TermNetwork):
 
     def explicit(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
         """Return the weighted exact matches (paper 002, eq. 4), (terms, n) float32."""
-        found = np.zeros((len(terms), len(candidates)), np.float32)
+        tf = np.zeros((len(terms), len(candidates)), np.float32)
         if not self.settings.explicit:
-            return found
+            return tf
         documents = self.documents(candidates)
         tokens, owner, lengths = documents.tokens, documents.owner, documents.lengths
-        for row, term in zip(found, terms.tolist(), strict=True):
+        for row, term in zip(tf, terms.tolist(), strict=True):
             row[:] = np.bincount(owner[tokens == term], minlength=len(lengths))
-        # A term that the collection lacks counts as the rarest.
+        # A term that is not in the collection counts as the rarest.
         idf_of = np.full(len(terms), idf(np.zeros(1), self._size)[0], np.float32)
         known = terms < len(self.idf_of)
         idf_of[known] = self.idf_of[terms[known]]
-        return self.settings.matches(found, lengths[None, :], idf_of[:, None])
+        return self.settings.matches(tf, lengths[None, :], idf_of[:, None])

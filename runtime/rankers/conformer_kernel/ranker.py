@@ -1,8 +1,8 @@
-"""Conformer-Kernel with query term independence: a score is a sum of impacts, computed beforehand.
+"""Conformer-Kernel with query term independence, whose scores are sums of precomputed impacts.
 
-Source: Mitra et al. 2020 (paper 002), §3. Query terms have plain embeddings, so that what a term
-gives to a document hangs on no other term: `ranklet index` computes it, and retrieving runs no
-network. Texts of the caller are scored by the network itself.
+Source: Mitra et al. 2020 (paper 002), §3. Query terms have plain embeddings, so a term's
+contribution to a document does not depend on the other terms. `ranklet index` computes all
+contributions, so that retrieval runs no network. The network itself scores a caller's texts.
 """
 
 from dataclasses import replace
@@ -26,19 +26,19 @@ from ranklet.runtime.rankers.protocol import AT_ONCE, Retrieved, Retriever, Scor
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
-# The files of the kind, in rankers/NAME/, beside those of its network and of the impact index.
-IDF = "idf.npy"  # of each word form, (terms,) float32
-FLOORS = "floors.npy"  # what latent scores of each word form are counted from, (terms,) float32
+# The files of the kind in rankers/NAME/, in addition to its network and the impact index.
+IDF = "idf.npy"  # the idf of each word form, (terms,) float32
+FLOORS = "floors.npy"  # the floor of each word form's latent scores, (terms,) float32
 
 
 class ConformerKernel(Retriever):
-    """Σ over query terms of what the term gives to a document, above the term's floor.
+    """Σ over query terms of the term's contribution to a document, minus the term's floor.
 
-    Floors are the same for all documents, so no ranking by the model changes by them; impacts
-    below are left out.
+    Floors are the same for all documents, so they do not change the model's rankings. Impacts below
+    the floor are left out.
 
     Args:
-        settings: of the model.
+        settings: the model's settings.
         matching: the model.
         index: the impacts.
     """
@@ -69,11 +69,11 @@ class ConformerKernel(Retriever):
 
     @property
     def provider(self) -> str:
-        """The onnxruntime provider that the network runs on; numpy where none has run."""
+        """The onnxruntime provider that the network runs on, or numpy if it has not run."""
         return self.matching.provider
 
     def first_slice(self, *, texts: bool) -> int:
-        """Return how many candidates are scored at once at first: few by the network."""
+        """Return how many candidates are scored at first, which are few if the network scores."""
         return FIRST_SLICE if texts and self.settings.latent else self.slice_size
 
     def retrieve(self, query: QueryContext, k: int) -> Retrieved:
@@ -96,11 +96,11 @@ class ConformerKernel(Retriever):
         return self.matching.result(values, query, candidates)
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1 / the number of query terms."""
+        """Return 1 / number of query terms."""
         return 1 / max(1, len(self.matching.query_tokens(query)))
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score by query term, its exact matches told apart from what lies near it."""
+        """Explain a score by query terms, separately for their exact and latent matches."""
         return self._explain(query, candidate, by_impacts=self._by_impacts(candidate))
 
     def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
@@ -127,31 +127,31 @@ class ConformerKernel(Retriever):
             token, inner = (self.settings.field, name), []
             if exact:
                 value = float(count * exact)
-                inner.append(Explanation(f"{name}, as it stands", value, source=token))
+                inner.append(Explanation(f"{name}, exact matches", value, source=token))
             if near:
-                inner.append(Explanation(f"{name}, and what is near", float(count * near)))
+                inner.append(Explanation(f"{name}, latent matches", float(count * near)))
             if inner:
                 parts.append(replace(Explanation.total(name, inner), query_token=token))
-        reading = ReadSpans(self.settings.field, ((0, self.settings.max_document_terms),))
-        return replace(Explanation.total(label, parts), read=reading)
+        read = ReadSpans(self.settings.field, ((0, self.settings.max_document_terms),))
+        return replace(Explanation.total(label, parts), read=read)
 
     def verify(self) -> None:
-        """Check every number, and run the network once; BundleError names the first fault."""
+        """Check every number and run the network once; raise BundleError at the first fault."""
         what, model = f"{self.settings.architecture} over {self.settings.field}", self.matching
         self.index.verify(what)
-        for values, told in ((model.idf_of, IDF), (model.floors, FLOORS)):
+        for values, file in ((model.idf_of, IDF), (model.floors, FLOORS)):
             if not np.isfinite(values).all():
-                raise BundleError(f"{what}: {told} holds what is no number")
+                raise BundleError(f"{what}: {file} holds a value that is not finite")
         if (model.idf_of < 0).any():
             raise BundleError(f"{what}: an idf is below 0")
         model.verify(what, run=self.settings.latent)
 
     def _by_impacts(self, candidates: Candidates) -> bool:
-        """Return whether `score` adds up impacts, instead of running the network."""
+        """Return whether `score` adds up impacts instead of running the network."""
         return candidates.stored is not None and self.settings.scorer == "impacts"
 
     def _terms(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Return the query's different terms, and how often each stands in it."""
+        """Return the query's unique terms and their counts."""
         terms, counts = np.unique(self.matching.query_tokens(query), return_counts=True)
         return terms, counts.astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Cross-encoders: a network reads query and document together."""
+"""Cross-encoders, networks that read query and document together."""
 
 from ranklet.runtime.rankers.cross_encoder.ranker import RANKER, SETTINGS
 

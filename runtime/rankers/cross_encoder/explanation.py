@@ -1,4 +1,4 @@
-"""BERT-Model1's score taken apart: which document pieces explain which query piece."""
+"""Explain BERT-Model1's score by the document pieces that translate into each query piece."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 
-# Added to every P(q|D), so that a document which explains nothing has a score: P(q|C) of an unseen
-# token in paper 000, footnote 3. Written into the graph.
+# Added to every P(q|D) in the graph, so that a document which explains nothing has a score. It is
+# P(q|C) of an unseen token in paper 000, footnote 3.
 FLOOR = 1e-9
-SHOWN = 5  # document pieces of one query piece; the others are added up
+SHOWN = 5  # number of document pieces shown per query piece; the others are added up
 
 
 def explain_translations(
@@ -25,50 +25,50 @@ def explain_translations(
     label: str,
     field: str = "wordpieces",
 ) -> Explanation:
-    """Return log P(Q|D) by query piece, and each of those by document piece (paper 000, eq. 4).
+    """Return log P(Q|D) by query pieces, and each query piece by document pieces (000, eq. 4).
 
-    A query piece's log P(q|D) is the floor's logarithm, which it has without any translation, and
-    what the translations add to it, shared among document pieces in proportion to T(q|d).
+    A query piece's log P(q|D) is the logarithm of the floor plus the gain by translations, which is
+    divided among document pieces in proportion to T(q|d).
 
     Args:
-        translations: T(q|d), (chunks, query pieces, tokens), 0 where a token is no document's.
-        query: its pieces.
+        translations: T(q|d), (chunks, query pieces, tokens), 0 for tokens outside the document.
+        query: the query's pieces.
         documents: the token ids, (chunks, tokens).
-        places: which piece of the document each is, −1 where it is none, (chunks, tokens).
-        spell: gives the spelling of a token id.
-        label: of the whole.
-        field: that the pieces are of, as in `Explanation.source`.
+        places: the document piece of each token, −1 if it is none, (chunks, tokens).
+        spell: returns the spelling of a token id.
+        label: label of the whole score.
+        field: the field of the pieces, as in `Explanation.source`.
 
     Raises:
-        BundleError: there are not as many rows as query pieces.
+        BundleError: the number of rows differs from the number of query pieces.
     """
-    if translations.shape[1] != max(1, len(query)):  # of a query without pieces one row is empty
+    if translations.shape[1] != max(1, len(query)):  # a query without pieces has one empty row
         raise BundleError(
-            f"the cross-encoder explains {translations.shape[1]} pieces of a query of "
-            f"{len(query)}: the bundle is damaged"
+            f"the cross-encoder explains {translations.shape[1]} pieces of a query with "
+            f"{len(query)}. The bundle is damaged: run `ranklet verify`"
         )
     translations = translations[:, : len(query)]
     length = max(1, int((translations > 0).any(1).sum()))
     ids, places = documents.reshape(-1), places.reshape(-1)
     by_piece = translations.transpose(1, 0, 2).reshape(-1, len(ids)).astype(np.float64)
     parts = []
-    for piece, found in zip(query, by_piece, strict=True):
+    for piece, probabilities in zip(query, by_piece, strict=True):
         name = spell(piece) or f"#{piece}"
-        likelihood = found.sum() / length + FLOOR
-        gained = log(likelihood / FLOOR)
+        likelihood = probabilities.sum() / length + FLOOR
+        gain = log(likelihood / FLOOR)
         inner = [Explanation("of any document", log(FLOOR))]
-        gains = gained * found / max(found.sum(), FLOOR)  # of each position
+        gains = gain * probabilities / max(probabilities.sum(), FLOOR)  # of each position
         shares = np.bincount(ids, gains)
         order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)].tolist()
         for token in order[:SHOWN]:
             spelling = spell(token) or f"#{token}"
-            pieces = _standing(places, gains, ids == token)
+            pieces = _piece_gains(places, gains, ids == token)
             amount = float(shares[token])
             inner.append(
                 Explanation(f"{spelling} → {name}", amount, source=(field, spelling), pieces=pieces)
             )
         if rest := order[SHOWN:]:
-            pieces = _standing(places, gains, np.isin(ids, rest))
+            pieces = _piece_gains(places, gains, np.isin(ids, rest))
             others = f"{len(rest)} more → {name}"
             inner.append(Explanation(others, float(shares[rest].sum()), pieces=pieces))
         part = Explanation.total(f"{name}, P = {likelihood:.3g}", inner)
@@ -76,9 +76,9 @@ def explain_translations(
     return Explanation.total(label, parts)
 
 
-def _standing(
+def _piece_gains(
     places: NDArray[np.int64], gains: NDArray[np.float64], chosen: NDArray[np.bool_]
 ) -> tuple[tuple[int, float], ...]:
-    """Return where some positions stand in the document and what each gains, as in `at`."""
-    kept = chosen & (gains > 0) & (places >= 0)
-    return tuple(zip(places[kept].tolist(), gains[kept].tolist(), strict=True))
+    """Return the document pieces at some positions and their gains, for `Explanation.pieces`."""
+    shown = chosen & (gains > 0) & (places >= 0)
+    return tuple(zip(places[shown].tolist(), gains[shown].tolist(), strict=True))

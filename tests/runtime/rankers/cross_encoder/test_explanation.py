@@ -67,7 +67,7 @@ def test_a_document_that_explains_nothing_has_the_floor() -> None:
 
 
 def test_a_graph_of_another_shape_is_told() -> None:
-    with pytest.raises(BundleError, match="explains 1 pieces of a query of 2"):
+    with pytest.raises(BundleError, match="explains 1 pieces of a query with 2"):
         explain_translations(translations(), [7, 8], IDS, PLACES, str, "all")
 
 
