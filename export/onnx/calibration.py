@@ -33,19 +33,7 @@ def channel_maxima(
     Returns:
         The maxima by name, (channels,) float32.
     """
-    import onnx
-    import onnxruntime
-
-    watched = onnx.ModelProto()
-    watched.CopyFrom(model)
-    watched.graph.output.extend(
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in names
-    )
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only
-    session = onnxruntime.InferenceSession(
-        watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = session_with_outputs(model, names)
     inputs = {each.name for each in session.get_inputs()}
     maxima: dict[str, NDArray[np.float32]] = {}
     for feeds in calibration:
@@ -54,3 +42,16 @@ def channel_maxima(
             largest = np.abs(values).reshape(-1, values.shape[-1]).max(0)
             maxima[name] = np.maximum(maxima[name], largest) if name in maxima else largest
     return maxima
+
+
+def session_with_outputs(model: "ModelProto", names: Sequence[str]) -> Any:
+    """Return an onnxruntime session of a copy of the model that also outputs inner tensors."""
+    import onnxruntime
+    from onnx import ModelProto, ValueInfoProto
+
+    watched = ModelProto.FromString(model.SerializeToString())
+    watched.graph.output.extend(ValueInfoProto(name=name) for name in names)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors only, because it warns of a head's constants
+    content, providers = watched.SerializeToString(), ["CPUExecutionProvider"]
+    return onnxruntime.InferenceSession(content, options, providers=providers)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ranklet.export.onnx.calibration import session_with_outputs
+
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
@@ -92,17 +94,8 @@ def _own_constants(model: "ModelProto", head: "list[NodeProto]", body: "list[Nod
 
 def _floats(model: "ModelProto", names: list[str]) -> list[str]:
     """Return which tensors are float32; onnxruntime also knows the types of its own operators."""
-    import onnxruntime
-    from onnx import ModelProto, ValueInfoProto
-
-    watched = ModelProto.FromString(model.SerializeToString())
-    watched.graph.output.extend(ValueInfoProto(name=name) for name in names)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only, because it warns of the head's constants
-    session = onnxruntime.InferenceSession(
-        watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    return [each.name for each in session.get_outputs() if each.type == "tensor(float)"]
+    outputs = session_with_outputs(model, names).get_outputs()
+    return [output.name for output in outputs if output.type == "tensor(float)"]
 
 
 def _widened(head: "list[NodeProto]", taken: list[str]) -> "list[NodeProto]":
