@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.product_imports import Graph, cycles, import_graph
 
 from ranklet.export.rankers import Exporter, exporter
 from ranklet.runtime.errors import RankletError
@@ -96,6 +97,74 @@ def test_no_file_is_longer_than_400_lines() -> None:
         if (lines := len(path.read_text("utf-8").splitlines())) > 400
     }
     assert long == {}
+
+
+def test_no_folder_has_more_than_12_modules() -> None:
+    full = {
+        str(folder.relative_to(ROOT)): len(modules)
+        for folder, paths in product_folders().items()
+        if folder != ROOT / "src/ranklet/commands"  # a command per file
+        and len(modules := [path for path in paths if path.name != "__init__.py"]) > 12
+    }
+    assert full == {}
+
+
+# ------------------------------------------------------------------------------ who imports whom
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return import_graph(ROOT / "src", "ranklet")
+
+
+def test_no_modules_import_each_other(graph: Graph) -> None:
+    assert len(graph) > 200
+    assert "ranklet.runtime.storage.bundle_files" in graph["ranklet.runtime.bundle"]
+    assert cycles(graph) == []
+
+
+def test_a_planted_circle_is_found(tmp_path: Path) -> None:
+    files = {
+        "p/__init__.py": "",
+        "p/a.py": "from p import b\n",
+        "p/b.py": "def f():\n    from p.q.c import x\n",
+        "p/q/__init__.py": "",
+        "p/q/c.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a\n",
+        "p/alone.py": "from p import a\nimport os\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    assert cycles(import_graph(tmp_path, "p")) == [["p.a", "p.b", "p.q.c"]]
+
+
+# Kinds that are built on another one, whose modules they may import.
+BUILT_ON = {
+    "tk": {"conformer_kernel"},  # the same terms, layers and training
+    "neural_model1": {"model1"},  # the same formula, with another table
+    "cross_encoder": {"neural_model1"},  # the head of BERT-Model1
+}
+
+
+def test_only_a_kind_imports_its_modules(graph: Graph) -> None:
+    strangers = [
+        f"{module} imports {imported}"
+        for module, imports in graph.items()
+        for imported in sorted(imports)
+        if (kind := kind_of(imported))
+        and kind not in {kind_of(module), *BUILT_ON.get(kind_of(module), ())}
+        # Training takes its negatives from BM25; the demo trains kinds by their names.
+        and imported != "ranklet.runtime.rankers.bm25"
+        and not module.startswith("ranklet.commands.demo.")
+    ]
+    assert strangers == []
+
+
+def kind_of(module: str) -> str:
+    """Return the kind that a module belongs to; empty for a module that none owns."""
+    parts = module.split(".")
+    owned = len(parts) > 3 and parts[2] == "rankers" and parts[3] in KINDS
+    return parts[3] if owned else ""
 
 
 @pytest.mark.slow
