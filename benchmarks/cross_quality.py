@@ -25,7 +25,6 @@ from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.retriever import open_bm25
-from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.cross_encoder.pairs import (
     DEV_CANDIDATES,
@@ -33,6 +32,7 @@ from ranklet.training.rankers.cross_encoder.pairs import (
     asked,
     pieces_of,
 )
+from ranklet.training.sampling.negatives import relevant_numbers
 from ranklet.training.tuning.cross_validation import interpolate
 
 PACKAGES = ("torch", "transformers")

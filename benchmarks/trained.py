@@ -58,6 +58,7 @@ TK_TERMS = 500  # of a document; its attention makes matrices of n × n
 # What a trained network depends on. The rest of training/ may change without a new training.
 _LEARNING = (
     "training/learning",
+    "training/sampling",
     "training/pretrained/backbone.py",
     "training/data/splits.py",
 )

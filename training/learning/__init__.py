@@ -1,1 +1,1 @@
-"""What every neural training shares: the loop, its state, losses, negatives and batches."""
+"""What every neural training shares: the loop, its state, losses and options."""

@@ -19,13 +19,13 @@ from ranklet.runtime.text.chunks import piece_chunks
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.wordpieces import padding_token, special_tokens
-from ranklet.training.learning.batches import batches
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import Progress, fit
-from ranklet.training.learning.negatives import Numbers
-from ranklet.training.learning.ragged import packed, padded
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.pretrained.options import PretrainingOptions
+from ranklet.training.sampling.batches import batches
+from ranklet.training.sampling.negatives import Numbers
+from ranklet.training.sampling.ragged import packed, padded
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -12,8 +12,8 @@ from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, scores_of_each
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.learning.ragged import first_tokens
 from ranklet.training.progress import progress
+from ranklet.training.sampling.ragged import first_tokens
 
 FLOOR_DOCUMENTS = 64  # documents that floors are computed from
 TOGETHER = 8  # documents that are scored for many terms side by side

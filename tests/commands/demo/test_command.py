@@ -14,8 +14,8 @@ from ranklet.export.proof.report import read_reports
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.evaluation.systems import evaluate
-from ranklet.training.learning import text_pairs
 from ranklet.training.pretrained import backbone
+from ranklet.training.sampling import text_pairs
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,6 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.wordpieces import padding_token
-from ranklet.training.learning.encoder_texts import encoder_inputs
-from ranklet.training.learning.text_pairs import Pool, TextPairs, tokenise
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.repbert import training as repbert
 from ranklet.training.rankers.repbert.options import Options
@@ -29,6 +27,8 @@ from ranklet.training.rankers.repbert.training import (
     in_batch_loss,
     masked_mean,
 )
+from ranklet.training.sampling.encoder_texts import encoder_inputs
+from ranklet.training.sampling.text_pairs import Pool, TextPairs, tokenise
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -18,17 +18,17 @@ from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.learning.batches import batches, draw, draw_several
 from ranklet.training.learning.losses import ranknet_loss
-from ranklet.training.learning.negatives import (
+from ranklet.training.rankers.conformer_kernel.network import Pairs
+from ranklet.training.rankers.conformer_kernel.options import TermOptions
+from ranklet.training.sampling.batches import batches, draw, draw_several
+from ranklet.training.sampling.negatives import (
     Numbers,
     bm25_negatives,
     random_pools,
     relevant_numbers,
 )
-from ranklet.training.learning.ragged import first_tokens, packed, padded
-from ranklet.training.rankers.conformer_kernel.network import Pairs
-from ranklet.training.rankers.conformer_kernel.options import TermOptions
+from ranklet.training.sampling.ragged import first_tokens, packed, padded
 
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must not match
 # Batches are padded to these, so that they come in few shapes; see `ragged.rounded`.

@@ -22,10 +22,8 @@ from ranklet.training.data.query_log import with_query_log
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.retriever import open_bm25
-from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.negatives import Numbers
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
@@ -42,6 +40,8 @@ from ranklet.training.rankers.conformer_kernel.pairs import (
 from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
 from ranklet.training.rankers.conformer_kernel.word2vec import word_vectors
+from ranklet.training.sampling.dev_candidates import CandidateLists
+from ranklet.training.sampling.negatives import Numbers
 
 _log = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.runtime.text.pairing import Pair, Pairing
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.learning.batches import batches, draw_documents
-from ranklet.training.learning.dev_candidates import CandidateLists
-from ranklet.training.learning.negatives import Numbers, negative_pools, relevant_numbers
 from ranklet.training.rankers.cross_encoder.options import CrossBatchOptions
+from ranklet.training.sampling.batches import batches, draw_documents
+from ranklet.training.sampling.dev_candidates import CandidateLists
+from ranklet.training.sampling.negatives import Numbers, negative_pools, relevant_numbers
 
 DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 10 s of MiniLM-L6 at 128 tokens on two cores
 

@@ -22,7 +22,6 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.indexing.wordpieces import padding_token
-from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import margin_loss, pointwise_loss
@@ -40,6 +39,7 @@ from ranklet.training.rankers.cross_encoder.pairs import (
     CrossPairs,
     dev_pairs,
 )
+from ranklet.training.sampling.dev_candidates import CandidateLists
 
 MARGIN = 1.0
 SCORED = 32  # chunks at a time, outside of training

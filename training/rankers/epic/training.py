@@ -19,15 +19,15 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import full_precision, seeded
-from ranklet.training.learning.encoder_texts import EncoderTexts
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
-from ranklet.training.learning.text_pairs import Batch, Tokens
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import Backbone, new_model
 from ranklet.training.pretrained.start import load_start
 from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
 from ranklet.training.rankers.epic.options import Options
+from ranklet.training.sampling.encoder_texts import EncoderTexts
+from ranklet.training.sampling.text_pairs import Batch, Tokens
 
 
 def train(

@@ -10,10 +10,10 @@ from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.learning.batches import batches, draw_documents
-from ranklet.training.learning.negatives import Numbers, negative_pools, relevant_numbers
-from ranklet.training.learning.ragged import packed, padded, rounded, unique_tokens
 from ranklet.training.rankers.neural_model1.options import PairOptions
+from ranklet.training.sampling.batches import batches, draw_documents
+from ranklet.training.sampling.negatives import Numbers, negative_pools, relevant_numbers
+from ranklet.training.sampling.ragged import packed, padded, rounded, unique_tokens
 
 # Batches are padded to these, so that they come in few shapes; see `rounded`.
 QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64

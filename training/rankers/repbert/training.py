@@ -16,11 +16,11 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.learning.device import full_precision
-from ranklet.training.learning.encoder_texts import EncoderTexts
-from ranklet.training.learning.text_pairs import Batch
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import load_backbone, new_model
 from ranklet.training.rankers.repbert.options import Options
+from ranklet.training.sampling.encoder_texts import EncoderTexts
+from ranklet.training.sampling.text_pairs import Batch
 
 if TYPE_CHECKING:
     pass

@@ -18,14 +18,14 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import full_precision
-from ranklet.training.learning.encoder_texts import EncoderTexts
 from ranklet.training.learning.losses import in_batch_softmax
-from ranklet.training.learning.text_pairs import Batch
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.pretrained.start import load_start
 from ranklet.training.rankers.splade.network import SPLADE, flops
 from ranklet.training.rankers.splade.options import Options
+from ranklet.training.sampling.encoder_texts import EncoderTexts
+from ranklet.training.sampling.text_pairs import Batch
 
 RAMP = 1 / 3  # share of the training in which the penalty grows
 

@@ -24,9 +24,7 @@ from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.retriever import open_bm25
-from ranklet.training.learning.dev_candidates import CandidateLists
 from ranklet.training.learning.losses import ranknet_loss
-from ranklet.training.learning.negatives import relevant_numbers
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs
@@ -40,6 +38,8 @@ from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
 from ranklet.training.rankers.tk import training as tk
 from ranklet.training.rankers.tk.options import Options as TKOptions
+from ranklet.training.sampling.dev_candidates import CandidateLists
+from ranklet.training.sampling.negatives import relevant_numbers
 
 TRAINING: dict[str, Any] = {
     "learning_rate": 0.01, "epochs": 1, "device": "cpu", "batch": 8, "depth": 20, "pool": 10,

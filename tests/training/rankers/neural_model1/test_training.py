@@ -19,8 +19,6 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import listwise_loss, margin_loss
-from ranklet.training.learning.negatives import relevant_numbers
-from ranklet.training.learning.ragged import unique_tokens
 from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.model import NeuralModel1, smoothed
 from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation
@@ -28,6 +26,8 @@ from ranklet.training.rankers.neural_model1.options import Options, PairOptions
 from ranklet.training.rankers.neural_model1.pairs import Pairs
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.rankers.neural_model1.training import start_from
+from ranklet.training.sampling.negatives import relevant_numbers
+from ranklet.training.sampling.ragged import unique_tokens
 
 SIZE, PADDING = 40, 0
 THINGS, OTHER_WORDS = ("engine", "castle", "winter"), ("motor", "fortress", "cold")

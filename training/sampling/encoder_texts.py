@@ -15,9 +15,9 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.options import TextPairOptions
-from ranklet.training.learning.text_pairs import Pool, TextPairs, Tokens
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.sampling.text_pairs import Pool, TextPairs, Tokens
 
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
 Encode = Callable[[Tokens, NDArray[np.integer]], Tensor]

@@ -12,8 +12,10 @@ from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.retriever import open_bm25
-from ranklet.training.learning.batches import batches, draw
-from ranklet.training.learning.negatives import (
+from ranklet.training.learning.options import TextPairOptions
+from ranklet.training.progress import progress
+from ranklet.training.sampling.batches import batches, draw
+from ranklet.training.sampling.negatives import (
     Numbers,
     bm25_negatives,
     known_positives,
@@ -21,9 +23,7 @@ from ranklet.training.learning.negatives import (
     random_pools,
     relevant_numbers,
 )
-from ranklet.training.learning.options import TextPairOptions
-from ranklet.training.learning.ragged import packed, padded
-from ranklet.training.progress import progress
+from ranklet.training.sampling.ragged import packed, padded
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -9,7 +9,7 @@ from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.learning.negatives import Numbers, relevant_numbers
+from ranklet.training.sampling.negatives import Numbers, relevant_numbers
 
 
 class CandidateLists:

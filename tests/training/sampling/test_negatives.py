@@ -6,7 +6,7 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.retriever import open_bm25
-from ranklet.training.learning.negatives import (
+from ranklet.training.sampling.negatives import (
     bm25_negatives,
     known_positives,
     random_negatives,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.training.learning.batches import batches, draw, draw_several
+from ranklet.training.sampling.batches import batches, draw, draw_several
 
 
 def test_a_draw_is_of_the_pool_and_hangs_on_seed_epoch_and_stream() -> None:

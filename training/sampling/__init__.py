@@ -1,0 +1,1 @@
+"""What neural trainings learn from: candidates, negatives, and batches of rows."""
