@@ -180,6 +180,17 @@ class TinyRankers:
         exported = export_bundle(rankers, folder / "rankers", options)
         return index_bundle(exported, self.data.collection, folder / "indexed")
 
+    def once(self, name: str, build: Callable[[Path], object]) -> Path:
+        """Return a folder that the first of all processes fills; a test may not change it."""
+        path = self._folder / name
+        with self._alone_at(path) as needed:
+            if needed:
+                partial = path.with_name(f"{name}.partial")
+                partial.mkdir()
+                build(partial)
+                partial.rename(path)
+        return path
+
     def bundle(self, kind: str) -> Bundle:
         """Return the kind's indexed bundle, loaded; immutable, so all tests may share it."""
         if kind not in self._bundles:

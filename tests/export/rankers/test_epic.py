@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.explanations import leaves
 from tests.kinds import TinyRankers
 
 from ranklet.commands import main
@@ -17,7 +18,6 @@ from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.rankers.epic import EPIC
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
@@ -52,11 +52,6 @@ def opened(path: Path) -> EPIC:
     ranker = BundleFiles(path, device="cpu").ranker("epic")
     assert isinstance(ranker, EPIC)
     return ranker
-
-
-def leaves(explanation: Explanation) -> list[Explanation]:
-    parts = [leaf for part in explanation.parts for leaf in leaves(part)]
-    return parts or [explanation]
 
 
 def test_every_variant_and_every_r_is_measured_and_in_the_bundle(exported: Path) -> None:

@@ -8,6 +8,7 @@ from tests.kinds import ROWS, TinyRankers
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
+from ranklet.export.proof.report import read_reports
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
@@ -22,12 +23,12 @@ def test_an_indexed_bundle_can_be_indexed_again(
 
 @pytest.mark.parametrize("kind", ROWS)
 def test_without_probes_there_is_no_proof(kind: str, tiny: TinyRankers, tmp_path: Path) -> None:
-    name, settings = next(iter(ROWS[kind].rankers.items()))
-    checkpoint = tiny.checkpoint(kind, **settings)
-    without = {name: replace(checkpoint, probes=None)}
-    if checkpoint.probes is None:  # no network, so nothing to prove
-        assert export_bundle(without, tmp_path / "b", ROWS[kind].options).exists()
-        return
-    with pytest.raises(ExportError, match="--probes"):
-        export_bundle(without, tmp_path / "b", ROWS[kind].options)
-    assert list(tmp_path.iterdir()) == []
+    proven = read_reports(tiny.exported(kind))
+    for name in ROWS[kind].rankers:
+        without = {name: replace(tiny.checkpoints(kind)[name], probes=None)}
+        if name in proven:
+            with pytest.raises(ExportError, match="--probes"):
+                export_bundle(without, tmp_path / name, ROWS[kind].options)
+        else:  # no network, so nothing to prove
+            export_bundle(without, tmp_path / name, ROWS[kind].options)
+        assert (tmp_path / name).exists() == (name not in proven)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.damage import Change, change_array, replace_file
+from tests.explanations import leaves
 from tests.kinds import TinyRankers
 
 from ranklet.export.bundles import export_bundle, index_bundle
@@ -17,7 +18,6 @@ from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.rankers.epic import EPIC, EPICSettings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
@@ -53,11 +53,6 @@ def opened(path: Path) -> EPIC:
     ranker = BundleFiles(path, device="cpu").ranker("epic")
     assert isinstance(ranker, EPIC)
     return ranker
-
-
-def leaves(explanation: Explanation) -> list[Explanation]:
-    parts = [leaf for part in explanation.parts for leaf in leaves(part)]
-    return parts or [explanation]
 
 
 def test_retrieving_and_rescoring_give_the_same_scores(indexed: Bundle) -> None:

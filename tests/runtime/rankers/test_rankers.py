@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests.explanations import check_sums
 from tests.kinds import ROWS, TinyRankers
 
 from ranklet.export.writer import write_zip
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.rankers import KINDS, ranker_module
 from ranklet.runtime.verification import verify
 
@@ -73,15 +73,6 @@ def test_an_explanation_adds_up_to_the_score(subject: Subject, own: list[str] | 
             assert hit.explanation is not None
             assert hit.explanation.value == pytest.approx(hit.score, rel=1e-4, abs=1e-4)
             check_sums(hit.explanation)
-
-
-def check_sums(explanation: Explanation) -> None:
-    """Check that every amount is the sum of its parts."""
-    if explanation.parts:
-        total = sum(part.value for part in explanation.parts)
-        assert total == pytest.approx(explanation.value, abs=1e-5)
-    for part in explanation.parts:
-        check_sums(part)
 
 
 def test_a_query_of_nothing_known_gets_finite_scores(subject: Subject) -> None:

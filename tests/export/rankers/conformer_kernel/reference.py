@@ -1,0 +1,42 @@
+"""The model itself, to hold impacts and networks against: PyTorch's scores of a collection."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
+from ranklet.training.rankers.conformer_kernel.pairs import TermReader
+from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
+
+FORMS = ("ndrm1", "ndrm2", "ndrm3")
+ASKED = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
+
+
+def opened(bundle: BundleFiles | Bundle, name: str) -> ConformerKernel:
+    found = (bundle if isinstance(bundle, BundleFiles) else bundle._bundle).ranker(name)
+    assert isinstance(found, ConformerKernel)
+    return found
+
+
+def by_pytorch(checkpoint: Checkpoint, bundle: BundleFiles, text: str) -> Any:
+    """The model's score of every document, on the statistics of the collection; (documents,)."""
+    model = conformer_kernel.load(checkpoint)
+    found = analyse_again(bundle)
+    rows = term_rows(checkpoint.tokens, found.analyzer.vocabulary)
+    reader = TermReader(found, checkpoint.settings, rows)
+    documents = np.arange(len(found.documents))[None]
+    with torch.no_grad():
+        return model(reader.pairs([reader.asked(text)], documents)).numpy()
+
+
+def analyse_again(bundle: BundleFiles) -> AnalysedCollection:
+    documents = bundle.documents
+    assert documents is not None
+    forwards = {"words": documents.forward("words")}
+    return AnalysedCollection(documents, bundle.analyzer, forwards, ("words",))
