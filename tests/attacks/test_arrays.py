@@ -1,4 +1,4 @@
-"""Damaged and hostile files inside a bundle; README.md beside this says which check finds which.
+"""Damaged and hostile files inside a bundle; the README.md here says which check finds which.
 
 Each attack changes one file of a real bundle and then puts the right size and sha256 into the
 manifest, as a hostile author would. `verify` must reject all of them. `rank` may answer wrongly
@@ -100,11 +100,11 @@ def words(damage: Callable[[list[bytes]], list[bytes]]) -> Damage:
     """Change packed strings: the file of the bytes is given, the offsets follow."""
 
     def change(path: Path) -> None:
-        beside = path.with_name(path.name.replace(".npy", ".offsets.npy"))
-        data, offsets = np.load(path).tobytes(), np.load(beside)
+        offsets_path = path.with_name(path.name.replace(".npy", ".offsets.npy"))
+        data, offsets = np.load(path).tobytes(), np.load(offsets_path)
         found = damage([data[a:b] for a, b in pairwise(offsets.tolist())])
         np.save(path, np.frombuffer(b"".join(found), np.uint8))
-        np.save(beside, np.concatenate([[0], np.cumsum([len(each) for each in found])]))
+        np.save(offsets_path, np.concatenate([[0], np.cumsum([len(each) for each in found])]))
 
     return change
 

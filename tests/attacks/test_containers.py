@@ -27,14 +27,14 @@ FORMS = "text/forms.npy"
 
 
 def rejected(path: Path) -> str:
-    """Check that a bundle is rejected at once, by every check; return what is told."""
-    with pytest.raises(BundleError) as told:
+    """Check that a bundle is rejected at once, by every check; return the message."""
+    with pytest.raises(BundleError) as error:
         Bundle(path)
     with pytest.raises(BundleError):
         Bundle(path, check="full")
     with pytest.raises(BundleError):
         list(verify(path))
-    return str(told.value)
+    return str(error.value)
 
 
 # ------------------------------------------------------------------------------ the manifest
