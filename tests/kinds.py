@@ -7,7 +7,7 @@ tests/runtime/rankers/test_rankers.py, which hold for every kind, run for it.
 import fcntl
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -55,12 +55,14 @@ class Row:
         training: options with which it takes a second or two.
         rankers: those in the kind's bundle, which has a BM25, too: name → settings that differ
             from the kind's.
+        backbone: the option that names the tiny backbone, if it has one.
         probes: queries and documents that are left of the checkpoint's, relevant ones first.
         options: how they are exported.
     """
 
     training: Mapping[str, Any]
     rankers: Mapping[str, Mapping[str, Any]]
+    backbone: str = ""
     probes: tuple[int, int] | None = None
     options: ExportOptions = field(
         default=ExportOptions(variants=VARIANTS, max_ndcg_loss=1.0, prune=40)
@@ -76,16 +78,20 @@ ROWS: dict[str, Row] = {
             "embeddings": "random",
         },
         {"neural": {}},
+        backbone="tokenizer",
     ),
     "repbert": Row(
-        {"learning_rate": 1e-3, "epochs": 3, "device": "cpu", **SHORT_TEXTS}, {"dense": {}}
+        {"learning_rate": 1e-3, "epochs": 3, "device": "cpu", **SHORT_TEXTS}, {"dense": {}},
+        backbone="backbone",
     ),
     "epic": Row(
-        {"learning_rate": 1e-3, "epochs": 10, "device": "cpu", **SHORT_TEXTS}, {"epic": {}}
+        {"learning_rate": 1e-3, "epochs": 10, "device": "cpu", **SHORT_TEXTS}, {"epic": {}},
+        backbone="backbone",
     ),
     "splade": Row(
         {"learning_rate": 1e-3, "epochs": 4, "device": "cpu", **SHORT_TEXTS},
         {queries: {"queries": queries} for queries in ("network", "idf", "learned")},
+        backbone="backbone",
     ),
     "cross_encoder": Row(
         {
@@ -94,14 +100,15 @@ ROWS: dict[str, Row] = {
             "settings": CrossEncoderSettings(max_query_tokens=8, max_tokens=32),
         },
         {"cross": {"head": "model1", "marking": "pre_doc"}},
-        (6, 12),
+        backbone="backbone",
+        probes=(6, 12),
     ),
     "conformer_kernel": Row(
         {**TERM_TRAINING, "network": Network(**CONFORMER_SIZES)},
         {name: {"architecture": name} for name in ("ndrm1", "ndrm2", "ndrm3")},
-        (5, 16),
+        probes=(5, 16),
     ),
-    "tk": Row({**TERM_TRAINING, "network": TKNetwork(**TERM_SIZES)}, {"tk": {}}, (5, 16)),
+    "tk": Row({**TERM_TRAINING, "network": TKNetwork(**TERM_SIZES)}, {"tk": {}}, probes=(5, 16)),
 }  # fmt: skip
 
 
@@ -110,19 +117,17 @@ def train(kind: str, data: TinyData, **settings: Any) -> Checkpoint:
     options, training = (
         import_module(f"ranklet.training.rankers.{kind}.{name}") for name in ("options", "training")
     )
-    chosen = options.Options(**ROWS[kind].training)
+    row = ROWS[kind]
+    backbone = {row.backbone: data.bert} if row.backbone else {}
+    chosen = options.Options(**row.training, **backbone)
     if hasattr(chosen, "settings"):  # what is learned depends on them
         chosen = replace(chosen, settings=replace(chosen.settings, **settings))
     learned = {name: value for name, value in settings.items() if hasattr(chosen, name)}
     chosen = replace(chosen, **learned)
-    if kind == "neural_model1":
-        chosen = replace(chosen, tokenizer=data.bert)
-    elif hasattr(chosen, "backbone"):
-        chosen = replace(chosen, backbone=data.bert)
     queries, dev = (read_split(data.collection, split) for split in ("train", "dev"))
     trained: Checkpoint = training.train(data.collection, queries, dev, chosen)
-    if (most := ROWS[kind].probes) and trained.probes:
-        trained = replace(trained, probes=trained.probes.nearest(*most))
+    if row.probes and trained.probes:
+        trained = replace(trained, probes=trained.probes.nearest(*row.probes))
     return replace(trained, settings=replace(trained.settings, **settings))
 
 
