@@ -121,7 +121,7 @@ def test_what_the_model_cuts_is_reported(
     settings = replace(checkpoints["ndrm3"].settings, max_document_terms=5, max_query_terms=1)
     short = {"ndrm3": replace(checkpoints["ndrm3"], settings=settings)}
     bundle = load(tiny.build(tmp_path, short), device="cpu")
-    assert bundle.manifest.rankers["ndrm3"].settings["truncated"] == 0  # no document is so long
+    assert bundle.manifest.rankers["ndrm3"].measured["truncated"] == 0  # no document is so long
     ranking = bundle.rank("old river", ["an old river " * 9, "short"])
     assert ranking.truncated == {"ndrm3": 2}  # the query and a text
     own = ["old", "river"]
