@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 JSON = {"Content-Type": "application/json"}
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 MODULE = "ranklet.handlers.http"
-# Seconds before a test gives up: so long that only a server that hangs reaches it, on any machine.
+# Seconds before a test gives up, so many that on any machine only a server that hangs needs them.
 PATIENCE = 120
 
 

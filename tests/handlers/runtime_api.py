@@ -1,7 +1,7 @@
-"""Lambda's Runtime API, as far as a runtime client sees it, and a function that runs against it.
+"""A Runtime API like Lambda's, as its clients see it, and functions that run against it.
 
-The client is the real awslambdaric, in a process of its own; only the service is ours. It holds
-a response to Lambda's limit, which the client does not.
+The client is the real awslambdaric in a process of its own. The service also enforces Lambda's
+limit on responses, which the client does not.
 """
 
 import json
@@ -30,7 +30,7 @@ PATIENCE = 120  # seconds before a test gives up waiting, however slow the machi
 
 @dataclass
 class Invocation:
-    """One event on its way, and what came back."""
+    """An event and its response."""
 
     event: bytes
     timeout_ms: int
@@ -41,7 +41,7 @@ class Invocation:
 
     @property
     def answer(self) -> Any:
-        """What came back, parsed as strictly as other languages do."""
+        """The response, parsed as strictly as other languages do."""
         assert self.done.wait(PATIENCE), "the function did not answer"
         return json.loads(self.payload, parse_constant=_refuse)
 
@@ -54,18 +54,18 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """Say nothing: a function that was stopped drops its connection."""
+        """Ignore dropped connections, because tests stop functions."""
 
 
 class RuntimeAPI:
-    """The service: give it events by `invoke`, in any thread."""
+    """The service. `invoke` and `send` pass events to a function, from any thread."""
 
     def __init__(self) -> None:
         self.waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
         self.running: dict[str, Invocation] = {}
         self.init_errors: queue.SimpleQueue[tuple[str, dict[str, Any]]] = queue.SimpleQueue()
         self.restore_errors: list[dict[str, Any]] = []
-        self.asked = threading.Event()  # for a first event: init is over
+        self.waited_for = threading.Event()  # the function waits for its first event: init is over
         self.snapshot_ready = threading.Event()  # the client waits to be restored
         self.restore = threading.Event()
         self._server = _Server(("127.0.0.1", 0), self._requests())
@@ -83,14 +83,14 @@ class RuntimeAPI:
         self._server.server_close()
 
     def send(self, event: Any, timeout_ms: int = 30_000) -> Invocation:
-        """Give the function an event, an object or the raw text of one."""
+        """Pass an event to the function, as an object or as raw text."""
         raw = event if isinstance(event, bytes) else json.dumps(event).encode()
         invocation = Invocation(raw, timeout_ms)
         self.waiting.put(invocation)
         return invocation
 
     def invoke(self, event: Any, timeout_ms: int = 30_000) -> Any:
-        """Return what the function answers; an error is an object with an errorType."""
+        """Return the function's answer; an error is an object with an errorType."""
         return self.send(event, timeout_ms).answer
 
     def _requests(self) -> type[BaseHTTPRequestHandler]:
@@ -110,7 +110,7 @@ class RuntimeAPI:
                     api.restore.wait(PATIENCE)
                     self._reply(200)
                 elif self.path == f"{PREFIX}/invocation/next":
-                    api.asked.set()
+                    api.waited_for.set()
                     self._next()
                 else:
                     self._reply(404)
@@ -153,8 +153,10 @@ class RuntimeAPI:
                 invocation.failed, invocation.payload = kind == "error", body
                 too_large = kind == "response" and len(body) > MOST_BYTES
                 if too_large:
-                    told = f"Response payload size exceeded maximum allowed ({MOST_BYTES} bytes)."
-                    error = {"errorMessage": told, "errorType": "Function.ResponseSizeTooLarge"}
+                    message = (
+                        f"Response payload size exceeded maximum allowed ({MOST_BYTES} bytes)."
+                    )
+                    error = {"errorMessage": message, "errorType": "Function.ResponseSizeTooLarge"}
                     invocation.failed, invocation.payload = True, json.dumps(error).encode()
                     self._reply(413, invocation.payload)
                 invocation.done.set()
@@ -176,14 +178,14 @@ class RuntimeAPI:
 
 
 class Function:
-    """A process that runs a handler by awslambdaric; ended, with all that it forked, at the end.
+    """A process in which awslambdaric runs a handler. At the end it and its children are killed.
 
     Args:
-        api: the service it is to ask for events.
-        folder: for its log: forked workers would keep a pipe open.
-        handler: what awslambdaric is told.
-        client: the command that runs it.
-        variables: of its environment, beside those of this process; None takes one away.
+        api: the service that provides events.
+        folder: a folder for its log, which is a file because workers would keep a pipe open.
+        handler: the handler that awslambdaric runs.
+        client: the command that runs the handler.
+        variables: further environment variables; None removes one of this process.
     """
 
     def __init__(
@@ -222,7 +224,7 @@ class Function:
 
     @property
     def log(self) -> str:
-        """All that it has printed."""
+        """Everything that it has printed."""
         return self._log.read_text("utf-8", "replace")
 
     def lines(self, message: str) -> list[dict[str, Any]]:
@@ -236,7 +238,7 @@ class Function:
         return found
 
     def wait_for(self, message: str, count: int = 1) -> list[dict[str, Any]]:
-        """Return the structured lines with a message once there are so many."""
+        """Wait for structured lines with a message, and return them."""
         until(lambda: len(self.lines(message)) >= count, lambda: f"of its log:\n{self.log}")
         return self.lines(message)
 

@@ -64,7 +64,7 @@ def test_it_answers_as_the_runtime_does(api: RuntimeAPI, start: Start, bundle: B
 
 def test_all_is_open_before_the_first_request(api: RuntimeAPI, start: Start) -> None:
     function = start()
-    assert api.asked.wait(PATIENCE)
+    assert api.waited_for.wait(PATIENCE)
     assert function.lines("ready")  # at init, and not when an event came
     invocation = api.send({"query": QUERY})
     assert invocation.answer["hits"]
@@ -180,7 +180,7 @@ def test_a_snapshot_is_taken_when_all_is_open_and_a_restored_copy_starts_cold(
     assert api.snapshot_ready.wait(PATIENCE)
     assert function.lines("ready")
     assert not function.lines("restored from a snapshot")
-    assert not api.asked.is_set()
+    assert not api.waited_for.is_set()
     api.restore.set()
     assert api.invoke({"query": QUERY})["hits"]
     assert function.lines("restored from a snapshot")
@@ -232,7 +232,7 @@ def test_sigterm_ends_an_idle_function_at_once(
 def test_sigterm_lets_a_running_request_end(api: RuntimeAPI, start: Start, tmp_path: Path) -> None:
     gate = Gate(tmp_path)
     function = start(client=gate.command("awslambdaric"))
-    assert api.asked.wait(PATIENCE)
+    assert api.waited_for.wait(PATIENCE)
     gate.shut()
     invocation = api.send({"query": QUERY})
     until(lambda: gate.reached)

@@ -14,7 +14,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.bundle import Bundle
 
 LIMITS = Limits()
-ASKED: dict[str, Any] = {"query": "rising dough", "k": 3}
+REQUEST: dict[str, Any] = {"query": "rising dough", "k": 3}
 TEXTS = ["Knead the dough well.", "Wash the windows.", "Let the dough rise, then knead the dough."]
 
 
@@ -23,9 +23,9 @@ def refused(bundle: Bundle, path: str, body: Any, limits: Limits = LIMITS) -> tu
     try:
         ANSWERS[path](bundle, parse(json.dumps(body).encode()), limits, None)
     except Exception as error:
-        status, told = failure(error)
-        assert set(told) == {"error", "error_type"}
-        return status, told["error"]
+        status, body = failure(error)
+        assert set(body) == {"error", "error_type"}
+        return status, body["error"]
     raise AssertionError(f"{body} was answered")
 
 
@@ -58,8 +58,8 @@ def test_hits_may_come_without_their_texts(bundle: Bundle) -> None:
 
 
 def test_with_time_enough_it_is_the_same_answer(bundle: Bundle) -> None:
-    answer = rank(bundle, ASKED, LIMITS, budget_ms=60_000)
-    plain = rank(bundle, ASKED, LIMITS).body
+    answer = rank(bundle, REQUEST, LIMITS, budget_ms=60_000)
+    plain = rank(bundle, REQUEST, LIMITS).body
     assert isinstance(plain, dict)
     assert isinstance(answer.body, dict)
     assert answer.body["hits"] == plain["hits"]
@@ -68,7 +68,7 @@ def test_with_time_enough_it_is_the_same_answer(bundle: Bundle) -> None:
 
 
 def test_without_time_the_first_stage_answers_and_says_so(bundle: Bundle) -> None:
-    answer = rank(bundle, ASKED, LIMITS, budget_ms=0)
+    answer = rank(bundle, REQUEST, LIMITS, budget_ms=0)
     assert isinstance(answer.body, dict)
     assert answer.body["budget_spent"] is True
     assert answer.body["left_out"] == list(answer.left_out) != []
@@ -91,7 +91,7 @@ def test_cut_texts_are_counted_in_the_answer(bundle: Bundle) -> None:
         def rank(self, *given: Any, **options: Any) -> Any:
             return replace(bundle.rank(*given, **options), truncated={"dense": 2})
 
-    answer = rank(Cutting(), ASKED, LIMITS)  # type: ignore[arg-type]
+    answer = rank(Cutting(), REQUEST, LIMITS)  # type: ignore[arg-type]
     assert isinstance(answer.body, dict)
     assert answer.body["truncated"] == {"dense": 2}
 
@@ -107,8 +107,8 @@ def test_explain_explains_any_document(bundle: Bundle) -> None:
 @pytest.mark.parametrize("version", ["", "1", "2"])
 def test_documents_get_the_object_of_cohere_and_jina(bundle: Bundle, version: str) -> None:
     documents: list[Any] = [TEXTS[0], {"text": TEXTS[1]}, {"text": TEXTS[2], "id": "x"}]
-    asked = {"query": "dough", "documents": documents, "return_documents": True, "model": "m"}
-    body = rerank(bundle, asked, LIMITS, version=version).body
+    request = {"query": "dough", "documents": documents, "return_documents": True, "model": "m"}
+    body = rerank(bundle, request, LIMITS, version=version).body
     assert isinstance(body, dict)
     assert [each["index"] for each in body["results"]] == [2, 0, 1]
     assert [each["document"]["text"] for each in body["results"]] == [TEXTS[at] for at in (2, 0, 1)]
@@ -117,8 +117,13 @@ def test_documents_get_the_object_of_cohere_and_jina(bundle: Bundle, version: st
 
 
 def test_texts_get_the_bare_list_of_tei(bundle: Bundle) -> None:
-    asked = {"query": "dough", "texts": TEXTS, "return_text": True, "truncation_direction": "Right"}
-    body: Any = rerank(bundle, asked, LIMITS).body
+    request = {
+        "query": "dough",
+        "texts": TEXTS,
+        "return_text": True,
+        "truncation_direction": "Right",
+    }
+    body: Any = rerank(bundle, request, LIMITS).body
     assert [(each["index"], each["text"]) for each in body] == [(at, TEXTS[at]) for at in (2, 0, 1)]
     scores = bundle.score("dough", TEXTS).tolist()
     assert [each["score"] for each in body] == sorted(scores, reverse=True)
@@ -133,7 +138,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str)
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "told"),
+    ("path", "body", "status", "message"),
     [
         ("/rank", [], 400, "must be a JSON object, not an empty list"),
         ("/rank", {}, 422, "'query' is missing"),
@@ -165,11 +170,11 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str)
     ],
 )
 def test_what_is_wrong_is_told(
-    bundle: Bundle, path: str, body: Any, status: int, told: str
+    bundle: Bundle, path: str, body: Any, status: int, message: str
 ) -> None:
-    got, message = refused(bundle, path, body)
-    assert got == status
-    assert told in message
+    actual, error = refused(bundle, path, body)
+    assert actual == status
+    assert message in error
 
 
 def test_half_a_character_is_answered(bundle: Bundle) -> None:

@@ -8,9 +8,9 @@ from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError
 
 def test_a_fault_of_the_server_names_neither_path_nor_stack() -> None:
     for error in (BundleError("the bundle '/srv/x' is damaged"), KeyError("/srv/x"), MemoryError()):
-        status, told = failure(error)
+        status, body = failure(error)
         assert status == 500
-        assert "srv" not in json.dumps(told)
+        assert "srv" not in json.dumps(body)
 
 
 @pytest.mark.parametrize(

@@ -11,5 +11,5 @@ from ranklet.handlers.api.fields import parse
 def test_a_body_that_is_not_json_is_malformed(data: bytes) -> None:
     with pytest.raises(RequestError) as caught:
         parse(data)
-    status, told = failure(caught.value)
-    assert (status, told["error_type"]) == (400, "malformed")
+    status, body = failure(caught.value)
+    assert (status, body["error_type"]) == (400, "malformed")

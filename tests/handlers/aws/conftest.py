@@ -88,7 +88,7 @@ def endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-    """Return a client of an empty bucket; what is downloaded goes to a folder of the test's."""
+    """Return a client of an empty bucket. Downloads go to a folder of the test."""
     given = {
         "AWS_ENDPOINT_URL_S3": endpoint,
         "AWS_ACCESS_KEY_ID": "testing",
@@ -115,12 +115,12 @@ def digest(data: bytes) -> str:
 
 
 def left(folder: Path) -> list[str]:
-    """Return the suffixes of what a download left behind."""
+    """Return the suffixes of the files that a download left behind."""
     return sorted(path.suffix for path in folder.rglob("*") if path.is_file())
 
 
 class Watched:
-    """A client that counts what it is asked for, and may do something before it answers."""
+    """A client that counts its calls and may do something before each."""
 
     def __init__(self, client: Any, before: Callable[[str, int], None] | None = None) -> None:
         self._client, self._before = client, before

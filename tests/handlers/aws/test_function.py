@@ -83,7 +83,7 @@ def test_health_is_asked_by_get(function: Function, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rest", "http", "alb"])
 @pytest.mark.parametrize(
-    ("body", "path", "method", "status", "told"),
+    ("body", "path", "method", "status", "message"),
     [
         ("no JSON", "/rank", "POST", 400, "not JSON"),
         (None, "/rank", "POST", 400, "not JSON"),
@@ -106,18 +106,18 @@ def test_health_is_asked_by_get(function: Function, name: str) -> None:
     ],
 )
 def test_a_client_error_is_told_in_json_and_raises_nothing(
-    function: Function, name: str, body: Any, path: str, method: str, status: int, told: str
+    function: Function, name: str, body: Any, path: str, method: str, status: int, message: str
 ) -> None:
     reply = function(with_body(name, body, path, method), Context())
     error = answered(reply, status)
-    assert told in error["error"]
+    assert message in error["error"]
     assert set(error) == {"error", "error_type"}
     assert "Traceback" not in reply["body"]
     assert ("allow" in reply["headers"]) == (status == 405)
 
 
 @pytest.mark.parametrize(
-    ("event", "kind", "told"),
+    ("event", "kind", "message"),
     [
         ("text", RequestError, "the event must be a JSON object, not str"),
         ([ASKED], RequestError, "not list"),
@@ -132,9 +132,9 @@ def test_a_client_error_is_told_in_json_and_raises_nothing(
     ],
 )
 def test_a_wrong_direct_event_raises_what_its_caller_can_read(
-    function: Function, event: Any, kind: type[Exception], told: str
+    function: Function, event: Any, kind: type[Exception], message: str
 ) -> None:
-    with pytest.raises(kind, match=told) as caught:
+    with pytest.raises(kind, match=message) as caught:
         function(event, Context())
     assert caught.value.__cause__ is None
 

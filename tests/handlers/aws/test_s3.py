@@ -88,7 +88,7 @@ def test_a_bucket_that_may_not_be_listed_hides_that_no_digest_is_there(
     refused = {"Error": {"Code": "403"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
 
     def deny(name: str, count: int) -> None:
-        if name == "get_object" and count == 1:  # the .sha256 beside it
+        if name == "get_object" and count == 1:  # the object with .sha256
             raise ClientError(refused, name)
 
     watch(deny)

@@ -73,7 +73,7 @@ def amount(row: Element) -> float:
 
 
 def check_tree(item: Element) -> float:
-    """Check that what hangs on a branch adds up to its amount, which is returned."""
+    """Check that the parts of every branch add up to its amount; return the amount."""
     value = amount(item.one("div" if item.children[0].tag == "div" else "summary", "row"))  # type: ignore[union-attr]
     (first,) = item.children
     assert isinstance(first, Element)

@@ -63,9 +63,9 @@ def hit(bundle: Bundle, built: Built) -> Hit:
         name="epic",
     )
     analysis = bundle.analysis("wordpieces")
-    asked, own = QueryContext(QUERY, analysis), TextCandidates([f"{TITLE}\n{TEXT}"], analysis)
-    (score,) = ranker.score(asked, own).values.tolist()
-    found = ranker.explain(asked, own)
+    context, own = QueryContext(QUERY, analysis), TextCandidates([f"{TITLE}\n{TEXT}"], analysis)
+    (score,) = ranker.score(context, own).values.tolist()
+    found = ranker.explain(context, own)
     assert found.value == pytest.approx(score)
     return Hit("x", score, TITLE, TEXT, 0, found)
 

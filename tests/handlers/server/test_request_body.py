@@ -51,7 +51,7 @@ def test_a_body_is_read_in_whatever_parts_it_arrives() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "told"),
+    ("headers", "message"),
     [
         ({}, "the body must be JSON"),
         ({"content-type": "text/plain"}, "the body must be JSON"),
@@ -59,10 +59,10 @@ def test_a_body_is_read_in_whatever_parts_it_arrives() -> None:
         ({**JSON, "content-encoding": "gzip"}, "compressed"),
     ],
 )
-def test_another_type_is_refused(headers: dict[str, str], told: str) -> None:
-    status, message = refusal([b"{}"], headers)
+def test_another_type_is_refused(headers: dict[str, str], message: str) -> None:
+    status, error = refusal([b"{}"], headers)
     assert status == 415
-    assert told in message
+    assert message in error
 
 
 def test_a_body_is_counted_while_it_arrives() -> None:

@@ -59,7 +59,7 @@ def test_the_questions_about_the_server(server: "Server") -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body", "headers", "status", "told"),
+    ("method", "path", "body", "headers", "status", "message"),
     [
         ("GET", "/nothing", None, {}, 404, "no such path"),
         ("GET", "/rank", None, {}, 405, "GET is not allowed here; POST is"),
@@ -99,11 +99,11 @@ def test_what_is_wrong_is_told_as_json(
     body: bytes | None,
     headers: dict[str, str] | None,
     status: int,
-    told: str,
+    message: str,
 ) -> None:
     reply = server.ask(method, path, body, headers)
     assert reply.status == status
-    assert told in reply.json()["error"]
+    assert message in reply.json()["error"]
     assert reply.json()["error_type"]
     assert "Traceback" not in reply.body.decode()
 
