@@ -63,8 +63,8 @@ def header(text: str, version: bytes = b"\x01\x00") -> Damage:
     def damage(path: Path) -> None:
         raw, held = path.read_bytes(), np.load(path)
         body = raw[len(raw) - held.nbytes :]
-        told = text.replace("{n}", str(len(held))).replace("{d}", held.dtype.str).encode()
-        path.write_bytes(b"\x93NUMPY" + version + len(told).to_bytes(2, "little") + told + body)
+        header = text.replace("{n}", str(len(held))).replace("{d}", held.dtype.str).encode()
+        path.write_bytes(b"\x93NUMPY" + version + len(header).to_bytes(2, "little") + header + body)
 
     return damage
 
@@ -299,14 +299,14 @@ TWO_LISTS = [
 
 def answer_everything(bundle: Bundle) -> None:
     """Ask all that can be asked; BundleError where any of it tells of damage."""
-    told: BundleError | None = None
+    damage_found: BundleError | None = None
 
     def ask(question: Callable[..., Any], *given: Any, **options: Any) -> Any:
-        nonlocal told
+        nonlocal damage_found
         try:
             return question(*given, **options)
         except BundleError as error:
-            told = error
+            damage_found = error
             return None
 
     for query in QUERIES:
@@ -321,8 +321,8 @@ def answer_everything(bundle: Bundle) -> None:
                 with contextlib.suppress(InputError):  # its order destroyed, it finds no id
                     ask(bundle.explain, query, identity, pipeline=pipeline)
                     ask(bundle.score, query, ids=[identity], pipeline=pipeline)
-    if told is not None:
-        raise told
+    if damage_found is not None:
+        raise damage_found
 
 
 def found_by(path: Path) -> str:

@@ -39,7 +39,7 @@ def test_of_equal_values_no_more_are_kept() -> None:
     assert epic_quality.further(equal, 2, np.ones(10, np.float32)).terms.tolist() == [2, 5]
 
 
-def test_missing_peers_are_told_before_anything_is_built(
+def test_missing_peers_are_reported_before_anything_is_built(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(epic_speed, "find_spec", lambda module: None)

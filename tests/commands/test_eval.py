@@ -21,8 +21,8 @@ def test_eval_prints_a_table_and_writes_runs(
     text = succeeds(capsys, *arguments)
     assert [line.split()[0] for line in text.splitlines()[:3]] == ["system", "bm25", "linear"]
     assert "100.0% of the top 3 of linear are also in bm25" in text
-    told = strict(succeeds(capsys, *arguments, "--json"))
-    assert told["consistency@3"] == {"linear": 1}
+    printed = strict(succeeds(capsys, *arguments, "--json"))
+    assert printed["consistency@3"] == {"linear": 1}
     assert sorted(each.name for each in runs.iterdir()) == ["bm25.run", "linear.run"]
     run, bundle = read_run(runs / "linear.run"), Bundle(built.fused)
     for query in built.collection.queries("test"):

@@ -48,8 +48,8 @@ def test_explain_writes_a_page_whole_or_not_at_all(
     succeeds(capsys, *arguments, "--pipeline", "bm25", "-k", 1)
     assert target.read_text("utf-8").count('<li class="hit">') == 1
     for wrong in (tmp_path, tmp_path / "nothing" / "page.html"):
-        told = fails(capsys, "explain", built.fused, MANY, "--html", wrong)
-        assert "cannot write a page" in told
+        error = fails(capsys, "explain", built.fused, MANY, "--html", wrong)
+        assert "cannot write a page" in error
     monkeypatch.setattr(Path, "replace", raise_full)
     before = target.read_text("utf-8")
     assert main([str(each) for each in arguments]) == 1

@@ -19,9 +19,9 @@ def test_it_serves_until_it_is_interrupted(built: "Built") -> None:
     command = [sys.executable, "-m", "ranklet", "serve", str(built.zipped), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        port = int(told["message"].rpartition(":")[2])
-        assert "127.0.0.1" in told["message"]
+        logged = json.loads(process.stdout.readline())
+        port = int(logged["message"].rpartition(":")[2])
+        assert "127.0.0.1" in logged["message"]
         process.stdout.readline()  # the bundle is served
         connection = HTTPConnection("127.0.0.1", port, timeout=10)
         connection.request("GET", "/readyz")
@@ -33,16 +33,16 @@ def test_it_serves_until_it_is_interrupted(built: "Built") -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["nothing"], "no bundle at"),
         (["BUNDLE", "--workers", "0"], "--workers must be at least 1"),
         (["BUNDLE", "--port", "70000"], "--port from 0 to 65535"),
     ],
 )
-def test_what_is_wrong_is_told(
-    built: "Built", capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+def test_what_is_wrong_is_refused(
+    built: "Built", capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     given = [str(built.fused) if each == "BUNDLE" else each for each in arguments]
     assert main(["serve", *given]) == 1
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

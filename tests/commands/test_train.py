@@ -171,7 +171,7 @@ def test_the_defaults_are_these(kind: str) -> None:
     assert found == DEFAULTS[kind]
 
 
-def test_options_that_contradict_each_other_are_told() -> None:
+def test_options_that_contradict_each_other_are_refused() -> None:
     wrong: dict[str, list[dict[str, Any]]] = {
         "epic": [{"start": "a", "backbone": "b"}, {"pairwise": True, "negatives": "in-batch"}],
         "neural_model1": [{"tokenizer": "a"}],

@@ -92,18 +92,18 @@ def test_standard_pipelines() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "a/b", "x" * 65, "bm25.v2", "é"])
-def test_a_name_that_a_bundle_cannot_have_is_told(name: str, tmp_path: Path) -> None:
+def test_a_name_that_a_bundle_cannot_have_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"not a name of a ranker.*NAME=CHECKPOINT"):
         export_bundle({name: TABLE}, tmp_path / "bundle")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_checkpoint_is_told(tmp_path: Path) -> None:
+def test_no_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="no checkpoint to export"):
         export_bundle({}, tmp_path / "bundle")
 
 
-def test_an_unknown_kind_is_told(tmp_path: Path) -> None:
+def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="unknown ranker kind 'os'; known are bm25"):
         exporter("os")
 
@@ -135,7 +135,7 @@ def test_an_export_changes_settings_of_the_kinds_that_have_them(
             export_bundle(only, tmp_path / "x", replace(loose, settings=settings))
 
 
-def test_tokenizers_that_differ_are_told(tmp_path: Path) -> None:
+def test_tokenizers_that_differ_are_refused(tmp_path: Path) -> None:
     made = [train_tokenizer(iter(["a text"] * 3), size) for size in (20, 30)]
     more = train_tokenizer(iter(["another text, and more of it"] * 3), 60)
     settings = BM25Settings("wordpieces")
@@ -256,7 +256,7 @@ def test_a_collection_of_one_empty_document_can_be_indexed(tmp_path: Path) -> No
     assert Bundle(indexed).score("dough", ["dough", ""]).shape == (2,)
 
 
-def test_an_empty_collection_is_told(tmp_path: Path) -> None:
+def test_an_empty_collection_is_refused(tmp_path: Path) -> None:
     collection = write_collection(tmp_path / "c", [], {})
     exported = export_bundle({"bm25": BM25}, tmp_path / "exported")
     with pytest.raises(CollectionError, match="no document"):
@@ -346,7 +346,7 @@ def test_fusion_of_all_rankers_is_the_default(built: "Built", tmp_path: Path) ->
     assert rankers == tuple(built.checkpoints)
 
 
-def test_what_cannot_be_fused_is_told(built: "Built", tmp_path: Path) -> None:
+def test_what_cannot_be_fused_is_refused(built: "Built", tmp_path: Path) -> None:
     queries = read_split(built.collection, "test")
     target = tmp_path / "fused"
     with pytest.raises(ExportError, match="two rankers or more"):

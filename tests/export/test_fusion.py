@@ -36,7 +36,7 @@ def test_alpha_is_cross_validated_and_stored_in_a_pipeline(
     assert provenance["folds"] == len(provenance["alphas"]) == 3
 
 
-def test_what_is_wrong_with_a_fusion_is_told_before_it_scores(
+def test_what_is_wrong_with_a_fusion_is_refused_before_it_scores(
     path: Path, tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def scored(*_: object, **__: object) -> None:
@@ -46,12 +46,12 @@ def test_what_is_wrong_with_a_fusion_is_told_before_it_scores(
     (tmp_path / "taken").mkdir()
     queries = read_split(tiny_collection, "dev")
     two = ("bm25", "cross")
-    for wrong, told in (
+    for wrong, message in (
         ({"measure": "MAP"}, "MAP"),
         ({"folds": 1}, "folds is 1"),
         ({"folds": 1000}, "folds is 1000"),
         ({"target": tmp_path / "taken"}, "taken"),
     ):
         options: dict[str, Any] = {"target": tmp_path / "new", "rankers": two, **wrong}
-        with pytest.raises(RankletError, match=told):
+        with pytest.raises(RankletError, match=message):
             fuse_bundle(path, options.pop("target"), queries, **options)

@@ -5,6 +5,6 @@ from ranklet.runtime.errors import InputError
 
 
 @pytest.mark.parametrize("variants", [(), ("int4",), ("fp32", "bf16")])
-def test_unknown_variants_are_told(variants: tuple[str, ...]) -> None:
+def test_unknown_variants_are_refused(variants: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="allowed are fp32, fp16, int8"):
         ExportOptions(variants=variants)

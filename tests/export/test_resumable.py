@@ -6,7 +6,7 @@ import numpy as np
 from ranklet.export.resumable import BlockCache
 
 
-def test_kept_blocks_are_told_apart_by_all_they_depend_on(tmp_path: Path) -> None:
+def test_blocks_are_cached_by_all_that_they_depend_on(tmp_path: Path) -> None:
     made: list[int] = []
 
     def make() -> Any:

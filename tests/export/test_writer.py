@@ -117,7 +117,7 @@ def test_objects_are_never_written(target: Path) -> None:
         writer.array("x.npy", np.array([object()]))
 
 
-def test_an_existing_bundle_is_kept_unless_told_otherwise(target: Path) -> None:
+def test_an_existing_bundle_is_kept_unless_overwriting_is_allowed(target: Path) -> None:
     write(target, "first")
     with pytest.raises(ExportError, match="exists; choose another path, or overwrite it"):
         write(target, "second")
@@ -205,7 +205,7 @@ def test_an_empty_folder_may_be_overwritten(tmp_path: Path) -> None:
     BundleFiles(tmp_path / "bundle")
 
 
-def test_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ExportError, match="cannot be written"):
         write(tmp_path / "file" / "bundle")

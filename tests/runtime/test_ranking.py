@@ -141,7 +141,7 @@ def test_the_ways_to_ask_agree(bundle: Bundle, built: "Built", name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ABSOLUTE)
-def test_score_is_the_score_of_rank_in_the_order_asked(bundle: Bundle, name: str) -> None:
+def test_score_is_the_score_of_rank_in_the_order_of_the_ids(bundle: Bundle, name: str) -> None:
     for query in QUERIES:
         hits = bundle.rank(query, k=100, pipeline=recipe(name))[::-1]
         ids = [hit.id for hit in hits]
@@ -282,7 +282,7 @@ def test_the_callers_objects_are_not_changed(bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "\t\n\u2003"])
-def test_an_empty_query_is_told(bundle: Bundle, query: str) -> None:
+def test_an_empty_query_is_refused(bundle: Bundle, query: str) -> None:
     for ask in (bundle.rank, bundle.score, bundle.rank_ids):
         with pytest.raises(InputError, match="query is empty; give at least one word"):
             ask(query)
@@ -293,7 +293,7 @@ def test_an_empty_query_is_told(bundle: Bundle, query: str) -> None:
 
 
 @pytest.mark.parametrize("query", [None, b"dough", 7, ["dough"]])
-def test_a_query_that_is_no_string_is_told(bundle: Bundle, query: Any) -> None:
+def test_a_query_that_is_no_string_is_refused(bundle: Bundle, query: Any) -> None:
     for ask in (bundle.rank, bundle.score, bundle.rank_ids, bundle.features):
         with pytest.raises(InputError, match="query must be a string, not"):
             ask(query)
@@ -302,7 +302,7 @@ def test_a_query_that_is_no_string_is_told(bundle: Bundle, query: Any) -> None:
 
 
 @pytest.mark.parametrize("queries", ["dough", b"dough", None, 7, {"dough": 1}])
-def test_queries_that_are_no_list_are_told(bundle: Bundle, queries: Any) -> None:
+def test_queries_that_are_no_list_are_refused(bundle: Bundle, queries: Any) -> None:
     with pytest.raises(InputError, match="queries must be a list, not"):
         bundle.rank_batch(queries)
 
@@ -325,7 +325,7 @@ def test_odd_queries_are_answered_by_every_pipeline(bundle: Bundle, name: str, q
 
 
 @pytest.mark.parametrize("k", [-1, -(10**30), True, False, 1.0, 2.5, "3", None, [1]])
-def test_k_that_is_no_whole_number_is_told(bundle: Bundle, k: Any) -> None:
+def test_k_that_is_no_whole_number_is_refused(bundle: Bundle, k: Any) -> None:
     for ask in (bundle.rank, bundle.rank_ids):
         with pytest.raises(InputError, match="k must be a whole number, 0 or more"):
             ask("dough", k=k)
@@ -348,7 +348,7 @@ def test_no_documents_give_an_empty_answer(bundle: Bundle, name: str) -> None:
 
 
 @pytest.mark.parametrize("documents", ["a text", b"a text", {"text": "a text"}, 7, object()])
-def test_documents_that_are_no_list_are_told(bundle: Bundle, documents: Any) -> None:
+def test_documents_that_are_no_list_are_refused(bundle: Bundle, documents: Any) -> None:
     for ask in (bundle.rank, bundle.score):
         with pytest.raises(InputError, match="documents must be a list, not"):
             ask("dough", documents)
@@ -361,14 +361,14 @@ def test_documents_that_are_no_list_are_told(bundle: Bundle, documents: Any) -> 
         *({"text": "t", "title": 7}, {"text": "t", "id": None}, {"text": "t", "id": 1.5}),
     ],
 )
-def test_a_document_that_is_no_text_is_told(bundle: Bundle, wrong: Any) -> None:
+def test_a_document_that_is_no_text_is_refused(bundle: Bundle, wrong: Any) -> None:
     for ask in (bundle.rank, bundle.score):
         with pytest.raises(InputError, match=r"documents\[1\] must be a string, or an object"):
             ask("dough", ["right", wrong])
 
 
 @pytest.mark.parametrize("ids", ["bread", b"bread", 7, {"bread": 1}])
-def test_ids_that_are_no_list_are_told(bundle: Bundle, ids: Any) -> None:
+def test_ids_that_are_no_list_are_refused(bundle: Bundle, ids: Any) -> None:
     with pytest.raises(InputError, match="ids must be a list, not"):
         bundle.score("dough", ids=ids)
 
@@ -376,7 +376,7 @@ def test_ids_that_are_no_list_are_told(bundle: Bundle, ids: Any) -> None:
 @pytest.mark.parametrize(
     "identity", ["nobody", "", "zzz", "caf?", "bread\ud800", 7, None, b"bread"]
 )
-def test_an_unknown_id_is_told(bundle: Bundle, identity: Any) -> None:
+def test_an_unknown_id_is_refused(bundle: Bundle, identity: Any) -> None:
     with pytest.raises(InputError, match="document id"):
         bundle.score("dough", ids=["bread", identity])
     with pytest.raises(InputError, match="document id"):
@@ -395,7 +395,7 @@ def test_documents_or_ids_but_not_both_and_not_neither(bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize("pipeline", ["", "nothing", "../evil", "model1"])
-def test_an_unknown_pipeline_is_told(bundle: Bundle, pipeline: str) -> None:
+def test_an_unknown_pipeline_is_refused(bundle: Bundle, pipeline: str) -> None:
     for ask in (bundle.rank, bundle.rank_ids, bundle.features):
         with pytest.raises(UnknownRankerError, match="the bundle has bm25, bm25_words"):
             ask("dough", pipeline=pipeline)
@@ -423,12 +423,12 @@ def test_an_unknown_pipeline_is_told(bundle: Bundle, pipeline: str) -> None:
         Pipeline((Retrieve("model1"),)),  # it cannot retrieve
     ],
 )
-def test_a_wrong_pipeline_is_told(bundle: Bundle, pipeline: Any) -> None:
+def test_a_wrong_pipeline_is_refused(bundle: Bundle, pipeline: Any) -> None:
     with pytest.raises(InputError):
         bundle.rank("dough", pipeline=pipeline)
 
 
-def test_a_pipeline_of_unknown_rankers_is_told(bundle: Bundle) -> None:
+def test_a_pipeline_of_unknown_rankers_is_refused(bundle: Bundle) -> None:
     for pipeline in (Pipeline((Retrieve("x"),)), Pipeline((Retrieve("bm25"), Rescore("x")))):
         for documents in (None, OWN):
             with pytest.raises(UnknownRankerError, match="unknown ranker 'x'; the bundle has bm25"):
@@ -460,7 +460,7 @@ def test_loading_twice_gives_the_same_object(
 
 
 @pytest.mark.parametrize("suffix", ["", ".zip"])
-def test_a_bundle_that_was_replaced_is_loaded_anew(
+def test_a_bundle_that_was_replaced_is_loaded_again(
     built: "Built", tmp_path: Path, suffix: str
 ) -> None:
     path = tmp_path / f"bundle{suffix}"
@@ -479,7 +479,7 @@ def test_a_bundle_that_was_replaced_is_loaded_anew(
     assert list(second.rank("dough", pipeline="bm25")) == hits
 
 
-def test_the_full_check_loads_anew(built: "Built") -> None:
+def test_the_full_check_loads_again(built: "Built") -> None:
     first = runtime.load(built.fused)
     assert runtime.load(built.fused, check="full") is not first
 
@@ -528,7 +528,7 @@ def loop(path: Path) -> Path:
     ],
     ids=["missing", "nul", "long", "empty folder", "text", "empty file", "pipe", "loop"],
 )
-def test_what_is_no_bundle_is_told(
+def test_what_is_no_bundle_is_refused(
     tmp_path: Path, make: Callable[[Path], Path], message: str
 ) -> None:
     path = make(tmp_path)
@@ -539,13 +539,13 @@ def test_what_is_no_bundle_is_told(
 
 
 @pytest.mark.parametrize("bundle", [7, b"bundle", ["bundle"]])
-def test_a_bundle_that_is_no_path_is_told(bundle: Any) -> None:
+def test_a_bundle_that_is_no_path_is_refused(bundle: Any) -> None:
     with pytest.raises(InputError, match="bundle must be a path"):
         runtime.load(bundle)
 
 
 @pytest.mark.parametrize("check", ["", "none", None, True])
-def test_an_unknown_check_is_told(built: "Built", check: Any) -> None:
+def test_an_unknown_check_is_refused(built: "Built", check: Any) -> None:
     with pytest.raises(InputError, match="allowed are 'fast' and 'full'"):
         runtime.load(built.fused, check=check)
 

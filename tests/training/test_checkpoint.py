@@ -74,7 +74,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda path: path / "nothing", lambda path: path])
-def test_no_checkpoint_is_told(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+def test_no_checkpoint_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     with pytest.raises(InputError, match=r"no checkpoint at .*: `ranklet train` writes"):
         read_checkpoint(make(tmp_path))
 
@@ -108,7 +108,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_checkpoint_is_told(built: "Built", tmp_path: Path, name: str) -> None:
+def test_a_damaged_checkpoint_is_refused(built: "Built", tmp_path: Path, name: str) -> None:
     path = Path(shutil.copytree(built.checkpoints["model1"], tmp_path / "damaged"))
     DAMAGE[name](path)
     with pytest.raises(InputError, match="damaged"):  # the path is named
@@ -155,7 +155,7 @@ def test_a_checkpoint_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert back.probes == saved.probes
 
 
-def test_ours_stands_beside_hugging_faces_files(tmp_path: Path) -> None:
+def test_ranklet_json_stands_next_to_hugging_faces_files(tmp_path: Path) -> None:
     neural(a=[1]).save(tmp_path / "c")
     names = {path.name for path in (tmp_path / "c").iterdir()}
     assert names == {"ranklet.json", "config.json", "model.safetensors", "probes.json"}

@@ -83,15 +83,15 @@ def test_the_neural_demo_goes_the_whole_way(
     monkeypatch.setattr(demo_command, "NEURAL_MINUTES", 0.05)
     monkeypatch.setattr(demo_command, "DENSE_MINUTES", 0.05)
     assert main(["demo", "-o", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for variant in ("table", "fp32", "int8"):
-        assert f"\n{variant} " in told
+        assert f"\n{variant} " in printed
     bundle = runtime.load(tmp_path / "python-docs.ranklet", device="cpu")
     # So few modules give 26 queries to prove variants on, where one swap of two documents can cost
     # int8 more nDCG@10 than is allowed: then that is said, and the bundle is without int8.
     repbert = read_reports(tmp_path / "fused.rankers")["repbert"]
     assert {report.variant for report in repbert if report.refused} <= {"int8"}
-    assert ("REFUSED" in told) == any(report.refused for report in repbert)
+    assert ("REFUSED" in printed) == any(report.refused for report in repbert)
     for report, file in zip(repbert, ("model.onnx", "model_int8.onnx"), strict=True):
         written = (tmp_path / "python-docs.ranklet" / "rankers" / "repbert" / file).exists()
         assert written is not bool(report.refused)

@@ -38,9 +38,9 @@ def test_the_loss_and_what_chance_may_have_added() -> None:
 
 
 def test_a_refusal_says_how_sure_it_is() -> None:
-    told = refusal(report(SWAPPED), Tolerance(min_overlap=0))
-    assert told.startswith("nDCG@10 loss 18.45% > 1.00%, standard error 18.45%")
-    assert "more probes" in told
+    reason = refusal(report(SWAPPED), Tolerance(min_overlap=0))
+    assert reason.startswith("nDCG@10 loss 18.45% > 1.00%, standard error 18.45%")
+    assert "more probes" in reason
     assert refusal(report(SWAPPED), Tolerance(max_ndcg_loss=0.2)) == ""
 
 

@@ -106,7 +106,7 @@ def test_the_default_pipeline_reranks_what_bm25_finds(loaded: Bundle) -> None:
 
 
 @pytest.mark.slow
-def test_indexing_tells_of_windows_that_leave_words_out(
+def test_indexing_reports_windows_that_leave_words_out(
     tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     words: dict[str, Any] = {"chunking": "words", "chunks": 30, "combine": "max"}
@@ -154,7 +154,7 @@ def test_of_two_tokenizers_one_is_the_bundles(tiny: TinyRankers, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_indexing_tells_of_documents_that_are_too_long(
+def test_indexing_reports_documents_that_are_too_long(
     tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     checkpoint = tiny.checkpoint("cross_encoder", max_tokens=20)

@@ -184,7 +184,7 @@ def test_auto_keeps_as_few_values_as_lose_next_to_nothing(
     assert opened(target).settings.kept == int(chosen.variant.removeprefix("r="))
 
 
-def test_pruning_is_measured_beside_vectors_with_values_below_0(
+def test_pruning_is_measured_against_vectors_with_values_below_0(
     checkpoints: dict[str, Checkpoint], exported: Path
 ) -> None:
     ranker, probes = opened(exported), checkpoints["epic"].probes
@@ -241,7 +241,7 @@ def test_the_command_prunes(
 
 
 @pytest.mark.slow
-def test_beside_other_word_pieces_it_keeps_its_own(
+def test_in_a_bundle_of_other_word_pieces_it_keeps_its_own(
     checkpoints: dict[str, Checkpoint], tmp_path: Path, tiny_collection: Collection
 ) -> None:
     from ranklet.runtime.rankers.bm25 import BM25Settings

@@ -130,7 +130,7 @@ def test_it_reranks_few() -> None:
     assert standard_pipelines({"tk": entry}) == ({}, "")
 
 
-def test_a_bundle_that_cannot_retrieve_is_told(
+def test_a_bundle_that_cannot_retrieve_is_reported(
     checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
@@ -145,7 +145,7 @@ def test_a_bundle_that_cannot_retrieve_is_told(
     assert "cannot retrieve" not in caplog.text
 
 
-def test_what_is_cut_is_told_once(indexed: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_cut_is_reported_once(indexed: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened(indexed).network
     short = replace(network.settings, max_document_terms=5, max_query_terms=2)
     monkeypatch.setattr(network, "settings", short)

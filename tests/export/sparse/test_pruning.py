@@ -52,7 +52,7 @@ def test_the_fewest_are_those_from_which_on_all_do() -> None:
 
 
 @pytest.mark.parametrize("prune", [0, 65_537, 100_000, 1.5, True])
-def test_what_cannot_be_kept_is_told_before_anything_is_encoded(prune: int) -> None:
+def test_what_cannot_be_kept_is_refused_before_anything_is_encoded(prune: int) -> None:
     with pytest.raises(InputError, match=f"prune is {prune}; .* from 1 to 65536, or auto"):
         ExportOptions(prune=prune)
     assert ExportOptions(prune=65_536).prune == 65_536

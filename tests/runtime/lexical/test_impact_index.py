@@ -128,13 +128,13 @@ def test_rounding_loses_no_document_at_the_border(seed: int, probed: list[int]) 
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_no_document_is_asked_for(k: int) -> None:
+def test_no_document_is_wanted(k: int) -> None:
     index = build({0: {0: 1.0}}, 1, 1)
     documents, scores = retrieve(index, [0], [1], k)
     assert (len(documents), len(scores)) == (0, 0)
 
 
-def test_more_are_asked_for_than_there_are() -> None:
+def test_more_are_wanted_than_there_are() -> None:
     index = build({0: {4: 1.0, 2: 2.0}}, 1, 9)
     assert_same(retrieve(index, [0], [1], 1000), (np.array([2, 4]), np.array([2.0, 1.0])))
 
@@ -213,7 +213,7 @@ def test_hostile_numbers_give_damage_or_an_answer(impact: float, largest: float)
     ("documents", "message"),
     [([0, 1, 9], "past the 5"), ([1, 0, 2], "do not ascend"), ([0, 0, 2], "do not ascend")],
 )
-def test_wrong_postings_are_told(documents: list[int], message: str) -> None:
+def test_wrong_postings_are_refused(documents: list[int], message: str) -> None:
     index = ImpactIndex(
         np.array([0, 3, 3]),
         np.array(documents, np.uint32),

@@ -142,7 +142,7 @@ def test_a_document_alone_is_the_same_document_among_others() -> None:
         ([0, 0, 1], [1], [0.5], "into itself"),
     ],
 )
-def test_a_wrong_table_is_told(
+def test_a_wrong_table_is_refused(
     offsets: list[int], sources: list[int], probabilities: list[float], message: str
 ) -> None:
     table = TranslationTable(

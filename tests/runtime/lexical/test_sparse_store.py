@@ -75,7 +75,7 @@ def test_values_that_16_bits_hold_are_kept() -> None:
 
 
 @pytest.mark.parametrize("value", [65_520, 1e6, np.inf, np.nan])
-def test_values_past_16_bits_are_told(value: float) -> None:
+def test_values_past_16_bits_are_refused(value: float) -> None:
     with pytest.raises(
         BundleError, match=r"value in a document is .*; the largest that can be stored is 65504"
     ):
@@ -84,7 +84,7 @@ def test_values_past_16_bits_are_told(value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("terms", "values", "told"),
+    ("terms", "values", "message"),
     [
         ([1, 1], [1.0, 1.0], "do not ascend"),
         ([2, 1], [1.0, 1.0], "do not ascend"),
@@ -94,9 +94,9 @@ def test_values_past_16_bits_are_told(value: float) -> None:
         ([1, 2], [np.nan, 1.0], "not finite and positive"),
     ],
 )
-def test_what_is_wrong_is_told(terms: list[int], values: list[float], told: str) -> None:
+def test_what_is_wrong_is_refused(terms: list[int], values: list[float], message: str) -> None:
     held = SparseStore(
         np.array([0, 0, 2]), np.array(terms, np.uint16), np.array(values, np.float16)
     )
-    with pytest.raises(BundleError, match=f"the ranker: .*{told}"):
+    with pytest.raises(BundleError, match=f"the ranker: .*{message}"):
         held.verify("the ranker", 9)

@@ -1,4 +1,4 @@
-"""Budgets: what is done in time is the same as ever, what is not is left out and told."""
+"""Budgets: what is done in time is the same as ever, what is not is left out and reported."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -200,7 +200,7 @@ def test_as_many_of_the_best_are_rescored_as_fit(run: Any, clock: Clock) -> None
     )
 
 
-def test_a_cheap_ranker_is_asked_once(run: Any, clock: Clock) -> None:
+def test_a_cheap_ranker_is_called_once(run: Any, clock: Clock) -> None:
     class Cheap(Slow):
         slice_size = 4096
 

@@ -1,4 +1,4 @@
-"""A query is encoded beside the first stage: once, in a thread, and errors are not lost."""
+"""A query is encoded while the first stage runs: once, in a thread, and errors are not lost."""
 
 import threading
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ class First(Retriever):
 
 
 class Second(First):
-    """Encodes the query, and fails as often as it is told."""
+    """Encodes the query, and fails a given number of times."""
 
     encodes_queries = True
 
@@ -112,7 +112,7 @@ def test_with_a_budget_nothing_is_begun_that_may_not_be_needed(
     assert pair[0].threads == ["MainThread"]
 
 
-def test_an_error_is_raised_where_the_result_is_asked_for(
+def test_an_error_is_raised_where_the_result_is_needed(
     analysed: AnalysedCollection, pair: tuple[Second, First]
 ) -> None:
     pair[0].failures = 2

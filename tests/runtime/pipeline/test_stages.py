@@ -86,7 +86,7 @@ def test_a_recipe_reads_back_what_was_written(raw: list[dict[str, Any]]) -> None
         ([A, B, fuse(name=None)], "name must be a string"),
     ],
 )
-def test_a_wrong_recipe_is_told(raw: Any, message: str) -> None:
+def test_a_wrong_recipe_is_refused(raw: Any, message: str) -> None:
     with pytest.raises(BundleError, match=f"^here.*{message}"):
         Pipeline.from_json(raw, "here")
 

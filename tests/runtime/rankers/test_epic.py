@@ -212,8 +212,8 @@ def test_eight_bits_find_documents_and_their_vectors_score_them(
         hits = bundle.rank(query, k=20, pipeline=ALONE, explain=True)
         scores = [hit.score for hit in hits]
         assert scores == sorted(scores, reverse=True)
-        told = [hit.explanation.value for hit in hits if hit.explanation is not None]
-        np.testing.assert_allclose(told, scores, rtol=1e-5)
+        explained = [hit.explanation.value for hit in hits if hit.explanation is not None]
+        np.testing.assert_allclose(explained, scores, rtol=1e-5)
         again = bundle.score(query, ids=[hit.id for hit in hits], pipeline=RERANK)
         np.testing.assert_allclose(again, scores, rtol=1e-5)
 

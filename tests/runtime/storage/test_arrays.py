@@ -52,7 +52,7 @@ def test_it_is_a_view_that_cannot_be_written_to() -> None:
         (np.asfortranarray(np.ones((3, 2), np.int32)), "Fortran order"),
     ],
 )
-def test_what_is_wrong_is_told(values: NDArray[Any], message: str) -> None:
+def test_what_is_wrong_is_refused(values: NDArray[Any], message: str) -> None:
     with pytest.raises(BundleError, match=message):
         map_array(saved(values), "rankers/x.npy", [np.int32, np.uint16], (3,))
 

@@ -133,7 +133,7 @@ def test_no_pipeline_needs_no_default() -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in WRONG if key not in OPTIONAL])
-def test_a_missing_key_is_told(key: str) -> None:
+def test_a_missing_key_is_refused(key: str) -> None:
     raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
     with pytest.raises(BundleError, match=f"'{key}' is missing; it must be"):
         Manifest.from_json(raw)
@@ -150,7 +150,7 @@ def test_every_key_is_tried() -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [(k, v) for k, values in WRONG.items() for v in values])
-def test_a_wrong_value_is_told(key: str, value: Any) -> None:
+def test_a_wrong_value_is_refused(key: str, value: Any) -> None:
     with pytest.raises(BundleError):
         Manifest.from_json(text(**{key: value}))
 
@@ -178,7 +178,7 @@ def test_a_wrong_value_is_told(key: str, value: Any) -> None:
     ],
     ids=range(17),
 )
-def test_what_is_no_manifest_is_told(raw: str | bytes, message: str) -> None:
+def test_what_is_no_manifest_is_refused(raw: str | bytes, message: str) -> None:
     with pytest.raises(BundleError, match=message):
         Manifest.from_json(raw)
 

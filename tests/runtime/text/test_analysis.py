@@ -91,7 +91,7 @@ def test_without_a_tokenizer_there_are_no_word_pieces() -> None:
     ("pieces", "message"),
     [({"a": 0}, "tokenizer fails"), ({"[UNK]": 0, "b": 4_000_000_000}, "returned id 4000000000")],
 )
-def test_a_damaged_tokenizer_is_told(pieces: dict[str, int], message: str) -> None:
+def test_a_damaged_tokenizer_is_refused(pieces: dict[str, int], message: str) -> None:
     tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))  # noqa: S106
     analysis = Analyzer(vocabulary({"mouse"}), lambda: tokenizer).begin()
     with pytest.raises(BundleError, match=message):

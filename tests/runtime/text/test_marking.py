@@ -190,7 +190,7 @@ def test_query_terms_are_numbered_from_1(tokenizer: "Tokenizer") -> None:
     assert query_terms(lexicon.words(ids)) == {"left": 1, "heart": 2}
 
 
-def test_a_piece_past_the_vocabulary_is_told(tokenizer: "Tokenizer") -> None:
+def test_a_piece_past_the_vocabulary_is_refused(tokenizer: "Tokenizer") -> None:
     with pytest.raises(BundleError, match="past the"):
         Lexicon(tokenizer).words([10**6])
 

@@ -196,7 +196,7 @@ def test_inputs_are_padded_and_tell_whose_a_chunk_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"max_query_tokens": 0}, "max_query_tokens is 0"),
         ({"max_tokens": 4}, "max_tokens is 4"),
@@ -211,6 +211,6 @@ def test_inputs_are_padded_and_tell_whose_a_chunk_is() -> None:
         ({"expansion": "mask"}, "the expansion alone takes 8"),
     ],
 )
-def test_what_is_not_allowed_is_told(changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_what_is_not_allowed_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         replace(SHORT, **changes)

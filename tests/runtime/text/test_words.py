@@ -66,7 +66,7 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 
 
 @given(st.text(string.printable))
-def test_ascii_has_the_same_words_beside_other_letters(text: str) -> None:
+def test_ascii_has_the_same_words_next_to_other_letters(text: str) -> None:
     # ASCII takes a faster way; a text that has one accent somewhere must not be cut differently.
     assert words(text + " é") == [*words(text), "e"]
 

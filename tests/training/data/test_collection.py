@@ -70,7 +70,7 @@ def test_one_file_of_queries_is_shared_out_by_the_qrels(tmp_path: Path) -> None:
     assert [query.id for query in collection.queries("test")] == ["q1", "q3"]
 
 
-def test_documents_are_read_as_they_are_asked_for(folder: Path) -> None:
+def test_documents_are_read_one_by_one(folder: Path) -> None:
     with (folder / "corpus.jsonl").open("a") as file:
         file.write("not json\n")
     documents = Collection(folder).documents()
@@ -197,7 +197,7 @@ def test_any_collection_reads_back_equal(
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
-def test_a_collection_is_replaced_only_when_asked(folder: Path) -> None:
+def test_a_collection_is_replaced_only_with_overwrite(folder: Path) -> None:
     with pytest.raises(CollectionError, match=r"already exists; pass overwrite=True"):
         write_collection(folder, [], {})
     assert list(Collection(folder).documents()) == DOCUMENTS

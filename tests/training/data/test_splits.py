@@ -40,7 +40,7 @@ def test_parts_of_a_split_make_up_the_whole(many: Collection) -> None:
     )
 
 
-def test_which_part_a_query_is_in_hangs_on_its_id_alone(many: Collection) -> None:
+def test_which_part_a_query_is_in_depends_on_its_id_alone(many: Collection) -> None:
     assert all(percentile(name) < 90 for name in ids(many, "train[:90%]"))
     assert percentile("q1") == 22  # fixed for all time: what was held out stays held out
     assert 0 <= percentile("é") < 100
@@ -55,7 +55,7 @@ def test_a_limit_draws_some_and_keeps_their_order(many: Collection) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_below_one_is_told(many: Collection, limit: int) -> None:
+def test_a_limit_below_one_is_refused(many: Collection, limit: int) -> None:
     with pytest.raises(InputError, match="use a limit above 0"):
         read_split(many, "train", limit=limit)
 
@@ -64,12 +64,12 @@ def test_a_limit_below_one_is_told(many: Collection, limit: int) -> None:
     "spec",
     ["", "train[", "train[90]", "train[90%]", "train[:1000%]", "a/b", "train[-5%:]", "train "],
 )
-def test_what_is_no_split_is_told(many: Collection, spec: str) -> None:
+def test_what_is_no_split_is_refused(many: Collection, spec: str) -> None:
     with pytest.raises(InputError, match=r"a percentage of it such as train\[:90%\]"):
         read_split(many, spec)
 
 
-def test_an_unknown_split_and_an_empty_part_are_told(many: Collection, tmp_path: Path) -> None:
+def test_an_unknown_split_and_an_empty_part_are_refused(many: Collection, tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="no split 'dev'; there are train"):
         read_split(many, "dev")
     with pytest.raises(InputError, match="no query with a relevant document"):

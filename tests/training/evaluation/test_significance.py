@@ -40,7 +40,7 @@ def test_compare_takes_every_pair_in_order() -> None:
     assert [x.p_holm for x in compared] == list(holm([x.p for x in compared]))
 
 
-def test_compare_takes_the_pairs_asked_for() -> None:
+def test_compare_takes_the_pairs_that_are_given() -> None:
     a, b, c = RNG_VALUES
     compared = compare({"a": a, "b": b, "c": c}, pairs=[("c", "a")])
     assert [(x.first, x.second) for x in compared] == [("c", "a")]

@@ -96,14 +96,14 @@ def test_depth_cuts_the_run(bundle: Bundle, queries: list[JudgedQuery]) -> None:
 
 
 @pytest.mark.parametrize("measure", ["", "accuracy", "nDCG@", "__import__('os')", "alpha_nDCG@10"])
-def test_an_unknown_measure_is_told(
+def test_an_unknown_measure_is_refused(
     bundle: Bundle, queries: list[JudgedQuery], measure: str
 ) -> None:
     with pytest.raises(InputError, match="measure"):
         evaluate(bundle, queries, {"bm25": "bm25"}, measures=[measure])
 
 
-def test_an_unknown_pipeline_is_told(bundle: Bundle, queries: list[JudgedQuery]) -> None:
+def test_an_unknown_pipeline_is_refused(bundle: Bundle, queries: list[JudgedQuery]) -> None:
     with pytest.raises(UnknownRankerError, match="unknown pipeline 'x'"):
         evaluate(bundle, queries, {"x": "x"})
 

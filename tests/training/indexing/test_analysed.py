@@ -99,7 +99,7 @@ def test_documents_keep_their_order_and_their_texts(
     assert [stored.number(each.id) for each in documents] == list(range(42))
 
 
-def test_fields_that_are_not_asked_for_are_not_analysed() -> None:
+def test_fields_that_are_not_named_are_not_analysed() -> None:
     analysed = analyse([Document("a", "", "mice")], ["words", "lemmas"])
     assert analysed.fields == ("lemmas", "words")
     assert set(analysed.forwards) == {"words"}
@@ -129,7 +129,7 @@ def test_documents_without_words_are_documents_all_the_same() -> None:
     assert analysed.postings("words").average_length == 0
 
 
-def test_what_cannot_be_analysed_is_told() -> None:
+def test_what_cannot_be_analysed_is_refused() -> None:
     with pytest.raises(CollectionError, match="no document"):
         analyse([], ["words"])
     with pytest.raises(InputError, match="unknown field 'stems'; known are lemmas"):

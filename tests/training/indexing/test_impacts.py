@@ -181,7 +181,7 @@ def test_a_bundle_gives_back_the_index(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
-def test_a_wrong_scale_is_told_at_opening(scale: float, tmp_path: Path) -> None:
+def test_a_wrong_scale_is_refused_at_opening(scale: float, tmp_path: Path) -> None:
     made = index_of_triples(np.array([0]), np.array([0]), np.ones(1), 1, 1, "uint8")
     bundle = written(made, tmp_path / "b", scale=np.array([scale], np.float32))
     with pytest.raises(BundleError, match=r"scale\.npy"):

@@ -265,7 +265,7 @@ def test_accumulated_batches_are_averaged() -> None:
     assert final(2, 1) == pytest.approx(final(1, 2), abs=1e-6)
 
 
-def test_a_loss_that_is_no_number_is_told_with_its_step() -> None:
+def test_a_loss_that_is_not_finite_is_reported_with_its_step() -> None:
     task = Task()
 
     def loss(batch: Tensor) -> Tensor:
@@ -325,12 +325,12 @@ def test_schedules() -> None:
         ("accumulation", 1.5), ("seed", -1),
     ],
 )  # fmt: skip
-def test_values_that_are_not_allowed_are_told(option: str, value: Any) -> None:
+def test_values_that_are_not_allowed_are_refused(option: str, value: Any) -> None:
     with pytest.raises(InputError, match=option):
         replace(OPTIONS, **{option: value})
 
 
-def test_an_unknown_device_and_no_batches_are_told() -> None:
+def test_an_unknown_device_and_no_batches_are_refused() -> None:
     with pytest.raises(InputError, match="device 'gpu9'"):
         choose_device("gpu9")
     with pytest.raises(TrainingError, match="no batch"):

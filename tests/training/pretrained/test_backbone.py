@@ -64,7 +64,7 @@ def test_an_electra_will_do_and_a_model_without_segments_will_not(
             load_backbone(save(model, tmp_path / name, tokenizer))
 
 
-def test_another_models_tokenizer_is_told(tiny_bert: Path, tmp_path: Path) -> None:
+def test_another_models_tokenizer_is_refused(tiny_bert: Path, tmp_path: Path) -> None:
     from transformers import BertConfig, BertModel
 
     small = BertConfig(
@@ -76,7 +76,7 @@ def test_another_models_tokenizer_is_told(tiny_bert: Path, tmp_path: Path) -> No
         load_backbone(folder)
 
 
-def test_what_cannot_be_had_is_told(
+def test_what_cannot_be_had_is_refused(
     tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(InputError, match="no folder"):

@@ -88,7 +88,7 @@ def test_a_text_without_hidden_pieces_teaches_nothing(tiny_backbone: Backbone) -
     loss.backward()
 
 
-def test_what_is_not_allowed_is_told(tiny_documents: list[Document], tiny_bert: Path) -> None:
+def test_what_is_not_allowed_is_refused(tiny_documents: list[Document], tiny_bert: Path) -> None:
     options = replace(QUICK, backbone=tiny_bert)
     with pytest.raises(InputError, match="reads at most 64"):
         pretrain(tiny_documents, replace(options, max_tokens=65))

@@ -58,7 +58,7 @@ def test_queries_that_find_nothing_count_as_missed(collection: Collection) -> No
     assert train(collection, queries[:1], [], options).training["best"] == 0
 
 
-def test_wrong_values_are_told() -> None:
+def test_wrong_values_are_refused() -> None:
     with pytest.raises(InputError, match="unknown measure"):
         Options(measure="accuracy")
     with pytest.raises(InputError, match=r"k1 is -1; it must be a number from 0 to 100"):

@@ -198,7 +198,7 @@ def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tok
     assert pool.mrr(np.zeros((count, 1), np.float32), np.zeros((48, 1), np.float32)) == 0
 
 
-def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> None:
+def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
     with pytest.raises(InputError, match="no RepBERT"):
         repbert.load(replace(learned, kind="bm25"))
     with pytest.raises(InputError, match="do not fit"):
@@ -207,7 +207,7 @@ def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> N
         repbert.load(replace(learned, network={"model_type": "nonsense"}))
 
 
-def test_texts_longer_than_the_backbone_reads_are_told(
+def test_texts_longer_than_the_backbone_reads_are_refused(
     tiny_collection: Collection, tiny_bert: Path
 ) -> None:
     with pytest.raises(InputError, match="too long for 'tiny-bert', which reads at most 64"):

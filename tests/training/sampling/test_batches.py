@@ -5,7 +5,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.training.sampling.batches import batches, draw, draw_several
 
 
-def test_a_draw_is_of_the_pool_and_hangs_on_seed_epoch_and_stream() -> None:
+def test_a_draw_is_of_the_pool_and_depends_on_seed_epoch_and_stream() -> None:
     pools = [np.arange(at, at + 50) for at in range(0, 1000, 50)]
     first = draw(pools, seed=1, epoch=0)
     assert all(at in pool for at, pool in zip(first, pools, strict=True))

@@ -49,7 +49,7 @@ def test_alpha_is_the_best_of_the_grid_and_the_value_is_held_out() -> None:
     assert again.values.tolist() == found.values.tolist()
 
 
-def test_what_is_not_allowed_is_told() -> None:
+def test_what_is_not_allowed_is_refused() -> None:
     with pytest.raises(InputError, match="from 2 to 40"):
         interpolate(judged(), folds=41)
     with pytest.raises(InputError, match="two rankers, but there are 3"):

@@ -102,16 +102,16 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
     above = dict(zip([own[0], *others], [9.0, 1.0, 7.0, -1.0, 3.0], strict=True))
     terms = np.array([*above], np.int32)
 
-    class Told(LikelyTerms):
+    class FixedTerms(LikelyTerms):
         def above_floors(self, matching: Any, documents: Any) -> Any:
             return np.tile(np.array([*above.values()], np.float32), (len(documents), 1))
 
-    told = Told(terms, terms[:1], np.zeros((1, len(terms)), np.float32))
+    likely = FixedTerms(terms, terms[:1], np.zeros((1, len(terms)), np.float32))
     for room, chosen in ((9, [others[at] for at in (1, 3, 0, 2)]), (2, [others[1], others[3]])):
         settings = replace(matching.settings, candidates=len(own) + room, terms=3)
         monkeypatch.setattr(matching, "settings", settings)
         asked.clear()
-        impacts = term_impacts.document_impacts(matching, told, analysed)
+        impacts = term_impacts.document_impacts(matching, likely, analysed)
         assert asked[0] == matching.rows[[*own, *chosen]].tolist()
         assert np.diff(impacts.offsets).max() == 3
         assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)

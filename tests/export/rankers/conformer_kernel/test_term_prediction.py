@@ -22,7 +22,7 @@ def test_scores_of_low_rank_are_predicted_from_a_few() -> None:
     assert of_five.shape == (5, 40)
     fresh = rng.normal(size=(9, 3)) @ axes
     np.testing.assert_allclose(fresh[:, asked] @ of_five, fresh, atol=0.02)
-    # What nobody can know is told less surely, not more: predictions shrink under noise.
+    # What nobody can know is predicted less surely, not more: predictions shrink under noise.
     noisy = scores + rng.normal(size=scores.shape) * 2
     shrunk = fresh[:, asked] @ predictor(noisy.astype(np.float32), asked, 3)
     assert np.abs(shrunk).mean() < 0.9 * np.abs(fresh).mean()
@@ -37,20 +37,20 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.COMMONEST", 20)
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.ANCHORS", 8)
     matching, analysed = opened(whole, "ndrm3").matching, analyse_again(whole)
-    told = likely_terms(matching, analysed)
-    assert len(told.terms) == 20
-    assert len(told.anchors) == 8
+    likely = likely_terms(matching, analysed)
+    assert len(likely.terms) == 20
+    assert len(likely.anchors) == 8
     df = np.diff(analysed.postings("words").offsets)
-    others = np.setdiff1d(np.flatnonzero(matching.rows > 1), told.terms)
-    assert df[told.terms].min() >= df[others].max()
+    others = np.setdiff1d(np.flatnonzero(matching.rows > 1), likely.terms)
+    assert df[likely.terms].min() >= df[others].max()
     documents = term_floors.drawn_documents(matching, analysed, 99)
-    exact = term_floors.scores_of_all(matching, told.terms, documents, "")
-    found = told.above_floors(matching, documents)
-    above = exact - matching.floors[told.terms]
-    rest = ~np.isin(told.terms, told.anchors)
+    exact = term_floors.scores_of_all(matching, likely.terms, documents, "")
+    found = likely.above_floors(matching, documents)
+    above = exact - matching.floors[likely.terms]
+    rest = ~np.isin(likely.terms, likely.anchors)
     assert np.corrcoef(found[:, rest].ravel(), above[:, rest].ravel())[0, 1] > 0.6
     again = likely_terms(matching, analysed)
-    np.testing.assert_array_equal(again.predictor, told.predictor)
+    np.testing.assert_array_equal(again.predictor, likely.predictor)
     explicit = opened(whole, "ndrm2").matching
     assert not len(likely_terms(explicit, analysed).terms)
     assert LikelyTerms.none().above_floors(explicit, documents).shape == (len(documents), 0)

@@ -14,7 +14,7 @@ from ranklet.runtime.rankers.conformer_kernel.network import (
 )
 
 
-def test_each_document_is_asked_for_its_own_terms_in_runs_that_fit(
+def test_each_document_is_scored_for_its_own_terms_in_runs_that_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(term_network, "RUN_BUDGET", 4)

@@ -57,7 +57,7 @@ def test_retrieving_opens_no_network(indexed: Bundle) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def test_ndrm3_tells_exact_matches_from_what_is_near(indexed: Bundle) -> None:
+def test_ndrm3_explains_exact_and_latent_matches_apart(indexed: Bundle) -> None:
     recipe = [{"stage": "retrieve", "ranker": "ndrm3", "k": 5}]
     hit = indexed.rank("red apple", pipeline=recipe, explain=True)[0]
     assert hit.explanation is not None

@@ -66,7 +66,7 @@ def test_a_document_that_explains_nothing_has_the_floor() -> None:
     assert found.value == pytest.approx(2 * log(FLOOR))
 
 
-def test_a_graph_of_another_shape_is_told() -> None:
+def test_a_graph_of_another_shape_is_refused() -> None:
     with pytest.raises(BundleError, match="explains 1 pieces of a query with 2"):
         explain_translations(translations(), [7, 8], IDS, PLACES, str, "all")
 
@@ -82,7 +82,7 @@ def loaded(tiny: TinyRankers) -> Bundle:
     return tiny.bundle("cross_encoder")
 
 
-def test_an_explanation_tells_pieces_and_marks(loaded: Bundle) -> None:
+def test_an_explanation_names_pieces_and_marked_words(loaded: Bundle) -> None:
     explanation = loaded.explain("red fruit", "apple-red", pipeline=RERANK)
     assert explanation.label == "cross-encoder model1, marked: red"
     assert {part.label.split(",")[0] for part in explanation.parts} == {"red", "fruit"}

@@ -122,7 +122,7 @@ def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: Cr
     np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
-def test_what_is_cut_is_told(loaded: Bundle) -> None:
+def test_what_is_cut_is_reported(loaded: Bundle) -> None:
     ranking = loaded.rank(
         "red " * 20,
         ["short", "here " * 60, "old " * 60],
@@ -152,7 +152,7 @@ def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> No
     assert ranker.scale(query) == pytest.approx(1 / 3)
 
 
-def test_a_graph_of_another_shape_is_told(path: Path, ranker: CrossEncoder) -> None:
+def test_a_graph_of_another_shape_is_refused(path: Path, ranker: CrossEncoder) -> None:
     class Broken:
         provider, on_gpu, workers = "", False, 1
 
@@ -166,7 +166,7 @@ def test_a_graph_of_another_shape_is_told(path: Path, ranker: CrossEncoder) -> N
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "told"),
+    ("setting", "value", "message"),
     [
         ("head", "other", "head is 'other'"),
         ("chunks", 10**9, "chunks is 1000000000"),
@@ -174,19 +174,19 @@ def test_a_graph_of_another_shape_is_told(path: Path, ranker: CrossEncoder) -> N
         ("surprise", 1, "unknown setting 'surprise'"),
     ],
 )
-def test_damaged_settings_are_told(
-    path: Path, tmp_path: Path, setting: str, value: Any, told: str
+def test_damaged_settings_are_refused(
+    path: Path, tmp_path: Path, setting: str, value: Any, message: str
 ) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(path, damaged)
     manifest = json.loads((damaged / "manifest.json").read_text())
     manifest["rankers"]["cross"]["settings"][setting] = value
     (damaged / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(BundleError, match=told):
+    with pytest.raises(BundleError, match=message):
         BundleFiles(damaged).ranker("cross")
 
 
-def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) -> None:
+def test_word_pieces_that_no_model_knows_are_refused(path: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(path, damaged)
     pieces = np.load(damaged / "documents/wordpieces.npy")
@@ -196,7 +196,7 @@ def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"head": "pooled"}, "allowed are vanilla"),
         ({"combine": "sum"}, "allowed are head, first"),
@@ -204,8 +204,8 @@ def test_word_pieces_that_no_model_knows_are_told(path: Path, tmp_path: Path) ->
         ({"head": "marker_max"}, "choose a marking"),
     ],
 )
-def test_settings_are_checked(changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_settings_are_checked(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         replace(SHORT, **changes)
 
 

@@ -200,7 +200,7 @@ def test_query_terms_have_plain_embeddings_and_documents_do_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"architecture": "ndrm4"}, "architecture"),
         ({"hidden": 9}, "heads"),
@@ -212,8 +212,8 @@ def test_query_terms_have_plain_embeddings_and_documents_do_not() -> None:
         ({"vocabulary": 2.5}, "vocabulary"),
     ],
 )
-def test_sizes_that_are_not_allowed_are_told(changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_sizes_that_are_not_allowed_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         replace(SMALL, **changes)
 
 

@@ -264,7 +264,7 @@ def test_an_interrupted_training_ends_the_same(
         np.testing.assert_array_equal(found.weights[name], weights)
 
 
-def test_word2vec_begins_with_in_beside_out(
+def test_word2vec_vectors_are_in_next_to_out(
     tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -288,7 +288,7 @@ def test_word2vec_begins_with_in_beside_out(
     assert checkpoint.training["options"]["vectors"] == "word2vec"
 
 
-def test_tk_trains_in_parts_and_tells_of_documents_that_are_too_long(
+def test_tk_trains_in_parts_and_reports_documents_that_are_too_long(
     tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     whole = train_tk(tiny_collection)
@@ -301,7 +301,7 @@ def test_tk_trains_in_parts_and_tells_of_documents_that_are_too_long(
     assert "lower max_document_terms" in caplog.text
 
 
-def test_options_that_are_not_allowed_are_told() -> None:
+def test_options_that_are_not_allowed_are_refused() -> None:
     for wrong in ({"vectors": "glove"}, {"least": 0}, {"batch": 0}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             replace(OPTIONS, **wrong)

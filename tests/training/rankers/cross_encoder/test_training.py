@@ -179,7 +179,7 @@ def test_electra_has_embeddings_of_another_size(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"settings": replace(SETTINGS, max_tokens=65)}, "reads at most 64"),
         ({"loss": "hinge"}, "allowed are margin, cross_entropy"),
@@ -190,14 +190,14 @@ def test_electra_has_embeddings_of_another_size(
         ({"layers": 4}, "layers is 4"),
     ],
 )
-def test_what_is_not_allowed_is_told(
-    tiny_collection: Collection, tiny_bert: Path, options: dict[str, Any], told: str
+def test_what_is_not_allowed_is_refused(
+    tiny_collection: Collection, tiny_bert: Path, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         train(tiny_collection, tiny_bert, **options)
 
 
-def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> None:
+def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
     with pytest.raises(InputError, match="no cross-encoder"):
         cross_encoder.load(replace(learned, kind="bm25"))
     with pytest.raises(InputError, match="do not fit"):

@@ -209,7 +209,7 @@ def test_an_interrupted_training_ends_the_same(
         np.testing.assert_array_equal(found.weights[name], weights)
 
 
-def test_a_checkpoint_of_another_kind_or_shape_is_told(learned: Checkpoint) -> None:
+def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
     with pytest.raises(InputError, match="no EPIC"):
         epic.load(replace(learned, kind="bm25"))
     with pytest.raises(InputError, match="do not fit"):
@@ -232,7 +232,7 @@ def test_a_second_phase_goes_on_with_all_that_was_learned(
         train(tiny_collection, start=replace(learned, weights=cut).save(tmp_path / "cut"))
 
 
-def test_texts_longer_than_the_backbone_reads_are_told(
+def test_texts_longer_than_the_backbone_reads_are_refused(
     tiny_collection: Collection, tiny_bert: Path
 ) -> None:
     with pytest.raises(InputError, match="too long for 'tiny-bert', which reads at most 64"):
@@ -241,13 +241,13 @@ def test_texts_longer_than_the_backbone_reads_are_told(
 
 def test_electras_embeddings_are_brought_to_the_size_of_its_vectors(tiny_electra: Path) -> None:
     electra = load_backbone(tiny_electra)
-    start, told = expansion_start(electra)
+    start, report = expansion_start(electra)
     project: Any = electra.model.embeddings_project
     with torch.no_grad():
         wanted = torch.from_numpy(electra.word_vectors()) @ project.weight.T
     np.testing.assert_allclose(start, wanted.numpy(), atol=1e-6)
     assert start.shape[1] == electra.config.hidden_size
-    assert "for want of" in told
+    assert "for want of" in report
 
 
 def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
@@ -256,9 +256,9 @@ def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
     weights = load_file(tiny_bert / "model.safetensors")
     plain = load_backbone(tiny_bert)
     assert plain.prediction is None
-    start, told = expansion_start(plain)
+    start, report = expansion_start(plain)
     np.testing.assert_array_equal(start, plain.word_vectors())
-    assert "for want of" in told
+    assert "for want of" in report
 
     def saved(name: str, **others: torch.Tensor) -> Backbone:
         folder = tmp_path / name
@@ -274,13 +274,13 @@ def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
     np.testing.assert_array_equal(expansion_start(tied)[0], tied.word_vectors())
     matrix = torch.randn(plain.word_vectors().shape)
     own = saved("own", **bias, **{"cls.predictions.decoder.weight": matrix})
-    start, told = expansion_start(own)
+    start, report = expansion_start(own)
     np.testing.assert_array_equal(start, matrix.numpy())
-    assert told == "prediction matrix"
+    assert report == "prediction matrix"
     narrow = saved("narrow", **bias, **{"cls.predictions.decoder.weight": matrix[:, :7].clone()})
-    start, told = expansion_start(narrow)  # not of the vectors' size, as MobileBERT's
+    start, report = expansion_start(narrow)  # not of the vectors' size, as MobileBERT's
     np.testing.assert_array_equal(start, narrow.word_vectors())
-    assert "for want of" in told
+    assert "for want of" in report
 
 
 def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:

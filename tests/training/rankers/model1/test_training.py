@@ -30,7 +30,7 @@ def test_the_table_is_sorted_without_itself_and_sums_to_one(
     np.testing.assert_allclose(totals[totals > 0], 1, rtol=1e-4)
 
 
-def test_words_are_numbered_anew_and_word_pieces_keep_the_tokenizers_ids(
+def test_words_get_numbers_of_their_own_and_word_pieces_keep_the_tokenizers_ids(
     checkpoints: dict[str, Checkpoint],
 ) -> None:
     words, pieces = checkpoints["model1"], checkpoints["model1_pieces"]
@@ -43,7 +43,7 @@ def test_words_are_numbered_anew_and_word_pieces_keep_the_tokenizers_ids(
     assert pieces.arrays["source"].max() < pieces.tokenizer.get_vocab_size()
 
 
-def test_what_is_asked_for_translates_from_what_answers(
+def test_query_words_translate_from_document_words(
     checkpoints: dict[str, Checkpoint],
 ) -> None:
     found = checkpoints["model1"]
@@ -99,12 +99,12 @@ def test_a_threshold_of_one_leaves_an_empty_table_and_no_fault(collection: Colle
         ({"bm25": BM25Settings("wordpieces")}, "wordpieces need --tokenizer"),
     ],
 )
-def test_wrong_options_are_told(options: dict[str, Any], message: str) -> None:
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Options(**options)
 
 
-def test_queries_without_a_document_in_the_collection_are_told(collection: Collection) -> None:
+def test_queries_without_a_document_in_the_collection_are_refused(collection: Collection) -> None:
     queries = [JudgedQuery("1", "dough", {"elsewhere": 1})]
     with pytest.raises(InputError, match="no pair"):
         train(collection, queries, queries, Options())

@@ -84,7 +84,7 @@ def test_the_tables_of_tuning_are_those_that_will_be_served() -> None:
     assert len(found.row(1)[0]) == 0
 
 
-def test_what_cannot_be_sparse_is_told() -> None:
+def test_what_cannot_be_sparse_is_refused() -> None:
     with pytest.raises(InputError, match="cosine variant cannot be sparsified"):
         sparsify(model("cosine"))
     with pytest.raises(InputError, match="would not be sparse"):

@@ -270,7 +270,7 @@ def test_the_cosine_variant_trains_too(tiny_collection: Collection, tiny_bert: P
     ("option", "value"),
     [("vector", 0), ("hidden", (3,)), ("parametrisation", "sine"), ("p_self", 2), ("padding", -1)],
 )
-def test_values_that_are_not_allowed_are_told(option: str, value: object) -> None:
+def test_values_that_are_not_allowed_are_refused(option: str, value: object) -> None:
     with pytest.raises(InputError, match=option):
         model(**{option: value})
 
