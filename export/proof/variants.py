@@ -124,8 +124,8 @@ def export_proven(
         writer: of the bundle.
         options: the variants to make, and their tolerances.
         variants: those that the network can be made into; the options' others are left out.
-        runs: how often the model runs to score the probes, which `Report.ms` is the time of; None
-            for once per query and once per document.
+        runs: how often the model runs to score all probes, because `Report.ms` is the time per
+            run; None for one run per query and one per document.
 
     Raises:
         ExportError: no variant is within its tolerance; nothing is written then.
@@ -213,7 +213,7 @@ def _fused(contents: Sequence[bytes]) -> dict[str, int]:
 
 
 def _refused(report: Report, options: ExportOptions) -> str:
-    found = [refusal(report, options.tolerance(report.variant))]
+    reasons = [refusal(report, options.tolerance(report.variant))]
     if options.max_mb is not None and report.bytes > options.max_mb * 1e6:
-        found.append(f"{report.bytes / 1e6:.1f} MB > {options.max_mb} MB")
-    return "; ".join(each for each in found if each)
+        reasons.append(f"{report.bytes / 1e6:.1f} MB > {options.max_mb} MB")
+    return "; ".join(each for each in reasons if each)

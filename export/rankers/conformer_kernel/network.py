@@ -59,7 +59,7 @@ def export_term_network(
 
     Args:
         module: the network.
-        score: scores texts with one session, that of the network.
+        score: scores texts with one session, the network's.
         probes: real texts.
         checkpoint: the network's checkpoint.
         name: of the ranker in the bundle.
