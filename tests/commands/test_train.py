@@ -145,6 +145,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--max-query-tokens": 32, "--max-document-tokens": 128, "--pairwise": False,
         "--start": None,
     },
+    "splade": {
+        **ENCODER, "--lr": 5e-5, "--head-rate": 10, "--batch": 16, "--negatives": "bm25",
+        "--queries": "network",
+        "--sparse-queries": 3e-4, "--sparse-documents": 1e-4, "--max-query-tokens": 32,
+        "--max-document-tokens": 128, "--start": None,
+    },
     "cross_encoder": {
         **ENCODER, "--lr": 2e-5, "--head-rate": 10, "--batch": 4, "--accumulation": 4,
         "--negatives": "bm25", "--negatives-each": 1, "--start": None, "--head": "vanilla",

@@ -18,8 +18,8 @@ class Options(HeadOptions, TextPairOptions):
     GROUP = "splade"
 
     queries: str = one_of("network", QUERIES, "what weighs query terms; idf, learned: no network")
-    sparse_queries: float = number(3e-4, "λ_q, strength of the FLOPS penalty on queries", 0, 100)
-    sparse_documents: float = number(1e-4, "λ_d, the same on documents", 0, 100)
+    sparse_queries: float = number(3e-4, "lambda_q, strength of the queries' FLOPS penalty", 0, 100)
+    sparse_documents: float = number(1e-4, "lambda_d, that of the documents", 0, 100)
     learning_rate: float = 5e-5
     clip: float | None = 1
     evaluations: int = 5
