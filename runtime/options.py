@@ -1,7 +1,7 @@
-"""Options as data: fields of a dataclass that know their help, their range and what is allowed.
+"""Options as data, which are dataclass fields with a help text, a range and allowed values.
 
-A dataclass of options calls `check_options` when it is made, and a command line is made from
-`options_of`. A subclass may give a field another default; all else stays as it was declared.
+A dataclass of options calls `check_options` in its constructor, and `options_of` yields its options
+for a command line. A subclass may change a field's default and inherits the rest.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,18 +17,18 @@ _KEY = "option"  # in a field's metadata
 
 @dataclass(frozen=True)
 class Option:
-    """What is known of an option.
+    """The declaration of an option.
 
     Attributes:
-        about: what it is, in a line.
-        kind: int, float, bool, str, Path, or object where `read` makes the value.
+        about: its help text, one line.
+        kind: int, float, bool, str, Path, or object if `read` makes the value.
         least: smallest number.
-        most: largest number; None for any.
-        allowed: texts that are allowed; empty for any.
+        most: largest number; None for no limit.
+        allowed: allowed texts; empty for any.
         optional: whether it may be None.
-        flag: name on the command line; empty for the field's own; None if it is not there.
-        read: makes the value from what was typed, such as a path.
-        recorded: whether it changes what is made; False for places and for whether to resume.
+        flag: its name on the command line; empty for the field's name; None to hide it.
+        read: makes the value from the typed text, such as a path.
+        recorded: whether it affects the result, unlike paths and whether to resume.
     """
 
     about: str
@@ -42,7 +42,7 @@ class Option:
     recorded: bool = True
 
     def check(self, name: str, value: object) -> None:
-        """Raise InputError, which names what is allowed, unless the value is."""
+        """Raise InputError with the allowed values unless `value` is one of them."""
         if value is None and self.optional:
             return
         if self.kind is int:
@@ -56,9 +56,9 @@ class Option:
 
 
 class Declared(NamedTuple):
-    """An option of some options."""
+    """An option of a dataclass instance."""
 
-    path: tuple[str, ...]  # the field's name, behind those of the fields that it lies in
+    path: tuple[str, ...]  # the names of the enclosing fields and of the field
     group: type  # the dataclass that declares it
     default: Any
     option: Option
@@ -99,22 +99,22 @@ def text(default: str, about: str) -> Any:
 
 
 def switch(default: bool, about: str, *, flag: str = "", recorded: bool = True) -> Any:
-    """Return a field for yes or no; on the command line its flag turns the default round."""
+    """Return a field for yes or no, whose flag on the command line inverts the default."""
     return _field(default, Option(about, bool, flag=flag, recorded=recorded))
 
 
 def place(about: str, *, flag: str | None = "") -> Any:
-    """Return a field for a file or a folder, None unless one is given."""
+    """Return a field for a file or a folder, with the default None."""
     return _field(None, Option(about, Path, optional=True, flag=flag, recorded=False))
 
 
 def read_from(default: object, about: str, read: Callable[[str], Any]) -> Any:
-    """Return a field for a value that the command line reads from a place."""
+    """Return a field for a value that the command line reads from a path."""
     return _field(default, Option(about, object, read=read))
 
 
 def options_of(options: Any, *outer: str) -> Iterator[Declared]:
-    """Yield every option of a dataclass instance, and of the dataclasses that are its values."""
+    """Yield every option of a dataclass instance and of dataclass instances in its fields."""
     for each in fields(options):
         value, path = getattr(options, each.name), (*outer, each.name)
         option, group = _declaration(type(options), each.name)
@@ -125,9 +125,9 @@ def options_of(options: Any, *outer: str) -> Iterator[Declared]:
 
 
 def check_options(options: Any) -> None:
-    """Raise InputError unless every option of a dataclass instance has a value that is allowed."""
+    """Raise InputError unless every option of a dataclass instance has an allowed value."""
     for path, _, value, option in options_of(options):
-        if len(path) == 1:  # others have checked themselves
+        if len(path) == 1:  # enclosed instances have checked themselves
             option.check(path[0], value)
 
 
@@ -136,8 +136,8 @@ def _field(default: object, option: Option) -> Any:
 
 
 def _declaration(kind: type, name: str) -> tuple[Option | None, type]:
-    """Return a field's option, None where it is not one, and the class that declares it."""
-    held = [(each, vars(each).get("__dataclass_fields__", {}).get(name)) for each in kind.__mro__]
-    options = [(found.metadata.get(_KEY), each) for each, found in held if found is not None]
+    """Return a field's option, or None if it has none, and the class that declares it."""
+    found = [(each, vars(each).get("__dataclass_fields__", {}).get(name)) for each in kind.__mro__]
+    options = [(entry.metadata.get(_KEY), each) for each, entry in found if entry is not None]
     option = next((option for option, _ in options if option is not None), None)
-    return option, [each for found, each in options if found is option][-1]
+    return option, [each for declared, each in options if declared is option][-1]

@@ -36,17 +36,17 @@ AROUND = 3  # [CLS] and two [SEP]
 class PairFormat:
     """How a query and a document become token ids."""
 
-    max_query_tokens: int = integer(32, "tokens of a query, its expansion counted", 1, 8192)
-    max_tokens: int = integer(128, "tokens of query and chunk together", AROUND + 2, 8192)
-    chunks: int = integer(1, "most chunks of a document; 1 is its beginning", 1, 1024)
+    max_query_tokens: int = integer(32, "maximum tokens per query, with expansion", 1, 8192)
+    max_tokens: int = integer(128, "maximum tokens of query and chunk", AROUND + 2, 8192)
+    chunks: int = integer(1, "maximum chunks per document; 1 for its beginning", 1, 1024)
     chunking: str = one_of(
         "pieces", CHUNKINGS, "runs of word pieces, or overlapping windows of words"
     )
     window: int = integer(150, "words per window", 1, 8192)
-    stride: int = integer(75, "words from one window to the next", 1, 8192)
-    marking: str = one_of("none", STRATEGIES, "mark")
-    mark_level: str = one_of("document", LEVELS, "mark a term that the document has, or the chunk")
-    expansion: str = one_of("none", tuple(EXPANSIONS), f"{EXPANSION} tokens behind the query")
+    stride: int = integer(75, "words between the beginnings of windows", 1, 8192)
+    marking: str = one_of("none", STRATEGIES, "exact matches to mark")
+    mark_level: str = one_of("document", LEVELS, "mark terms of the document, or of the chunk")
+    expansion: str = one_of("none", tuple(EXPANSIONS), f"{EXPANSION} tokens to append to queries")
 
     def __post_init__(self) -> None:
         """Check every value."""

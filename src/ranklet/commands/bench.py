@@ -32,7 +32,7 @@ print(json.dumps(stages))
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder or .zip")
     parser.add_argument(
         "--queries",
         help="file with one query per line (default: titles of the bundle's documents)",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder or .zip")
     parser.add_argument("query", help="the query")
     parser.add_argument(
         "document",

@@ -14,7 +14,7 @@ SHOWN = 300  # maximum number of characters that are printed of a document's tex
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder or .zip")
     parser.add_argument("query", help="the query, or - to read queries from standard input")
     parser.add_argument("-k", type=int, default=10, help="number of hits (default: %(default)s)")
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder or .zip")
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )

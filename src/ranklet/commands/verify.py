@@ -5,7 +5,7 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="a bundle: folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder or .zip")
 
 
 def run(options: argparse.Namespace) -> None:
