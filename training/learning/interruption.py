@@ -11,22 +11,22 @@ class Interruption:
     """Whether Ctrl-C was pressed.
 
     Attributes:
-        asked: whether it was pressed once. The second Ctrl-C raises KeyboardInterrupt at once.
+        requested: whether it was pressed once. The second Ctrl-C raises KeyboardInterrupt at once.
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """Record the signal; this is a handler for `signal.signal`."""
-        if self.asked:
+        if self.requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.requested = True
 
 
 @contextmanager
 def held_back() -> Iterator[Interruption]:
-    """Delay Ctrl-C during a ``with``, in which the caller checks `Interruption.asked`.
+    """Delay Ctrl-C during a ``with``, in which the caller checks `Interruption.requested`.
 
     Nothing changes outside the main thread or if SIGINT has another handler than Python's.
     """

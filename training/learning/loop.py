@@ -197,7 +197,7 @@ class _Run(Generic[B]):
                     if progress.stopped:
                         break
                     self._save_when_due()
-                    if interruption.asked:
+                    if interruption.requested:
                         self._save()
                         raise KeyboardInterrupt
                 else:
