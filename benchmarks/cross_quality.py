@@ -30,7 +30,7 @@ from ranklet.training.rankers.cross_encoder.pairs import (
     DEV_CANDIDATES,
     DEV_QUERIES,
     asked,
-    pieces_of,
+    document_pieces,
 )
 from ranklet.training.sampling.negatives import relevant_numbers
 from ranklet.training.tuning.cross_validation import interpolate
@@ -231,7 +231,7 @@ def _scores(
         with all_cores(), torch.inference_mode(), autocast(torch.device("cpu"), True):
             for query, numbers in zip(candidates.queries, candidates.numbers, strict=True):
                 text = asked(analysed, pairing, query.text)
-                pairs = [pairing.pair(text, pieces_of(analysed, n)) for n in numbers.tolist()]
+                pairs = [pairing.pair(text, document_pieces(analysed, n)) for n in numbers.tolist()]
                 rows.append(score_pairs(model, pairs, padding))
         with out.open("wb") as file:
             np.save(file, np.concatenate(rows))

@@ -37,7 +37,7 @@ from ranklet.runtime.text.pairing import AROUND, INPUTS, Pairing
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.rankers.cross_encoder.pairs import pieces_of
+from ranklet.training.rankers.cross_encoder.pairs import document_pieces
 
 if TYPE_CHECKING:
     import torch
@@ -141,7 +141,7 @@ def _warn_of_gaps(
     query = pairing.special[:1] * settings.own_query_tokens
     count = len(analysed.documents)
     sample = range(0, count, -(-count // SAMPLED))
-    if cut := sum(pairing.pair(query, pieces_of(analysed, at)).cut for at in sample):
+    if cut := sum(pairing.pair(query, document_pieces(analysed, at)).cut for at in sample):
         _log.warning(
             "%s: in %s of %s sampled documents some words are in none of the %s windows of %s "
             "words if the query has %s word pieces; --max-tokens is %s",

@@ -1,4 +1,4 @@
-"""What the training of an encoder with a head begins with."""
+"""Load what the training of an encoder with a head starts from."""
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -9,12 +9,12 @@ from ranklet.training.pretrained.backbone import Backbone, load_backbone
 def load_start(
     options: HeadOptions, kind: str, *, masked: bool = False
 ) -> tuple[Backbone, Checkpoint | None]:
-    """Return the encoder, and the checkpoint whose head is continued; None for a new head.
+    """Return the encoder, and the checkpoint whose head training continues; None for a new head.
 
     Args:
-        options: they name one of the two, or neither.
-        kind: that the checkpoint must be of.
-        masked: load the encoder as a masked language model.
+        options: options that name a backbone, a checkpoint to start from, or neither.
+        kind: kind that the checkpoint must have.
+        masked: whether to load the encoder as a masked language model.
 
     Raises:
         InputError: the encoder cannot be read, or the checkpoint is of another kind.

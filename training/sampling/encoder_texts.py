@@ -1,4 +1,4 @@
-"""What trainings share in which one encoder reads queries and documents apart."""
+"""Train one encoder that reads queries and documents separately."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,18 +22,18 @@ from ranklet.training.sampling.text_pairs import Pool, TextPairs, Tokens
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
 Encode = Callable[[Tokens, NDArray[np.integer]], Tensor]
 
-ENCODED = 32  # texts at a time, outside of training
+ENCODED = 32  # texts per batch outside of training
 
 
 class EncoderTexts:
-    """The texts that an encoder learns from, and those that it is measured on.
+    """The texts that an encoder is trained on, and those that it is measured on.
 
     Args:
         collection: the documents.
-        queries: what it learns from.
-        dev: other queries; how well some of them find their documents in a pool decides which
-            weights are best.
-        options: of the training.
+        queries: judged queries to learn from.
+        dev: other judged queries. The best weights are those with which some of these rank a pool
+            of documents best.
+        options: options of the training.
         backbone: the encoder.
 
     Raises:
@@ -73,7 +73,7 @@ class EncoderTexts:
         return run(*self.inputs(model, segment, tokens, rows))
 
     def pool_mrr(self, queries: Encode, documents: Encode) -> float:
-        """Return MRR@10 in the pool by the vectors that two functions make of its texts."""
+        """Return MRR@10 of ranking the pool by the vectors that two functions return."""
         return self.pool.mrr(
             _encode_all(self.pool.queries, queries), _encode_all(self.pool.documents, documents)
         )
@@ -90,7 +90,7 @@ class EncoderTexts:
         label: str = "training",
         **facts: str,
     ) -> Checkpoint:
-        """Train a model of a kind, and return what it learned with some more facts for people."""
+        """Train a model and return its checkpoint; `facts` are added to the report."""
         made_of = {"backbone": self._backbone.source}
         report = learn(
             model, batches or self.pairs.batches, loss, self._options, evaluate, made_of=made_of,
@@ -121,7 +121,7 @@ def encoder_inputs(
 
 
 def _encode_all(tokens: Tokens, encode: Encode) -> NDArray[np.float32]:
-    """Return the vectors of all texts, (texts, dimension); those of like length run together."""
+    """Return the vectors of all texts, (texts, dimension); texts of similar length run together."""
     order = np.argsort(tokens.lengths, kind="stable")
     rows = [order[begin : begin + ENCODED] for begin in range(0, len(order), ENCODED)]
     by_length: NDArray[np.float32] = np.concatenate(

@@ -1,4 +1,4 @@
-"""Rows of the embedding table for the markers that precise marking adds past the vocabulary."""
+"""Add rows to the embedding table for the markers of precise marking."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +10,19 @@ from ranklet.runtime.text.marking import added_tokens, marker_name
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-MARKERS = "ranklet_markers"  # in config.json: rows that are markers, so that they are made once
+MARKERS = "ranklet_markers"  # key in config.json: number of rows that are markers
 
 
 def add_marker_rows(encoder: Any, tokenizer: "Tokenizer", strategy: str) -> None:
-    """Let the encoder embed a strategy's markers, in place.
+    """Add the markers of a strategy to an encoder's embeddings, in place.
 
-    A marker begins as the mean of the word pieces that it is spelled with: [e2] as that of ``[``,
-    ``e``, ``##2`` and ``]`` (the paper is silent; so it is in its author's published code).
+    A marker starts as the mean of the word pieces that spell it: [e2] as the mean of ``[``, ``e``,
+    ``##2`` and ``]``. The paper does not say how; its author's published code does this.
 
     Args:
-        encoder: a BERT-like model of transformers; its config.json tells the new size.
-        tokenizer: its own; it stays as it is, see runtime/text/marking.py.
-        strategy: of marking.
+        encoder: a BERT-like model of transformers, whose config gets the new size.
+        tokenizer: the encoder's tokenizer, which does not change (see runtime/text/marking.py).
+        strategy: the marking strategy.
     """
     count = added_tokens(strategy)
     if getattr(encoder.config, MARKERS, 0) >= count:

@@ -1,4 +1,4 @@
-"""The network of a cross-encoder: an encoder over pairs, a head, and one score of many chunks."""
+"""The network of a cross-encoder: an encoder of pairs, a head, and one score for all chunks."""
 
 from collections.abc import Sequence
 
@@ -11,16 +11,16 @@ from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates,
 
 
 class CrossNetwork(nn.Module):
-    """Pairs of a query and a document to scores.
+    """Score pairs of a query and a document.
 
     Args:
         encoder: a BERT-like model of transformers.
-        head: out of training/heads.
-        layers: of the encoder that the head reads, from the last one; 1 for only that.
-        combine: head, where it sees all chunks of a pair as one; first, max or mean of the scores
-            that it gives each chunk (001, §7.2.3).
-        special: ids of tokens that are no text.
-        markers: ids of the markers among them.
+        head: a head from the package heads.
+        layers: number of last layers that the head reads.
+        combine: head if the head reads all chunks of a pair together; first, max or mean of the
+            chunks' own scores otherwise (001, §7.2.3).
+        special: ids of tokens that are not text.
+        markers: ids of the markers among the special tokens.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class CrossNetwork(nn.Module):
         self._layers, self._combine = layers, combine
         self.special: Tensor
         self.markers: Tensor
-        # They follow from the tokenizer, so a checkpoint need not hold them.
+        # Both follow from the tokenizer, so a checkpoint does not store them.
         self.register_buffer("special", torch.tensor(special, dtype=torch.int64), persistent=False)
         self.register_buffer("markers", torch.tensor(markers, dtype=torch.int64), persistent=False)
 
@@ -47,47 +47,47 @@ class CrossNetwork(nn.Module):
         """Return the scores, (pairs,) float32.
 
         Args:
-            input_ids: a chunk a row, (chunks, tokens) int64.
+            input_ids: one chunk per row, (chunks, tokens) int64.
             attention_mask: (chunks, tokens) int64, 1 at tokens and 0 at padding.
             token_type_ids: (chunks, tokens) int64, 0 up to the first [SEP], then 1.
-            pairs: (pairs, chunks) int64, 1 where a chunk is of a pair.
+            pairs: (pairs, chunks) int64, 1 if a chunk belongs to a pair.
         """
-        reading = self.read(input_ids, attention_mask, token_type_ids, pairs)
-        with full_precision(input_ids.device):  # bfloat16 knows 3 digits: margins are lost in it
-            return self.score(reading)
+        states = self.read(input_ids, attention_mask, token_type_ids, pairs)
+        with full_precision(input_ids.device):  # bfloat16 has 3 digits, which lose the margin
+            return self.score(states)
 
     def read(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, pairs: Tensor
     ) -> PairStates:
-        """Return what the head reads."""
-        found = self.encoder(
+        """Return the states that the head reads; arguments as for `forward`."""
+        output = self.encoder(
             input_ids=input_ids,
             attention_mask=attention_mask,
             token_type_ids=token_type_ids,
             output_hidden_states=self._layers > 1,
         )
-        layers = found.hidden_states[-self._layers :] if self._layers > 1 else ()
-        layers = layers or (found.last_hidden_state,)
+        layers = output.hidden_states[-self._layers :] if self._layers > 1 else ()
+        layers = layers or (output.last_hidden_state,)
         return make_pair_states(
             layers, input_ids, attention_mask, token_type_ids, pairs, self.special, self.markers
         )
 
-    def score(self, reading: PairStates) -> Tensor:
+    def score(self, states: PairStates) -> Tensor:
         """Return the score of each pair, (pairs,) float32."""
         if self._combine == "head":
-            whole: Tensor = self.head(reading)
-            return whole
-        scores = self.head(reading.each_alone()).unsqueeze(1)  # (chunks, 1)
-        combined = {"first": reading.first, "max": reading.largest, "mean": reading.mean}
-        return combined[self._combine](scores).squeeze(1)
+            scores: Tensor = self.head(states)
+            return scores
+        by_chunk = self.head(states.each_alone()).unsqueeze(1)  # (chunks, 1)
+        combined = {"first": states.first, "max": states.largest, "mean": states.mean}
+        return combined[self._combine](by_chunk).squeeze(1)
 
 
 class ExplainedNetwork(nn.Module):
-    """The same with BERT-Model1's translations as a second output, for explanations.
+    """The same network with BERT-Model1's translations as a second output, for explanations.
 
     Args:
-        network: with that head.
-        head: of the network.
+        network: a network with the head model1.
+        head: its head.
     """
 
     def __init__(self, network: CrossNetwork, head: Model1Head) -> None:
@@ -97,9 +97,9 @@ class ExplainedNetwork(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, pairs: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return scores, (pairs,), and T(q|d), (chunks, query tokens, tokens); float32 both.
+        """Return the scores, (pairs,), and T(q|d), (chunks, query tokens, tokens), both float32.
 
-        The translations stand in the graph twice; onnxruntime finds that and computes them once.
+        The translations occur twice in the graph; onnxruntime computes them once.
         """
-        reading = self.network.read(input_ids, attention_mask, token_type_ids, pairs)
-        return self.network.score(reading), self._translations(reading)[0]
+        states = self.network.read(input_ids, attention_mask, token_type_ids, pairs)
+        return self.network.score(states), self._translations(states)[0]

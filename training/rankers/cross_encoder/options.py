@@ -25,8 +25,8 @@ class CrossBatchOptions(HeadOptions):
 class Options(CrossBatchOptions, CandidateOptions):
     """Options of a cross-encoder.
 
-    Training is the paper's: one epoch, 2e-5 for the body and 2e-4 for the head, 16 pairs per step,
-    AdamW, negatives from BM25's top 500 (paper 000, §4.1).
+    The defaults are those of paper 000, §4.1: one epoch, 2e-5 for the body and 2e-4 for the head,
+    16 pairs per step, AdamW, and negatives from BM25's top 500.
     """
 
     GROUP = "cross_encoder"
@@ -48,5 +48,5 @@ class Options(CrossBatchOptions, CandidateOptions):
         if self.loss == "cross_entropy" and self.settings.head == "model1":
             raise InputError(
                 "the loss cross_entropy needs scores of either sign, and those of the head model1 "
-                "are logarithms of probabilities; take the loss margin"
+                "are logarithms of probabilities; use the loss margin"
             )

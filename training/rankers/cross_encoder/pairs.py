@@ -1,4 +1,4 @@
-"""Queries with documents that a cross-encoder learns from, and those that it is measured on."""
+"""The pairs of a query and a document that a cross-encoder is trained and measured on."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,10 +18,10 @@ DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 10 s of MiniLM-L6 at 128 t
 
 
 class CrossBatch(NamedTuple):
-    """Queries, and documents of each: a relevant one first."""
+    """Queries, and the documents of each, a relevant one first."""
 
-    queries: Numbers  # (batch,)
-    documents: Numbers  # (batch, 1 + negatives)
+    queries: Numbers  # (batch,) int64
+    documents: Numbers  # (batch, 1 + negatives) int64
 
 
 class CrossPairs:
@@ -29,10 +29,10 @@ class CrossPairs:
 
     Args:
         analysed: the collection, with word pieces and the retriever's field.
-        queries: judged ones.
-        retriever: BM25.
-        options: of the batches, and the seed of all draws.
-        pairing: how a query and a document become token ids.
+        queries: judged queries.
+        retriever: a BM25 ranker.
+        options: batches and random seed.
+        pairing: makes token ids from a query and a document.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -46,51 +46,50 @@ class CrossPairs:
         options: CrossBatchOptions,
         pairing: Pairing,
     ) -> None:
-        kept, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
+        usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
         self._options, self._pairing, self._analysed = options, pairing, analysed
-        self._others = negative_pools(
-            analysed, kept, self._relevant, retriever, options.negatives,
+        self._negatives = negative_pools(
+            analysed, usable, self._relevant, retriever, options.negatives,
             seed=options.seed, depth=options.depth, count=options.pool,
         )  # fmt: skip
-        self._queries = [asked(analysed, pairing, query.text) for query in kept]
+        self._queries = [query_pieces(analysed, pairing, query.text) for query in usable]
 
     def batches(self, epoch: int) -> list[CrossBatch]:
-        """Return the batches of an epoch: each query once, documents of like length together."""
+        """Return an epoch's batches: each query once, documents of similar length together."""
         options = self._options
         documents = draw_documents(
-            self._relevant, self._others, options.negatives_each, options.seed, epoch
+            self._relevant, self._negatives, options.negatives_each, options.seed, epoch
         )
         lengths = np.diff(self._analysed.offsets("wordpieces"))
-        form = self._pairing.format
-        read = np.minimum(lengths[documents[:, 0]], form.max_tokens * form.chunks)
-        cut = batches(read, options.batch, options.seed, epoch)
-        return [CrossBatch(each, documents[each]) for each in cut]
+        most = self._pairing.format.max_tokens * self._pairing.format.chunks
+        read = np.minimum(lengths[documents[:, 0]], most)
+        rows_of_batches = batches(read, options.batch, options.seed, epoch)
+        return [CrossBatch(rows, documents[rows]) for rows in rows_of_batches]
 
     def pairs(self, batch: CrossBatch) -> list[Pair]:
         """Return the pairs of a batch, query by query."""
         return [
-            self._pairing.pair(self._queries[query], pieces_of(self._analysed, document))
+            self._pairing.pair(self._queries[query], document_pieces(self._analysed, document))
             for query, documents in zip(batch.queries, batch.documents.tolist(), strict=True)
             for document in documents
         ]
 
 
 def dev_pairs(lists: CandidateLists, analysed: AnalysedCollection, pairing: Pairing) -> list[Pair]:
-    """Return the pairs of candidate lists, end to end."""
-    return [
-        pairing.pair(query, pieces_of(analysed, document))
-        for judged, documents, _ in lists.lists
-        for query in [asked(analysed, pairing, judged.text)]
-        for document in documents.tolist()
-    ]
+    """Return the pairs of candidate lists, list after list."""
+    pairs = []
+    for query, documents, _ in lists.lists:
+        pieces = query_pieces(analysed, pairing, query.text)
+        pairs += [pairing.pair(pieces, document_pieces(analysed, each)) for each in documents]
+    return pairs
 
 
-def asked(analysed: AnalysedCollection, pairing: Pairing, text: str) -> list[int]:
-    """Return what is read of a query."""
+def query_pieces(analysed: AnalysedCollection, pairing: Pairing, text: str) -> list[int]:
+    """Return the word pieces that are read of a query."""
     return pairing.query(analysed.analyzer.wordpieces(text).tolist())
 
 
-def pieces_of(analysed: AnalysedCollection, document: int) -> list[int]:
+def document_pieces(analysed: AnalysedCollection, document: int) -> list[int]:
     """Return the word pieces of a document."""
     forward = analysed.forwards["wordpieces"]
     begin, end = forward.offsets[document : document + 2]

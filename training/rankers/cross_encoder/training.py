@@ -1,4 +1,4 @@
-"""Cross-encoders: query and document read together, a head on top; trained on BM25's candidates.
+"""Train cross-encoders, which read query and document together, on candidates from BM25.
 
 Sources: Boytsov & Kolter 2021 (paper 000), §3 and §4.1; MacAvaney et al. 2019 (CEDR); Boualili 2022
 (paper 001), chapter 7.
@@ -42,8 +42,8 @@ from ranklet.training.rankers.cross_encoder.pairs import (
 from ranklet.training.sampling.dev_candidates import CandidateLists
 
 MARGIN = 1.0
-SCORED = 32  # chunks at a time, outside of training
-HEAD_LAYERS = "ranklet_head_layers"  # in config.json: how many layers the head reads
+SCORED = 32  # chunks per batch outside of training
+HEAD_LAYERS = "ranklet_head_layers"  # key in config.json: number of layers that the head reads
 
 
 def train(
@@ -56,14 +56,14 @@ def train(
 
     Args:
         collection: the documents.
-        queries: what it learns from.
-        dev: other queries; how well some of them are reranked decides which weights are best.
-        options: of a cross-encoder. With a start, its head is continued: so a second phase follows
-            a first one, on other data or with other marks (001, §7.4).
+        queries: judged queries to learn from.
+        dev: other judged queries. The best weights are those that rerank some of these best.
+        options: options of a cross-encoder. With a start, its head is trained further: a second
+            phase, on other data or with other marks (001, §7.4).
 
     Raises:
-        InputError: an option is not allowed with this encoder or this start, or no query has a
-            relevant document here.
+        InputError: an option does not fit the encoder or the start, or no query has a relevant
+            document in the collection.
         TrainingError: see `fit`.
     """
     settings, (backbone, start) = options.settings, load_start(options, "cross_encoder")
@@ -89,8 +89,8 @@ def train(
         load_weights(model.head, start.weights, "head.")
 
     def batch_loss(batch: CrossBatch) -> Tensor:
-        found = _scores(model, pairs.pairs(batch), padding).reshape(len(batch.queries), -1)
-        positive, negative = found[:, :1], found[:, 1:]
+        scores = _scores(model, pairs.pairs(batch), padding).reshape(len(batch.queries), -1)
+        positive, negative = scores[:, :1], scores[:, 1:]
         if options.loss == "margin":
             return margin_loss(positive, negative, MARGIN)
         return pointwise_loss(positive, negative)
@@ -105,7 +105,7 @@ def train(
         settings,
         tokenizer=tokenizer,
         training={
-            "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",
+            "measure": f"MRR@10 of reranking BM25's top {DEV_CANDIDATES} and relevant documents",
             **report,
         },
         network={**backbone.config_json(), HEAD_LAYERS: read},
@@ -115,14 +115,14 @@ def train(
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork:
-    """Return the network of a checkpoint, in evaluation mode.
+    """Return the network of a cross-encoder's checkpoint, in evaluation mode.
 
     Args:
-        checkpoint: of this kind.
-        attention: how transformers computes it: sdpa, or eager, which export needs.
+        checkpoint: the checkpoint.
+        attention: implementation in transformers: sdpa, or eager, which export needs.
 
     Raises:
-        InputError: it is of another kind, or its weights do not fit its config.json.
+        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     if checkpoint.kind != "cross_encoder" or not checkpoint.weights or checkpoint.tokenizer is None:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no cross-encoder")
@@ -138,21 +138,22 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork:
 
 
 def score_pairs(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> NDArray[np.float32]:
-    """Return the scores of some pairs, (pairs,) float32; those of like length are run together.
+    """Return the scores of pairs, (pairs,) float32; pairs of similar length run together.
 
     Args:
-        model: in evaluation mode; the caller says whether gradients and autocast are on.
-        pairs: of any number of chunks.
+        model: the network in evaluation mode; the caller sets gradients and autocast.
+        pairs: pairs of any number of chunks.
         padding: the id of [PAD].
     """
     if not pairs:
         return np.zeros(0, np.float32)
     lengths = [max(len(row.ids) for row in pair.rows) for pair in pairs]
     order = np.argsort(lengths, kind="stable")
-    each = max(1, SCORED // max(len(pair.rows) for pair in pairs))
-    parts = [order[at : at + each] for at in range(0, len(order), each)]
-    found = [_scores(model, [pairs[at] for at in part], padding).cpu().numpy() for part in parts]
-    by_length: NDArray[np.float32] = np.concatenate(found)
+    size = max(1, SCORED // max(len(pair.rows) for pair in pairs))
+    blocks = [order[at : at + size] for at in range(0, len(order), size)]
+    by_length: NDArray[np.float32] = np.concatenate(
+        [_scores(model, [pairs[at] for at in block], padding).cpu().numpy() for block in blocks]
+    )
     return by_length[np.argsort(order)]
 
 
@@ -160,8 +161,8 @@ def _scores(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> Tensor:
     """Return the scores of a batch, (pairs,) float32."""
     device = model.special.device
     inputs = pair_inputs([pair.rows for pair in pairs], padding).values()
-    found: Tensor = model(*(torch.from_numpy(each).to(device) for each in inputs))
-    return found
+    scores: Tensor = model(*(torch.from_numpy(array).to(device) for array in inputs))
+    return scores
 
 
 def _network(
@@ -174,25 +175,26 @@ def _network(
     )
 
 
-def _layers_read(head: str, layers: int, held: int) -> int:
-    """Return how many layers the head reads; the embeddings count as one."""
+def _layers_read(head: str, layers: int, encoder_layers: int) -> int:
+    """Return how many layers the head reads; the embeddings count as a layer."""
     if head not in LAYERED:
         return 1
-    return layers or held + 1
+    return layers or encoder_layers + 1
 
 
 def _check(backbone: Backbone, start: Checkpoint | None, options: Options) -> None:
-    """Raise InputError where options do not fit what training begins with."""
+    """Raise InputError if an option does not fit the encoder or the start."""
     settings, config, layers = options.settings, backbone.config, options.layers
     if start is not None and start.settings.head != settings.head:
         raise InputError(
-            f"the checkpoint to start from has the head {start.settings.head}, and the head asked "
-            f"for is {settings.head}: a second phase keeps it. As a --backbone a cross-encoder may "
-            "get any head"
+            f"the checkpoint to start from has the head {start.settings.head}, not "
+            f"{settings.head}, and a second phase keeps the head; for another head give the "
+            "checkpoint as --backbone"
         )
     if not 0 <= layers <= config.num_hidden_layers + 1:
         raise InputError(
-            f"layers is {layers}; {backbone.source!r} has {config.num_hidden_layers}, and the "
-            "embeddings before them"
+            f"layers is {layers}; {backbone.source!r} has {config.num_hidden_layers} layers and "
+            "the embeddings, so allowed are 0 (all) to "
+            f"{config.num_hidden_layers + 1}"
         )
     backbone.check_length(settings.max_tokens)

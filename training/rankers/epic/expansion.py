@@ -1,9 +1,9 @@
-"""What EPIC's expansion Θ2 begins with: the prediction matrix of a masked language model.
+"""Initialise EPIC's expansion Θ2 with the prediction matrix of a masked language model (003, §3).
 
-So the paper has it (003, §3). A sentence encoder such as MiniLM has none, and MobileBERT's is not
-of its vectors' size; word embeddings stand in for it, as they do in a BERT, whose prediction matrix
-is tied to them. (Tried in their place: the linear map that finds a token's embedding in its
-contextual vector best. It ranks worse, before training and after; docs/LOG.md.)
+A sentence encoder such as MiniLM has no prediction matrix, and MobileBERT's has another size than
+its vectors. Then word embeddings replace it, because BERT's prediction matrix is tied to them. The
+linear map that best recovers a token's embedding from its contextual vector ranks worse, before and
+after training (docs/LOG.md).
 """
 
 from typing import Any
@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.training.pretrained.backbone import Backbone
 
-# Where it is from, for people.
-PREDICTION, EMBEDDINGS = "prediction matrix", "word embeddings, for want of a prediction matrix"
+# Where the expansion comes from, for people.
+PREDICTION, EMBEDDINGS = "the prediction matrix", "word embeddings, without a prediction matrix"
 
 
 def expansion_start(backbone: Backbone) -> tuple[NDArray[np.float32], str]:
-    """Return what Θ2 begins with, (vocabulary, hidden) float32, and where it is from.
+    """Return the first Θ2, (vocabulary, hidden) float32, and where it comes from.
 
     Raises:
-        InputError: the encoder's embeddings do not have the size of its vectors, and nothing brings
-            them to it.
+        InputError: the encoder's embeddings have another size than its vectors, and it has no
+            projection between them.
     """
     hidden = backbone.config.hidden_size
     if backbone.prediction is not None and backbone.prediction.shape[1] == hidden:
@@ -35,7 +35,7 @@ def expansion_start(backbone: Backbone) -> tuple[NDArray[np.float32], str]:
     if project is None:
         raise InputError(
             f"{backbone.source!r} has embeddings of {embeddings.shape[1]} and vectors of {hidden} "
-            "dimensions, so expansion has nothing to begin with; take another backbone"
+            "dimensions, so the expansion cannot be initialised; use another backbone"
         )
     matrix: NDArray[np.float32] = project.weight.detach().numpy()  # (hidden, embedding)
     return np.asarray(embeddings @ matrix.T, np.float32), EMBEDDINGS

@@ -1,4 +1,4 @@
-"""EPIC's network: importance of terms, expansion over the vocabulary, quality of a document.
+"""The network of EPIC: importance of terms, expansion to the vocabulary, quality of documents.
 
 Source: MacAvaney et al. 2020 (paper 003), §2.
 """
@@ -11,7 +11,7 @@ from torch.nn.functional import softplus
 
 
 def importance(logits: Tensor) -> Tensor:
-    """Return ln(1 + softplus(x)): above 0, without bound, and slow to grow (003, eq. 1 and 2).
+    """Return ln(1 + softplus(x)), which is positive and grows slowly (003, eq. 1 and 2).
 
     >>> [f"{value:.3f}" for value in importance(torch.tensor([0.0, 100.0])).tolist()]
     ['0.527', '4.615']
@@ -20,12 +20,12 @@ def importance(logits: Tensor) -> Tensor:
 
 
 class EPICHead(nn.Module):
-    """The parameters that EPIC adds to an encoder; none has a bias.
+    """The layers that EPIC adds to an encoder; none has a bias.
 
     Args:
-        hidden: e, size of the encoder's vectors.
-        vocabulary: |V|.
-        special: ids that are no terms: [CLS] and the like.
+        hidden: e, the size of the encoder's vectors.
+        vocabulary: |V|, the number of tokens.
+        special: ids of special tokens such as [CLS], which are not terms.
     """
 
     is_term: Tensor
@@ -42,11 +42,11 @@ class EPICHead(nn.Module):
 
 
 class EPIC(nn.Module):
-    """Texts to sparse vectors. Queries and documents share the encoder.
+    """Encode texts as sparse vectors; queries and documents share the encoder.
 
     Args:
         encoder: a BERT-like model of transformers.
-        head: of the same sizes.
+        head: EPIC's layers, of the encoder's sizes.
     """
 
     def __init__(self, encoder: nn.Module, head: EPICHead) -> None:
@@ -55,13 +55,13 @@ class EPIC(nn.Module):
 
     def states(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Return f(s), (batch, tokens, hidden) float32; inputs are (batch, tokens) int64 each."""
-        found: Tensor = self.encoder(
+        states: Tensor = self.encoder(
             input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
         ).last_hidden_state
-        return found.float()
+        return states.float()
 
     def query(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """Return w_q of each token, 0 where it is no term; (batch, tokens) float32 (003, eq. 1)."""
+        """Return w_q of each token, 0 if it is not a term; (batch, tokens) float32 (003, eq. 1)."""
         states = self.states(input_ids, attention_mask, token_type_ids)
         weights = importance(self.head.query_importance(states).squeeze(-1))
         return weights * self._terms(input_ids, attention_mask)
@@ -71,14 +71,14 @@ class EPIC(nn.Module):
     ) -> Tensor:
         """Return φ_d at some terms of the vocabulary, (batch, terms) float32 (003, eq. 2 to 4).
 
-        For training: a dot product asks only for the query's terms, and the expansion to these
-        costs a hundredth of that to all. A document without a term has zeros.
+        Training uses this because a dot product needs only the query's terms, and expanding to
+        them costs a hundredth of expanding to the vocabulary. A document without terms gets zeros.
 
         Args:
-            input_ids: (batch, tokens) int64, as the next two.
-            attention_mask: 1 at tokens, 0 at padding.
-            token_type_ids: segments.
-            terms: ids, (terms,) int64.
+            input_ids: (batch, tokens) int64.
+            attention_mask: (batch, tokens) int64, 1 at tokens and 0 at padding.
+            token_type_ids: (batch, tokens) int64, the segments.
+            terms: ids of the terms, (terms,) int64.
         """
         states = self.states(input_ids, attention_mask, token_type_ids)
         weights = importance(self.head.document_importance(states))  # (batch, tokens, 1)
@@ -89,12 +89,12 @@ class EPIC(nn.Module):
         return torch.sigmoid(self.head.quality(states[:, 0])) * best * self.head.is_term[terms]
 
     def _terms(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return 1 where a token is a term of the text, 0 elsewhere; (batch, tokens) float32."""
+        """Return 1 at the terms of a text and 0 elsewhere, (batch, tokens) float32."""
         return self.head.is_term[input_ids] * attention_mask.to(self.head.is_term.dtype)
 
 
 class QueryEncoder(nn.Module):
-    """What is exported for queries: `EPIC.query`."""
+    """The graph that is exported for queries: `EPIC.query`."""
 
     def __init__(self, network: EPIC) -> None:
         super().__init__()
@@ -106,17 +106,17 @@ class QueryEncoder(nn.Module):
 
 
 class DocumentEncoder(nn.Module):
-    """What is exported for documents: φ_d above each term's floor, over the whole vocabulary.
+    """The graph that is exported for documents: φ_d above each term's floor, for all terms.
 
-    A floor is taken from all documents alike, so it moves none before another; what is not above
-    it is 0. [CLS] is always there, and a token that is no term has the weight 0, so the maximum
-    over all tokens is never below 0, and no floor should be: less would be pruned, and is already.
-    Expansion is linear, so a token is weighed before it and not behind: each saves a pass over a
-    tensor of tokens × vocabulary.
+    Subtracting a term's floor from every document changes no order. Values below the floor become
+    0. The maximum over all tokens is at least 0, because [CLS] is always present and tokens that
+    are not terms have the weight 0; so a floor below 0 would have no effect. Tokens are weighted
+    before the expansion, which is linear, because that saves a pass over a tensor of
+    tokens × vocabulary.
 
     Args:
-        network: of both encoders.
-        floors: of each term, ≥ 0, (vocabulary,) float32; None for 0.
+        network: the network of both encoders.
+        floors: floor of each term, ≥ 0, (vocabulary,) float32; None for 0.
     """
 
     floors: Tensor | None
@@ -133,5 +133,5 @@ class DocumentEncoder(nn.Module):
         weights = importance(head.document_importance(states))  # (batch, tokens, 1)
         weights = weights * network._terms(input_ids, attention_mask).unsqueeze(-1)
         best = head.expansion(states * weights).amax(1)
-        found: Tensor = torch.sigmoid(head.quality(states[:, 0])) * best * head.is_term
-        return found if self.floors is None else torch.relu(found - self.floors)
+        vectors: Tensor = torch.sigmoid(head.quality(states[:, 0])) * best * head.is_term
+        return vectors if self.floors is None else torch.relu(vectors - self.floors)

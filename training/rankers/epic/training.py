@@ -1,4 +1,4 @@
-"""EPIC: sparse vectors of contextual importance and expansion, learned from triples.
+"""Train EPIC, which encodes texts as sparse vectors of importance and expansion.
 
 Source: MacAvaney et al. 2020 (paper 003).
 """
@@ -36,11 +36,11 @@ def train(
     dev: Sequence[JudgedQuery],
     options: Options,
 ) -> Checkpoint:
-    """Fine-tune an encoder, and what EPIC adds to it, on triples; see `EncoderTexts`.
+    """Fine-tune an encoder and EPIC's head; see `EncoderTexts`.
 
     Raises:
-        InputError: as `EncoderTexts`; the vocabulary is past 16 bits, or the start is no EPIC of
-            this size.
+        InputError: as for `EncoderTexts`; or the vocabulary exceeds 16 bits, or the start is not an
+            EPIC of this size.
         TrainingError: see `fit`.
     """
     backbone, start = load_start(options, "epic")
@@ -50,15 +50,15 @@ def train(
     texts = EncoderTexts(collection, queries, dev, options, backbone)
     with seeded(options.seed):
         model = EPIC(backbone.model, _head(backbone.config, special_tokens(backbone.tokenizer)))
-    started_from = _begin(model.head, backbone, start)
+    origin = _begin(model.head, backbone, start)
 
     def of_queries(tokens: Tokens, rows: NDArray[np.integer], terms: NDArray[np.int64]) -> Tensor:
-        """Return φ_q at some terms, which hold all of the queries', (queries, terms)."""
+        """Return φ_q at terms that include all terms of the queries, (queries, terms)."""
         inputs = texts.inputs(model, QUERY_ENCODER.segment, tokens, rows)
         weights = model.query(*inputs)
-        place = torch.from_numpy(np.searchsorted(terms, inputs[0].cpu().numpy())).to(weights.device)
+        columns = torch.from_numpy(np.searchsorted(terms, inputs[0].cpu().numpy()))
         empty = torch.zeros((len(weights), len(terms)), device=weights.device)
-        return empty.scatter_add(1, place, weights.float())
+        return empty.scatter_add(1, columns.to(weights.device), weights.float())
 
     def of_documents(tokens: Tokens, rows: NDArray[np.integer], terms: NDArray[np.int64]) -> Tensor:
         """Return φ_d at some terms, (documents, terms)."""
@@ -85,19 +85,19 @@ def train(
 
     return texts.learn(
         "epic", settings, model, loss, evaluate,
-        label=f"training (expansion began with {started_from})", expansion=started_from,
+        label=f"training (expansion starts from {origin})", expansion=origin,
     )  # fmt: skip
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:
-    """Return the network of a checkpoint, in evaluation mode.
+    """Return the network of an EPIC checkpoint, in evaluation mode.
 
     Args:
-        checkpoint: of this kind.
-        attention: how transformers computes it: sdpa, or eager, which export needs.
+        checkpoint: the checkpoint.
+        attention: implementation in transformers: sdpa, or eager, which export needs.
 
     Raises:
-        InputError: it is of another kind, or its weights do not fit its config.json.
+        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     if checkpoint.kind != "epic" or not checkpoint.weights or checkpoint.tokenizer is None:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no EPIC")
@@ -108,14 +108,14 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:
 
 
 def _begin(head: EPICHead, backbone: Backbone, start: Checkpoint | None) -> str:
-    """Give the head what its expansion, or all of it, begins with; returns where that is from."""
+    """Initialise the head, or only its expansion; return where the expansion comes from."""
     if start is not None:
         load_weights(head, start.weights, "head.")
-        return "that of the checkpoint gone on with"
-    expansion, told = expansion_start(backbone)
+        return "the checkpoint to continue from"
+    expansion, origin = expansion_start(backbone)
     with torch.no_grad():
         head.expansion.weight.copy_(torch.from_numpy(expansion))
-    return told
+    return origin
 
 
 def _head(config: Any, special: Sequence[int]) -> EPICHead:

@@ -1,11 +1,10 @@
-"""RepBERT: a text's vector is the mean of BERT's last layer; training with in-batch negatives.
+"""Train RepBERT, whose vector of a text is the mean of an encoder's last layer.
 
 Source: Zhan et al. 2020 (paper 004).
 """
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -22,15 +21,12 @@ from ranklet.training.rankers.repbert.options import Options
 from ranklet.training.sampling.encoder_texts import EncoderTexts
 from ranklet.training.sampling.text_pairs import Batch
 
-if TYPE_CHECKING:
-    pass
-
 
 class RepBERT(nn.Module):
-    """Texts to vectors: the mean of the last layer over the input's tokens (paper 004, eq. 2).
+    """Encode texts as the mean of the last layer over all tokens (paper 004, eq. 2).
 
-    [CLS] and [SEP] count as the others do. Queries and documents share all weights and differ in
-    token_type_ids.
+    [CLS] and [SEP] count like other tokens. Queries and documents share all weights; only their
+    token_type_ids differ.
 
     Args:
         encoder: a BERT-like model of transformers.
@@ -68,8 +64,8 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
 def in_batch_loss(scores: Tensor, relevant: Tensor) -> Tensor:
     """Return the mean over queries of 1/n Σ_i Σ_j max(0, 1 − (s_i − s_j)) (paper 004, eq. 4).
 
-    i runs over the query's relevant documents in the batch, whoever's pair brought them in; j over
-    the others; n is the number of documents in the batch. It is MultiLabelMarginLoss.
+    i runs over all documents of the batch that are relevant to the query, j over the others, and n
+    is the number of documents in the batch. This is PyTorch's MultiLabelMarginLoss.
 
     Args:
         scores: inner products, (queries, documents) float32.
@@ -113,14 +109,14 @@ def train(
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> RepBERT:
-    """Return the encoder of a checkpoint, in evaluation mode.
+    """Return the encoder of a RepBERT checkpoint, in evaluation mode.
 
     Args:
-        checkpoint: of this kind.
-        attention: how transformers computes it: sdpa, or eager, which export needs.
+        checkpoint: the checkpoint.
+        attention: implementation in transformers: sdpa, or eager, which export needs.
 
     Raises:
-        InputError: it is of another kind, or its weights do not fit its config.json.
+        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     if checkpoint.kind != "repbert" or not checkpoint.weights:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no RepBERT")

@@ -165,7 +165,7 @@ def test_a_second_phase_goes_on_from_the_first(
     other = replace(learned, weights={**body, "head.x": np.zeros(3, np.float32)})
     with pytest.raises(InputError, match="do not fit"):
         train(tiny_collection, None, start=other.save(tmp_path / "other"), settings=settings)
-    with pytest.raises(InputError, match="a second phase keeps it"):
+    with pytest.raises(InputError, match="a second phase keeps the head"):
         train(tiny_collection, None, start=start)
 
 
@@ -185,7 +185,7 @@ def test_electra_has_embeddings_of_another_size(
         ({"loss": "hinge"}, "allowed are margin, cross_entropy"),
         (
             {"settings": replace(SETTINGS, head="model1"), "loss": "cross_entropy"},
-            "take the loss margin",
+            "use the loss margin",
         ),
         ({"layers": 4}, "layers is 4"),
     ],

@@ -247,7 +247,7 @@ def test_electras_embeddings_are_brought_to_the_size_of_its_vectors(tiny_electra
         wanted = torch.from_numpy(electra.word_vectors()) @ project.weight.T
     np.testing.assert_allclose(start, wanted.numpy(), atol=1e-6)
     assert start.shape[1] == electra.config.hidden_size
-    assert "for want of" in report
+    assert "without a prediction matrix" in report
 
 
 def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
@@ -258,7 +258,7 @@ def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
     assert plain.prediction is None
     start, report = expansion_start(plain)
     np.testing.assert_array_equal(start, plain.word_vectors())
-    assert "for want of" in report
+    assert "without a prediction matrix" in report
 
     def saved(name: str, **others: torch.Tensor) -> Backbone:
         folder = tmp_path / name
@@ -276,11 +276,11 @@ def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
     own = saved("own", **bias, **{"cls.predictions.decoder.weight": matrix})
     start, report = expansion_start(own)
     np.testing.assert_array_equal(start, matrix.numpy())
-    assert report == "prediction matrix"
+    assert report == "the prediction matrix"
     narrow = saved("narrow", **bias, **{"cls.predictions.decoder.weight": matrix[:, :7].clone()})
     start, report = expansion_start(narrow)  # not of the vectors' size, as MobileBERT's
     np.testing.assert_array_equal(start, narrow.word_vectors())
-    assert "for want of" in report
+    assert "without a prediction matrix" in report
 
 
 def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     at = second.index("--backbone")
     del second[at : at + 2]
     assert main([*second, str(output)]) == 0
-    assert "gone on" in read_checkpoint(tmp_path / "second").training["expansion"]
+    assert "continue from" in read_checkpoint(tmp_path / "second").training["expansion"]
     second[1] = "repbert"
     with pytest.raises(SystemExit, match="2"):
         main([*second, str(output)])

@@ -1,4 +1,4 @@
-"""The heads of cross-encoders, a head a file: contextual vectors of a pair in, its score out."""
+"""The heads of cross-encoders, one per file, which score the contextual vectors of a pair."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import nn
 
-# Heads that compare the tokens in every layer, as CEDR does; the others read the last one.
+# Heads that compare tokens in every layer, as CEDR does. The others read the last layer.
 LAYERED = ("cedr_knrm", "cedr_drmm", "cedr_pacrr")
 
 
 @dataclass(frozen=True)
 class HeadSizes:
-    """What a head must know of its backbone and of its input.
+    """Sizes that a head depends on.
 
     Attributes:
         hidden: dimension of the contextual vectors.
-        layers: how many are read: 1 for the last one only.
-        query_tokens: of a query at most.
+        layers: number of last layers that the head reads.
+        query_tokens: maximum number of tokens of a query.
     """
 
     hidden: int
@@ -27,12 +27,12 @@ class HeadSizes:
 
 
 def make_head(name: str, sizes: HeadSizes) -> "nn.Module":
-    """Return an untrained head, from the file of its name; the marker heads share one.
+    """Return an untrained head from the file of its name; the marker heads share a file.
 
     Args:
-        name: out of `ranklet.runtime.rankers.cross_encoder.ranker.HEADS`.
-        sizes: of the backbone.
+        name: one of `ranklet.runtime.rankers.cross_encoder.ranker.HEADS`.
+        sizes: sizes of the backbone and the query.
     """
     file = "markers" if name.startswith("marker_") else name
-    made: nn.Module = import_module(f"{__name__}.{file}").HEAD(name, sizes)
-    return made
+    head: nn.Module = import_module(f"{__name__}.{file}").HEAD(name, sizes)
+    return head

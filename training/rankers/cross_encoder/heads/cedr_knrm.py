@@ -1,4 +1,4 @@
-"""CEDR-KNRM: soft counts of similarities around fixed values, layer by layer, and [CLS]."""
+"""CEDR-KNRM: soft counts of similarities around fixed values per layer, and [CLS]."""
 
 import torch
 from torch import Tensor, nn
@@ -9,16 +9,16 @@ from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates,
 # Xiong et al. 2017 (KNRM), §4: ten kernels over [−1, 1], and one for exact matches.
 MEANS = (-0.9, -0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 WIDTHS = (*[0.1] * 10, 0.001)
-TINY = 1e-10  # least count, whose logarithm is taken
-DAMPING = 0.01  # of the logarithms, so that the linear layer begins with small values
+TINY = 1e-10  # smallest count, so that the logarithm is finite
+DAMPING = 0.01  # factor of the logarithms, so that the linear layer starts with small values
 
 
 class CedrKNRM(nn.Module):
-    """score = w · [φ; mean [CLS]] + b, φ a kernel and a layer each (MacAvaney et al. 2019, §2.2).
+    """score = w · [φ; mean [CLS]] + b, one φ per kernel and layer (MacAvaney et al. 2019, §2.2).
 
     Args:
-        name: of the head.
-        sizes: of the backbone.
+        name: name of the head.
+        sizes: sizes of the backbone and the query.
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002
@@ -29,16 +29,16 @@ class CedrKNRM(nn.Module):
         self.register_buffer("widths", torch.tensor(WIDTHS), persistent=False)
         self.linear = nn.Linear(sizes.layers * len(MEANS) + sizes.hidden, 1)
 
-    def forward(self, reading: PairStates) -> Tensor:
-        """Return a score a pair, (pairs,) float32."""
-        layers, held = similarities(reading, reading.longest_query)
-        asked = reading.largest(held)  # 1 at query tokens, (pairs, query tokens)
+    def forward(self, states: PairStates) -> Tensor:
+        """Return one score per pair, (pairs,) float32."""
+        layers, chunk_mask = similarities(states, states.longest_query)
+        query_mask = states.largest(chunk_mask)  # 1 at query tokens, (pairs, query tokens)
         counts = [
-            reading.sum(kernel_counts(each, reading.document, self.means, self.widths))
+            states.sum(kernel_counts(each, states.document, self.means, self.widths))
             for each in layers
         ]  # (pairs, query tokens, kernels) each
-        features = [pooled(each, asked) for each in counts]
-        scores: Tensor = self.linear(torch.cat([*features, reading.cls], dim=1)).squeeze(1)
+        features = [pooled(each, query_mask) for each in counts]
+        scores: Tensor = self.linear(torch.cat([*features, states.cls], dim=1)).squeeze(1)
         return scores
 
 
@@ -54,23 +54,23 @@ def kernel_counts(cosines: Tensor, document: Tensor, means: Tensor, widths: Tens
     Returns:
         (chunks, query tokens, kernels).
     """
-    apart = cosines.unsqueeze(3) - means  # (chunks, query tokens, tokens, kernels)
-    near = torch.exp(-(apart**2) / (2 * widths**2))
-    return (near * document.unsqueeze(1).unsqueeze(3)).sum(2)
+    differences = cosines.unsqueeze(3) - means  # (chunks, query tokens, tokens, kernels)
+    kernels = torch.exp(-(differences**2) / (2 * widths**2))
+    return (kernels * document.unsqueeze(1).unsqueeze(3)).sum(2)
 
 
-def pooled(counts: Tensor, asked: Tensor) -> Tensor:
+def pooled(counts: Tensor, query_mask: Tensor) -> Tensor:
     """Return φ_k = Σ_i log K_k(i) over the query's tokens (Xiong et al. 2017, eq. 3), damped.
 
     Args:
         counts: (pairs, query tokens, kernels).
-        asked: 1 at query tokens, (pairs, query tokens).
+        query_mask: 1 at query tokens, (pairs, query tokens).
 
     Returns:
         (pairs, kernels).
     """
     logs = torch.log(counts.clamp(min=TINY)) * DAMPING
-    return (logs * asked.unsqueeze(2)).sum(1)
+    return (logs * query_mask.unsqueeze(2)).sum(1)
 
 
 HEAD = CedrKNRM

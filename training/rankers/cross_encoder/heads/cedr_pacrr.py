@@ -1,4 +1,4 @@
-"""CEDR-PACRR: convolutions over the similarity matrices, the best matches of each, and [CLS]."""
+"""CEDR-PACRR: the best matches after convolutions over the similarities, and [CLS]."""
 
 import torch
 from torch import Tensor, nn
@@ -9,21 +9,20 @@ from ranklet.training.rankers.cross_encoder.heads.pair_states import LEAST, Pair
 
 SIZES = (1, 2, 3)  # n of the n × n windows (Hui et al. 2017, §4)
 FILTERS = 32
-BEST = 2  # matches kept of each query token and size
+BEST = 2  # matches kept per query token and window size
 HIDDEN = 32
-MOST_SLOTS = 32  # query tokens that are looked at: the dense layers have a weight for each
+MOST_SLOTS = 32  # maximum number of query tokens, because the dense layers have weights for each
 
 
 class CedrPACRR(nn.Module):
     """score = F[best matches of each query token and n-gram size; mean [CLS]].
 
     The layers' similarity matrices are the channels of the convolutions (MacAvaney et al. 2019,
-    §2.2). Query tokens have places, so the head is made for a number of them; those after it are
-    left out.
+    §2.2). The head has weights per query position, so it reads only the first query tokens.
 
     Args:
-        name: of the head.
-        sizes: of the backbone.
+        name: name of the head.
+        sizes: sizes of the backbone and the query.
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002
@@ -37,28 +36,28 @@ class CedrPACRR(nn.Module):
         self.second = nn.Linear(HIDDEN, HIDDEN)
         self.third = nn.Linear(HIDDEN, 1)
 
-    def forward(self, reading: PairStates) -> Tensor:
-        """Return a score a pair, (pairs,) float32."""
-        layers, held = similarities(reading, self._slots)
+    def forward(self, states: PairStates) -> Tensor:
+        """Return one score per pair, (pairs,) float32."""
+        layers, chunk_mask = similarities(states, self._slots)
         channels = torch.stack(layers, dim=1)  # (chunks, layers, slots, tokens)
-        asked = reading.largest(held).unsqueeze(2)  # (pairs, slots, 1)
-        found = [
-            best_of_pairs(reading, window_matches(channels, each, size)) * asked
+        query_mask = states.largest(chunk_mask).unsqueeze(2)  # (pairs, slots, 1)
+        best = [
+            best_of_pairs(states, window_matches(channels, each, size)) * query_mask
             for each, size in zip(self.convolutions, SIZES, strict=True)
         ]  # (pairs, slots, best) each
-        features = torch.cat([torch.cat(found, dim=2).flatten(1), reading.cls], dim=1)
+        features = torch.cat([torch.cat(best, dim=2).flatten(1), states.cls], dim=1)
         hidden = torch.relu(self.second(torch.relu(self.first(features))))
         scores: Tensor = self.third(hidden).squeeze(1)
         return scores
 
 
 def window_matches(channels: Tensor, convolution: nn.Module, size: int) -> Tensor:
-    """Return the largest of all filters for the window that begins at each pair of tokens.
+    """Return the largest output of all filters for the window that starts at each pair of tokens.
 
     Args:
-        channels: similarities, (chunks, layers, slots, tokens); 0 past the texts' ends.
-        convolution: of size × size windows.
-        size: of the windows.
+        channels: similarities, (chunks, layers, slots, tokens), 0 beyond the ends of the texts.
+        convolution: convolution over windows of size × size.
+        size: size of the windows.
 
     Returns:
         (chunks, slots, tokens).
@@ -68,18 +67,18 @@ def window_matches(channels: Tensor, convolution: nn.Module, size: int) -> Tenso
     return matches
 
 
-def best_of_pairs(reading: PairStates, matches: Tensor) -> Tensor:
-    """Return the best matches of each query token in all of a pair's chunks, (pairs, slots, best).
+def best_of_pairs(states: PairStates, matches: Tensor) -> Tensor:
+    """Return the best matches of each query token in a pair's chunks, (pairs, slots, best).
 
-    0 where the document has fewer tokens.
+    They are 0 if the document has fewer tokens.
 
     Args:
-        reading: tells document tokens, and whose the chunks are.
+        states: which tokens are the documents', and which chunks belong to which pair.
         matches: (chunks, slots, tokens).
     """
-    absent = (reading.document == 0).unsqueeze(1)
+    absent = (states.document == 0).unsqueeze(1)
     by_chunk = matches.masked_fill(absent, LEAST).topk(BEST, dim=2).values
-    others = (reading.pairs == 0).unsqueeze(2).unsqueeze(3)  # (pairs, chunks, 1, 1)
+    others = (states.pairs == 0).unsqueeze(2).unsqueeze(3)  # (pairs, chunks, 1, 1)
     by_pair = by_chunk.unsqueeze(0).masked_fill(others, LEAST)  # (pairs, chunks, slots, best)
     best = by_pair.transpose(1, 2).flatten(2).topk(BEST, dim=2).values
     return best.masked_fill(best <= LEAST / 2, 0)

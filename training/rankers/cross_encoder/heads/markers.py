@@ -1,4 +1,4 @@
-"""Marker pooling: a score from the vectors of the markers in place of [CLS]."""
+"""Marker pooling: a score of the markers' vectors instead of [CLS]."""
 
 import torch
 from torch import Tensor, nn
@@ -12,12 +12,12 @@ DROPOUT = 0.1
 class Markers(nn.Module):
     """score = w · tanh(W [h_q; h_d] + b) + c, h the pooled markers of a segment (001, eq. 7.6).
 
-    The markers are those of all chunks of a pair; a segment without any gives zeros.
+    The markers of all chunks of a pair are pooled. A segment without markers gives zeros.
 
     Args:
-        name: marker_avg, the mean; marker_max, the largest of each dimension; marker_first, the
-            first one (001, §7.5).
-        sizes: of the backbone.
+        name: marker_avg for the mean, marker_max for the largest value of each dimension, or
+            marker_first for the first marker (001, §7.5).
+        sizes: sizes of the backbone and the query.
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:
@@ -29,32 +29,32 @@ class Markers(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
         self.linear = nn.Linear(2 * sizes.hidden, 1)
 
-    def forward(self, reading: PairStates) -> Tensor:
-        """Return a score a pair, (pairs,) float32."""
-        of_query = self._pool(reading, reading.query_markers)
-        of_document = self._pool(reading, reading.document_markers)
+    def forward(self, states: PairStates) -> Tensor:
+        """Return one score per pair, (pairs,) float32."""
+        of_query = self._pool(states, states.query_markers)
+        of_document = self._pool(states, states.document_markers)
         hidden = torch.tanh(self.dense(torch.cat([of_query, of_document], dim=1)))
         scores: Tensor = self.linear(self.dropout(hidden)).squeeze(1)
         return scores
 
 
-def average(reading: PairStates, markers: Tensor) -> Tensor:
-    """Return the mean of the markers' vectors, (pairs, dimension), of markers (chunks, tokens)."""
-    summed = reading.sum((markers.unsqueeze(1) @ reading.last).squeeze(1))
-    return summed / reading.sum(markers.sum(1, keepdim=True)).clamp(min=1)
+def average(states: PairStates, markers: Tensor) -> Tensor:
+    """Return the mean of the markers' vectors, (pairs, dimension); markers is (chunks, tokens)."""
+    summed = states.sum((markers.unsqueeze(1) @ states.last).squeeze(1))
+    return summed / states.sum(markers.sum(1, keepdim=True)).clamp(min=1)
 
 
-def largest(reading: PairStates, markers: Tensor) -> Tensor:
-    """Return the largest of each dimension over the markers, (pairs, dimension)."""
-    marked = reading.last.masked_fill((markers == 0).unsqueeze(2), LEAST).amax(1)
-    found = reading.largest(marked)
-    return found.masked_fill(found <= LEAST / 2, 0)
+def largest(states: PairStates, markers: Tensor) -> Tensor:
+    """Return the largest value of each dimension over the markers, (pairs, dimension)."""
+    marked = states.last.masked_fill((markers == 0).unsqueeze(2), LEAST).amax(1)
+    pooled = states.largest(marked)
+    return pooled.masked_fill(pooled <= LEAST / 2, 0)
 
 
-def first(reading: PairStates, markers: Tensor) -> Tensor:
+def first(states: PairStates, markers: Tensor) -> Tensor:
     """Return the vector of the first marker, (pairs, dimension)."""
-    by_chunk = (first_of(markers).unsqueeze(1) @ reading.last).squeeze(1)
-    return reading.first_where(by_chunk, markers.amax(1, keepdim=True))
+    by_chunk = (first_of(markers).unsqueeze(1) @ states.last).squeeze(1)
+    return states.first_where(by_chunk, markers.amax(1, keepdim=True))
 
 
 HEAD = Markers

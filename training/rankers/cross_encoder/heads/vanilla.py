@@ -14,8 +14,8 @@ class Vanilla(nn.Module):
     With one chunk it is BERT-vanilla (short), with several BERT-vanilla (full).
 
     Args:
-        name: of the head.
-        sizes: of the backbone.
+        name: name of the head.
+        sizes: sizes of the backbone and the query.
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002
@@ -25,9 +25,9 @@ class Vanilla(nn.Module):
         nn.init.normal_(self.linear.weight, std=0.02)  # as BERT's own layers begin
         nn.init.zeros_(self.linear.bias)
 
-    def forward(self, reading: PairStates) -> Tensor:
-        """Return a score a pair, (pairs,) float32."""
-        scores: Tensor = self.linear(self.dropout(reading.cls)).squeeze(1)
+    def forward(self, states: PairStates) -> Tensor:
+        """Return one score per pair, (pairs,) float32."""
+        scores: Tensor = self.linear(self.dropout(states.cls)).squeeze(1)
         return scores
 
 
