@@ -109,7 +109,7 @@ def section(bundle: BundleFiles, queries: list[JudgedQuery], most: int = DOCUMEN
     ranker, documents = bundle.ranker(FORM), bundle.documents
     if not isinstance(ranker, ConformerKernel) or documents is None:
         raise TypeError(f"{bundle.path} holds no indexed {FORM}")
-    forwards = {field: documents.forward(field) for field in documents.stored_fields}
+    forwards = {"words": documents.forward("words")}  # lemmas follow from it
     field = ranker.settings.field
     analysed = AnalysedCollection(documents, bundle.analyzer, forwards, (field,), titles=False)
     matching = _exact(bundle, ranker)

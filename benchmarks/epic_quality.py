@@ -156,7 +156,7 @@ def curve(path: Path, queries: Sequence[JudgedQuery]) -> dict[int, tuple[float, 
         wanted[asked[-1][1].terms] = True
     lengths = np.diff(ranker.store.offsets)
     of_queries = wanted[ranker.store.terms]
-    places = places_of(ranker.store, ranker.priorities())[of_queries]
+    places = places_of(ranker.store, ranker.encoders.priorities())[of_queries]
     store = chosen(ranker.store, of_queries)
     kept, found = ranker.settings.kept, {}
     for r in sorted({kept, *(r for r in LADDER if r < kept)}, reverse=True):

@@ -77,7 +77,7 @@ def _timed(place: Place, path: Path) -> str:
         query = QueryContext(each.text, bundle.analyzer.begin())
         vector = ranker.encode_query(query)
         asked.append(Asked(at, each.text, vector, first.retrieve(query, RESCORED)[0]))
-    store = further(ranker.store, KEPT, ranker.priorities())
+    store = further(ranker.store, KEPT, ranker.encoders.priorities())
     served = variant_file(bundle, f"rankers/epic/{QUERY_ENCODER.folder}")
     ours = next(name for name, file in VARIANTS.items() if served.endswith(file))  # int8 if proven
     encoding = take_turns(_encoders(place, ranker, ours), asked, ROUNDS)
@@ -87,7 +87,10 @@ def _timed(place: Place, path: Path) -> str:
         part
         for kept in RETRIEVED
         for part in _retrieval(
-            further(store, kept, ranker.priorities()), kept, ranker.settings.vocabulary, asked
+            further(store, kept, ranker.encoders.priorities()),
+            kept,
+            ranker.settings.vocabulary,
+            asked,
         )
     ]
     terms = np.mean([len(each.vector.terms) for each in asked])
@@ -150,7 +153,7 @@ def _encoders(place: Place, ranker: EPIC, ours: str) -> dict[str, Callable[[Aske
     eager = Encoder(session, QUERY_ENCODER.output, checkpoint.tokenizer, ranker.settings.vocabulary)
     most = ranker.settings.max_query_tokens
     return {
-        ours: lambda q: ranker.encode_queries([q.text]),
+        ours: lambda q: ranker.encoders.encode_queries([q.text]),
         "PyTorch": lambda q: eager.encode_tokens([q.text], most, QUERY_ENCODER.segment),
     }
 

@@ -156,7 +156,7 @@ def _recalls(path: Path, queries: list[str]) -> list[list[str]]:
     ranker = bundle.ranker("repbert")
     if not isinstance(ranker, RepBERT):
         raise TypeError(f"repbert is {ranker!r}")
-    vectors = list(ranker.encode_queries(queries).vectors)
+    vectors = list(ranker.encoder.encode_queries(queries).vectors)
     exact = ExactIndex(np.ascontiguousarray(ranker.vectors))
     wanted = [set(exact.search(vector, RECALL_AT)[0].tolist()) for vector in vectors]
     given = ranker.settings

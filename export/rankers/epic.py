@@ -17,11 +17,11 @@ from ranklet.export.rankers import Exporter
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import index
 from ranklet.export.sparse.pruning import term_floors, term_priorities
-from ranklet.export.sparse.scoring import ranker_over, scores_of
+from ranklet.export.sparse.scoring import encoders_over, scores_of
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, EPIC, QUERY_ENCODER, EPICSettings
-from ranklet.runtime.rankers.learned_sparse import INPUTS, PRIORITIES
+from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICEncoders, EPICSettings
+from ranklet.runtime.rankers.sparse_encoders import INPUTS, PRIORITIES
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 
@@ -49,14 +49,14 @@ def export(
     network = epic.load(checkpoint, attention="eager")  # the optimiser fuses no other
     documents = TorchSession(DocumentEncoder(network))
     sessions = TorchSession(QueryEncoder(network)), documents
-    ranker = ranker_over(EPIC, settings, tokenizer, {}, sessions)
-    vectors = ranker.encode_whole(probes.documents).vectors
+    encoders = encoders_over(EPICEncoders, settings, tokenizer, {}, sessions)
+    vectors = encoders.encode_whole(probes.documents).vectors
     tokens = [feeds["input_ids"][0] for feeds in documents.feeds]
     floors, priorities = term_floors(vectors), term_priorities(tokens, settings.vocabulary)
-    queries, _ = ranker.encode_queries(probes.queries)
+    queries, _ = encoders.encode_queries(probes.queries)
     encoder = DocumentEncoder(network, from_numpy(floors))
     return export_sparse(
-        EPIC, checkpoint, name, writer, options,
+        EPICEncoders, checkpoint, name, writer, options,
         graphs=[
             sparse_graph(QueryEncoder(network), QUERY_ENCODER, checkpoint, QUERY_AXES),
             sparse_graph(encoder, DOCUMENT_ENCODER, checkpoint),

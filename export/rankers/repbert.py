@@ -24,7 +24,14 @@ from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.repbert import GRAPH, INPUTS, OUTPUT, VECTORS, RepBERT, RepBERTSettings
+from ranklet.runtime.rankers.repbert import (
+    GRAPH,
+    INPUTS,
+    OUTPUT,
+    VECTORS,
+    RepBERTEncoder,
+    RepBERTSettings,
+)
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
@@ -49,9 +56,10 @@ def export(
     probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        ranker = RepBERT(settings, Encoder(sessions[0], OUTPUT, tokenizer, settings.dimension))
-        queries = ranker.encode_queries(list(texts.queries)).vectors
-        return queries @ ranker.encode_documents(list(texts.documents)).vectors.T
+        network = Encoder(sessions[0], OUTPUT, tokenizer, settings.dimension)
+        encoder = RepBERTEncoder(settings, network)
+        queries = encoder.encode_queries(list(texts.queries)).vectors
+        return queries @ encoder.encode_documents(list(texts.documents)).vectors.T
 
     graph = Graph(
         module=repbert.load(checkpoint, attention="eager"),  # the optimiser fuses no other
@@ -73,14 +81,14 @@ def index(
     The recall of HNSW against exact search is measured and stored.
     """
     entry = source.manifest.rankers[name]
-    ranker = RepBERT.open(source, name, many=True)
+    encoder = RepBERTEncoder.open(source, name, many=True)
     folder = f"rankers/{name}/"
     writer.copy(source, folder, leave_out=(VECTORS, GRAPH))
     vectors, truncated = encode_documents(
-        ranker, ranker.encode_documents, (ranker.settings.dimension,), np.float32, analysed,
+        encoder, encoder.encode_documents, (encoder.settings.dimension,), np.float32, analysed,
         writer.resume_folder / name,
     )  # fmt: skip
-    settings, measured = ranker.settings, dict[str, float](truncated=truncated)
+    settings, measured = encoder.settings, dict[str, float](truncated=truncated)
     warn_of_long_documents(name, truncated, len(vectors), settings.max_document_tokens)
     writer.array(folder + VECTORS, vectors)
     if settings.search == "hnsw" or len(vectors) >= HNSW_FROM:

@@ -8,10 +8,10 @@ from ranklet.export.proof.variants import probes_of, tokenizer_of
 from ranklet.export.rankers import Exporter
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import index
-from ranklet.export.sparse.scoring import ranker_over, scores_of
+from ranklet.export.sparse.scoring import encoders_over, scores_of
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.rankers.learned_sparse import PRIORITIES
-from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADE, SPLADESettings
+from ranklet.runtime.rankers.sparse_encoders import PRIORITIES
+from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADEEncoders, SPLADESettings
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 
@@ -33,11 +33,11 @@ def export(
     per_term = {PRIORITIES: np.ones(settings.vocabulary, np.float32)}
     if network.head is not None:
         per_term[QUERY_WEIGHTS] = np.maximum(checkpoint.weights["head.weight"][:, 0], 0)
-    ranker = ranker_over(SPLADE, settings, tokenizer, per_term, [TorchSession(network)])
-    vectors = ranker.encode_whole(probes.documents).vectors
-    queries, _ = ranker.encode_queries(probes.queries)
+    encoders = encoders_over(SPLADEEncoders, settings, tokenizer, per_term, [TorchSession(network)])
+    vectors = encoders.encode_whole(probes.documents).vectors
+    queries, _ = encoders.encode_queries(probes.queries)
     return export_sparse(
-        SPLADE, checkpoint, name, writer, options,
+        SPLADEEncoders, checkpoint, name, writer, options,
         graphs=[sparse_graph(network, ENCODER, checkpoint)],
         per_term=per_term,
         queries=queries,

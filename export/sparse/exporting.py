@@ -19,16 +19,16 @@ from ranklet.export.proof.variants import (
     write_reports,
 )
 from ranklet.export.sparse.pruning import fewest, pruning_reports
-from ranklet.export.sparse.scoring import ranker_over, text_scores
+from ranklet.export.sparse.scoring import encoders_over, text_scores
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.learned_sparse import (
+from ranklet.runtime.rankers.sparse_encoders import (
     INPUTS,
     PRIORITIES,
-    LearnedSparse,
     SparseEncoder,
+    SparseEncoders,
 )
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
@@ -73,7 +73,7 @@ def sparse_graph(
 
 
 def export_sparse(
-    kind: type[LearnedSparse],
+    kind: type[SparseEncoders],
     checkpoint: Checkpoint,
     name: str,
     writer: BundleWriter,
@@ -88,7 +88,7 @@ def export_sparse(
     """Choose r, and write the variants of the encoders and the arrays of the ranker.
 
     Args:
-        kind: class of the ranker.
+        kind: class of the encoders.
         checkpoint: of the ranker.
         name: of the ranker in the bundle.
         writer: of the bundle.
@@ -107,10 +107,10 @@ def export_sparse(
         exact, vectors, queries, probes.relevant, options.prune, per_term[PRIORITIES]
     )
     settings = replace(checkpoint.settings, kept=options.prune or fewest(pruned))
-    ranker = partial(ranker_over, kind, settings, tokenizer, per_term)
+    encoders = partial(encoders_over, kind, settings, tokenizer, per_term)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        return text_scores(ranker(sessions), texts)
+        return text_scores(encoders(sessions), texts)
 
     proof = export_proven(graphs, score, probes, name, writer, options)
     folder = f"rankers/{name}/"

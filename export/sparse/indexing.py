@@ -22,11 +22,11 @@ def index(
     entry, ranker = source.manifest.rankers[name], source.ranker(name)
     if not isinstance(ranker, LearnedSparse):
         raise ExportError(f"the ranker {name!r} has no sparse vectors; it is of kind {entry.kind}")
-    folder = f"rankers/{name}/"
+    folder, encoders = f"rankers/{name}/", ranker.encoders
     written = (OFFSETS, TERMS, VALUES, *(INDEX + file for file in INDEX_FILES))
     writer.copy(source, folder, leave_out=written)
     rows, truncated = encode_documents(
-        ranker, ranker.encode_documents, ranker.row_shape, np.uint16, analysed,
+        encoders, encoders.encode_documents, encoders.row_shape, np.uint16, analysed,
         writer.resume_folder / name,
     )  # fmt: skip
     settings = ranker.settings

@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.learned_sparse import LearnedSparse, SparseSettings
+from ranklet.runtime.rankers.sparse_encoders import SparseEncoders, SparseSettings
 from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Ranker = TypeVar("Ranker", bound=LearnedSparse)
+Encoders = TypeVar("Encoders", bound=SparseEncoders)
 
 
-def ranker_over(
-    kind: type[Ranker],
+def encoders_over(
+    kind: type[Encoders],
     settings: SparseSettings,
     tokenizer: "Tokenizer",
     per_term: Mapping[str, NDArray[np.float32]],
     sessions: Sequence[Runs],
-) -> Ranker:
-    """Return a ranker without a bundle.
+) -> Encoders:
+    """Return encoders that run in some sessions, without a bundle.
 
     Args:
-        kind: class of the ranker.
+        kind: class of the encoders.
         settings: of the ranker.
         tokenizer: of both encoders.
         per_term: the ranker's arrays by the names of their files, (vocabulary,) float32 each.
@@ -41,10 +41,10 @@ def ranker_over(
     return kind(settings, queries, documents, tokenizer, per_term.__getitem__)
 
 
-def text_scores(ranker: LearnedSparse, texts: Probes) -> NDArray[np.float32]:
+def text_scores(encoders: SparseEncoders, texts: Probes) -> NDArray[np.float32]:
     """Return the scores of all pairs of texts, documents pruned, (queries, documents) float32."""
-    queries, _ = ranker.encode_queries(texts.queries)
-    return sparse_scores(ranker.encode_documents(texts.documents).store, queries)
+    queries, _ = encoders.encode_queries(texts.queries)
+    return sparse_scores(encoders.encode_documents(texts.documents).store, queries)
 
 
 def sparse_scores(store: SparseStore, queries: Sequence[SparseQuery]) -> NDArray[np.float32]:

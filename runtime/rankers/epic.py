@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.rankers.learned_sparse import LearnedSparse, SparseEncoder, SparseSettings
+from ranklet.runtime.rankers.learned_sparse import LearnedSparse
+from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
 
 # Outputs of the graphs, float32: the importance of each of a query's tokens, (batch, tokens), 0 for
 # tokens that are no terms; a document's φ_d, (batch, vocabulary), ≥ 0.
@@ -24,10 +25,9 @@ class EPICSettings(SparseSettings):
     """What EPIC's encoders and index are made of; the paper keeps r = 1000 or 2000 values (§3)."""
 
 
-class EPIC(LearnedSparse):
-    """Dot product of the query's importances and the document's impacts (paper 003, eq. 5)."""
+class EPICEncoders(SparseEncoders):
+    """A query's importances and a document's impacts."""
 
-    label = "EPIC"
     settings_class = EPICSettings
     of_queries, of_documents = QUERY_ENCODER, DOCUMENT_ENCODER
 
@@ -51,6 +51,13 @@ class EPIC(LearnedSparse):
             )
         positive = weights > 0  # [CLS] and other special tokens are no terms
         return SparseQuery(terms[positive], weights[positive])
+
+
+class EPIC(LearnedSparse):
+    """Dot product of the query's importances and the document's impacts (paper 003, eq. 5)."""
+
+    label = "EPIC"
+    encoders_class = EPICEncoders
 
 
 RANKER = EPIC

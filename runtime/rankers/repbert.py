@@ -67,55 +67,31 @@ class RepBERTSettings(Settings):
         check_one_of("search", self.search, SEARCHES)
 
 
-class RepBERT(Retriever):
-    """Inner product of the query's and the document's vectors.
+class RepBERTEncoder:
+    """Makes vectors of queries and documents.
 
     Args:
-        settings: of the encoder and the index.
-        encoder: makes vectors of texts.
-        bundle: where the documents' vectors are, None where only texts of the caller are scored.
-        name: of the ranker in the bundle.
+        settings: the limits.
+        encoder: of both.
     """
 
-    encodes_queries = True
-
-    def __init__(
-        self,
-        settings: RepBERTSettings,
-        encoder: Encoder,
-        bundle: "BundleFiles | None" = None,
-        name: str = "",
-    ) -> None:
+    def __init__(self, settings: RepBERTSettings, encoder: Encoder) -> None:
         self.settings, self.encoder = settings, encoder
-        self._bundle, self._name = bundle, name
 
     @classmethod
-    def open(cls, bundle: "BundleFiles", name: str, *, many: bool = False) -> "RepBERT":
-        """Open the ranker `name` of a bundle; its index is opened when it is first searched.
+    def open(cls, bundle: "BundleFiles", name: str, *, many: bool = False) -> "RepBERTEncoder":
+        """Open the encoder of a bundle's ranker.
 
         Args:
             bundle: with the ranker.
-            name: of it.
-            many: it is to encode many texts at a time, and not a query now and then.
+            name: of the ranker.
+            many: whether it is to encode many texts at a time, and not a query now and then.
         """
         settings = RepBERTSettings.from_json(
             bundle.manifest.rankers[name].settings, f"rankers.{name}"
         )
-        encoder = open_encoder(bundle, f"rankers/{name}/", OUTPUT, settings.dimension, many=many)
-        return cls(settings, encoder, bundle, name)
-
-    @property
-    def provider(self) -> str:
-        """The onnxruntime provider that the encoder runs on."""
-        return self.encoder.session.provider
-
-    def encode_query(self, query: QueryContext) -> NDArray[np.float32]:
-        """Return the query's vector, (dimension,) float32; computed once per query."""
-        vector: NDArray[np.float32] = self._encoded(query).vectors[0]
-        return vector
-
-    def _encoded(self, query: QueryContext) -> Encoded:
-        return query.once(id(self), lambda: self.encode_queries([query.text]))
+        folder = f"rankers/{name}/"
+        return cls(settings, open_encoder(bundle, folder, OUTPUT, settings.dimension, many=many))
 
     def encode_queries(self, texts: list[str]) -> Encoded:
         """Return vectors of queries, (texts, dimension) float32."""
@@ -125,28 +101,61 @@ class RepBERT(Retriever):
         """Return vectors of documents, (texts, dimension) float32."""
         return self.encoder.encode(texts, self.settings.max_document_tokens, DOCUMENT_SEGMENT)
 
+    @property
+    def digest(self) -> str:
+        """A text that changes whenever the vectors would: the model's digest and the limit."""
+        return f"{self.encoder.digest} {self.settings.max_document_tokens}"
+
+
+class RepBERT(Retriever):
+    """Inner product of the query's and the document's vectors.
+
+    Args:
+        encoder: makes the vectors of queries, and of the caller's texts.
+        bundle: holds the vectors of the collection.
+        name: of the ranker in the bundle.
+    """
+
+    encodes_queries = True
+
+    def __init__(self, encoder: RepBERTEncoder, bundle: "BundleFiles", name: str) -> None:
+        self.encoder, self.settings = encoder, encoder.settings
+        self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
+
+    @classmethod
+    def open(cls, bundle: "BundleFiles", name: str) -> "RepBERT":
+        """Open the ranker `name` of a bundle; its index is opened when it is first searched."""
+        return cls(RepBERTEncoder.open(bundle, name), bundle, name)
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the encoder runs on."""
+        return self.encoder.encoder.session.provider
+
+    def encode_query(self, query: QueryContext) -> NDArray[np.float32]:
+        """Return the query's vector, (dimension,) float32; computed once per query."""
+        vector: NDArray[np.float32] = self._encoded(query).vectors[0]
+        return vector
+
+    def _encoded(self, query: QueryContext) -> Encoded:
+        return query.once(id(self), lambda: self.encoder.encode_queries([query.text]))
+
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
         """The documents' vectors, mapped, (documents, dimension) float32."""
-        if self._bundle is None:
-            raise BundleError("this ranker was opened without a bundle: it has no documents")
         self._bundle.need_collection()
         shape = (self._bundle.manifest.documents, self.settings.dimension)
-        found: NDArray[np.float32] = self._bundle.array(self._folder + VECTORS, np.float32, shape)
-        return found
+        vectors: NDArray[np.float32] = self._bundle.array(self._folder + VECTORS, np.float32, shape)
+        return vectors
 
     @cached_property
     def index(self) -> ExactIndex | HNSWIndex:
         """What is searched."""
-        if self.settings.search == "exact" or self._bundle is None:
+        if self.settings.search == "exact":
             return ExactIndex(self.vectors)
-        given = self.settings
-        return HNSWIndex(
-            self._bundle.file(self._folder + GRAPH),
-            len(self.vectors),
-            given.dimension,
-            HNSWSettings(given.m, given.ef_construction, given.ef),
-        )
+        hnsw = HNSWSettings(self.settings.m, self.settings.ef_construction, self.settings.ef)
+        graph = self._bundle.file(self._folder + GRAPH)
+        return HNSWIndex(graph, len(self.vectors), self.settings.dimension, hnsw)
 
     def retrieve(self, query: QueryContext, k: int) -> Retrieved:
         """Return the k documents with the largest inner product; k nearest, all have a score."""
@@ -158,7 +167,7 @@ class RepBERT(Retriever):
         if candidates.stored is not None:
             documents = Encoded(self.vectors[candidates.stored], [])
         else:
-            documents = self.encode_documents(list(candidates.texts))
+            documents = self.encoder.encode_documents(list(candidates.texts))
         queries, query_truncated = self._encoded(query)
         # einsum sums each row alike, however many there are; a matrix product does not.
         products = np.einsum("nd,d->n", documents.vectors, queries[0])
@@ -179,15 +188,6 @@ class RepBERT(Retriever):
         if not np.isfinite(self.vectors).all():
             raise BundleError(f"{self._name}: a document's vector is not finite")
         self.index.search(self.vectors[0], 1)
-
-    @property
-    def digest(self) -> str:
-        """What tells this encoder from any other: its model's digest and its limits."""
-        return f"{self.encoder.digest} {self.settings.max_document_tokens}"
-
-    @property
-    def _folder(self) -> str:
-        return f"rankers/{self._name}/"
 
 
 RANKER = RepBERT

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.onnx.encoder import token_ids
-from ranklet.runtime.rankers.learned_sparse import LearnedSparse, SparseEncoder, SparseSettings
+from ranklet.runtime.rankers.learned_sparse import LearnedSparse
+from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
 from ranklet.runtime.storage.checks import check_one_of
 
 # One graph encodes queries and documents; its output is (batch, vocabulary) float32.
@@ -38,10 +39,9 @@ class SPLADESettings(SparseSettings):
         check_one_of("queries", self.queries, QUERIES)
 
 
-class SPLADE(LearnedSparse):
-    """Dot product of the term weights of a query and a document."""
+class SPLADEEncoders(SparseEncoders):
+    """The term weights of queries and documents."""
 
-    label = "SPLADE"
     settings: SPLADESettings
     settings_class = SPLADESettings
     of_queries = of_documents = ENCODER
@@ -58,17 +58,23 @@ class SPLADE(LearnedSparse):
             vectors, cut = self.query_encoder.encode(texts, limit, ENCODER.segment)
             terms = np.arange(self.settings.vocabulary)
             return [_positive(terms, vector) for vector in vectors], cut
-        ids, cut = token_ids(self._tokenizer, texts, limit)
+        ids, cut = token_ids(self.tokenizer, texts, limit)
         weights = self.per_term(QUERY_WEIGHTS)
         return [_positive(terms, weights[terms]) for terms in map(np.unique, ids)], cut
 
-    def verify(self) -> None:
-        """Check every number; BundleError names the fault."""
-        super().verify()
+    def verify(self, name: str) -> None:
+        """Check the arrays and run the encoder of documents; BundleError names the ranker."""
+        super().verify(name)
         weights = self.per_term(QUERY_WEIGHTS) if self.settings.queries != "network" else None
         if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
-            name = f"SPLADE {self._name}"
             raise BundleError(f"{name}: {QUERY_WEIGHTS} holds a value that is not finite and ≥ 0")
+
+
+class SPLADE(LearnedSparse):
+    """Dot product of the term weights of a query and a document."""
+
+    label = "SPLADE"
+    encoders_class = SPLADEEncoders
 
 
 def _positive(terms: NDArray[np.integer], weights: NDArray[np.float32]) -> SparseQuery:

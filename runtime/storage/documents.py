@@ -85,11 +85,6 @@ class Documents:
         numbers = range(0, len(self), max(1, len(self) // max(1, count)))
         return [self.titles[number] or self.texts[number][:60] for number in numbers][:count]
 
-    @property
-    def stored_fields(self) -> tuple[str, ...]:
-        """The fields whose tokens are stored, which may be words and wordpieces."""
-        return tuple(self._forwards)
-
     def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
         """Return the tokens of some documents in a field."""
         if field != "lemmas":

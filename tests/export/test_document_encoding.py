@@ -8,18 +8,18 @@ from tests.kinds import TinyRankers
 
 from ranklet.export import document_encoding
 from ranklet.export.bundles import index_bundle
-from ranklet.runtime.rankers.epic import EPIC
-from ranklet.runtime.rankers.repbert import RepBERT
+from ranklet.runtime.rankers.epic import EPICEncoders
+from ranklet.runtime.rankers.repbert import RepBERTEncoder
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
-@pytest.mark.parametrize(("kind", "ranker"), [("repbert", RepBERT), ("epic", EPIC)])
+@pytest.mark.parametrize(("kind", "encoder"), [("repbert", RepBERTEncoder), ("epic", EPICEncoders)])
 def test_an_interrupted_index_goes_on_where_it_was(
-    kind: str, ranker: Any, tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, encoder: Any, tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exported, collection = tiny.exported(kind), tiny.data.collection
     monkeypatch.setattr(document_encoding, "BLOCK", 16)
-    encode = ranker.encode_documents
+    encode = encoder.encode_documents
     blocks: list[int] = []
 
     def interrupted(self: object, texts: list[str]) -> object:
@@ -28,7 +28,7 @@ def test_an_interrupted_index_goes_on_where_it_was(
         blocks.append(len(texts))
         return encode(self, texts)
 
-    monkeypatch.setattr(ranker, "encode_documents", interrupted)
+    monkeypatch.setattr(encoder, "encode_documents", interrupted)
     with pytest.raises(KeyboardInterrupt):
         index_bundle(exported, collection, tmp_path / "b")
     assert not (tmp_path / "b").exists()
@@ -38,7 +38,7 @@ def test_an_interrupted_index_goes_on_where_it_was(
         more.append(len(texts))
         return encode(self, texts)
 
-    monkeypatch.setattr(ranker, "encode_documents", counted)
+    monkeypatch.setattr(encoder, "encode_documents", counted)
     target = index_bundle(exported, collection, tmp_path / "b")
     assert more == [16]  # 48 documents in blocks of 16: two were there
     assert [path.name for path in tmp_path.iterdir()] == ["b"]

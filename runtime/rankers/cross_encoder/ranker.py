@@ -78,7 +78,7 @@ class CrossEncoder(Ranker):
         settings: of the network's input.
         session: of the graph.
         tokenizer: that the word pieces are of.
-        name: of the ranker in its bundle.
+        field: what its word pieces are called in an explanation.
     """
 
     analyzer: Analyzer
@@ -88,9 +88,9 @@ class CrossEncoder(Ranker):
         settings: CrossEncoderSettings,
         session: "Runs",
         tokenizer: "Tokenizer",
-        name: str = "",
+        field: str = "wordpieces",
     ) -> None:
-        self.settings, self.session, self._name = settings, session, name
+        self.settings, self.session, self._field = settings, session, field
         # Under a deadline: so many pairs at first as take the time of FIRST_SLICE chunks.
         self.slice_size = max(1, FIRST_SLICE // settings.chunks)
         self._tokenizer = tokenizer
@@ -104,9 +104,9 @@ class CrossEncoder(Ranker):
             bundle.manifest.rankers[name].settings, f"rankers.{name}"
         )
         folder = f"rankers/{name}/"
-        shared = settings.field == "wordpieces"
+        shared, field = settings.field == "wordpieces", settings.field or RANKER_FIELD + name
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
-        return cls(settings, open_session(bundle, folder, many=True), tokenizer, name)
+        return cls(settings, open_session(bundle, folder, many=True), tokenizer, field)
 
     @property
     def provider(self) -> str:
@@ -169,11 +169,6 @@ class CrossEncoder(Ranker):
         """Score a pair without a word; BundleError names the fault."""
         analysis = self.analyzer.begin()
         self.score(QueryContext("", analysis), TextCandidates([""], analysis))
-
-    @property
-    def _field(self) -> str:
-        """What its word pieces are called in an explanation."""
-        return self.settings.field or RANKER_FIELD + self._name
 
     def _explain(self, pairs: list[list[Row]], labels: list[str]) -> list[Explanation]:
         """Explain the scores of some pairs, run at once."""

@@ -101,7 +101,7 @@ def exact_vectors(
 
     network, found = epic.load(checkpoint), []
     everything = torch.arange(ranker.settings.vocabulary)
-    ids, _ = ranker.document_encoder.token_ids(texts, 16)
+    ids, _ = ranker.encoders.document_encoder.token_ids(texts, 16)
     with torch.inference_mode():
         for each in ids:
             tokens = torch.tensor([each])
@@ -117,7 +117,7 @@ def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_pat
     ranker = opened(export_bundle({"epic": checkpoints["epic"]}, tmp_path / "b", options))
     network = epic.load(checkpoints["epic"])
     text = "the old river is old here"
-    ids, _ = ranker.document_encoder.token_ids([text], 16)
+    ids, _ = ranker.encoders.document_encoder.token_ids([text], 16)
     tokens = torch.tensor(ids)
     ones = torch.ones_like(tokens)
     with torch.inference_mode():
@@ -126,9 +126,9 @@ def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_pat
     assert probes is not None
     vectors = exact_vectors(checkpoints["epic"], ranker, [text, *probes.documents]).clip(0)
     wanted = vectors[0] - np.median(vectors[1:], axis=0)  # what half of the probes have
-    found = ranker.encode_whole([text]).vectors[0]
+    found = ranker.encoders.encode_whole([text]).vectors[0]
     np.testing.assert_allclose(found, np.maximum(wanted, 0), rtol=1e-3, atol=1e-4)
-    (query,), cut = ranker.encode_queries([text])
+    (query,), cut = ranker.encoders.encode_queries([text])
     assert cut == []
     for term, weight in zip(query.terms.tolist(), query.weights, strict=True):
         assert weight == pytest.approx(weights[tokens[0].numpy() == term].sum(), rel=1e-3)
@@ -153,23 +153,23 @@ def test_terms_of_texts_are_kept_before_others(exported: Path, tiny_collection: 
     tokens = {
         each
         for document in tiny_collection.documents()
-        for each in ranker.document_encoder.token_ids([document.text], 16)[0][0]
+        for each in ranker.encoders.document_encoder.token_ids([document.text], 16)[0][0]
     }
-    priorities = ranker.priorities()
+    priorities = ranker.encoders.priorities()
     others = np.setdiff1d(np.arange(len(priorities)), list(tokens))
     assert (priorities[others] == 1).all()
     assert 1 < priorities.max() < 3  # of 48 documents at most
     text = next(iter(tiny_collection.documents())).text
-    whole = ranker.encode_whole([text]).vectors[0]
-    (row,) = ranker.encode_documents([text]).rows
+    whole = ranker.encoders.encode_whole([text]).vectors[0]
+    (row,) = ranker.encoders.encode_documents([text]).rows
     kept = row[0][row[1] > 0]
     dropped = np.setdiff1d(np.flatnonzero(whole > 0), kept)
     assert len(dropped)
     weighed = whole * priorities
     assert weighed[kept].min() >= weighed[dropped].max()
     other = opened(exported)  # blocks of an interrupted indexing are kept apart
-    other.per_term = lambda _: np.ones_like(priorities)
-    assert other.digest != ranker.digest
+    other.encoders.per_term = lambda _: np.ones_like(priorities)
+    assert other.encoders.digest != ranker.encoders.digest
 
 
 @pytest.mark.slow
@@ -191,7 +191,7 @@ def test_pruning_is_measured_against_vectors_with_values_below_0(
     assert probes is not None
     vectors = exact_vectors(checkpoints["epic"], ranker, probes.documents)
     vectors -= np.median(vectors.clip(0), axis=0)
-    asked, _ = ranker.encode_queries(probes.queries)
+    asked, _ = ranker.encoders.encode_queries(probes.queries)
     exact = np.array([weights @ vectors[:, terms].T for terms, weights in asked])
     kept = np.array([weights @ vectors[:, terms].T.clip(0) for terms, weights in asked])
     assert np.abs(kept - exact).max() > 0.01  # some values are below the floors

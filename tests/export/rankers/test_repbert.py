@@ -45,12 +45,12 @@ def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> No
     ranker = BundleFiles(tiny.exported("repbert"), device="cpu").ranker("dense")
     assert isinstance(ranker, RepBERT)
     text = "the old river is old here"
-    ids, _ = ranker.encoder.token_ids([text], 16)
+    ids, _ = ranker.encoder.encoder.token_ids([text], 16)
     tokens = torch.tensor(ids)
     with torch.inference_mode():
         ones = torch.ones_like(tokens)
         expected = repbert.load(dense)(tokens, ones, ones)[0].numpy()
-    vector = ranker.encode_documents([text]).vectors[0]
+    vector = ranker.encoder.encode_documents([text]).vectors[0]
     cosine = vector @ expected / np.linalg.norm(vector) / np.linalg.norm(expected)
     assert cosine > 0.98  # int8 is what a processor runs
 

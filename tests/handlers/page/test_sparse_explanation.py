@@ -14,7 +14,13 @@ from ranklet.runtime.hits import Hit
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, EPIC, QUERY_ENCODER, EPICSettings
+from ranklet.runtime.rankers.epic import (
+    DOCUMENT_ENCODER,
+    EPIC,
+    QUERY_ENCODER,
+    EPICEncoders,
+    EPICSettings,
+)
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 if TYPE_CHECKING:
@@ -54,14 +60,14 @@ def hit(bundle: Bundle, built: Built) -> Hit:
     size = tokenizer.get_vocab_size()
     pieces = tokenizer.get_vocab()
     model = Encodes({pieces[word]: value for word, value in EXPANSION.items()}, size)
-    ranker = EPIC(
+    encoders = EPICEncoders(
         EPICSettings(vocabulary=size, kept=200),
         lambda: Encoder(model, QUERY_ENCODER.output, tokenizer, size),
         lambda: Encoder(model, DOCUMENT_ENCODER.output, tokenizer, size),
         tokenizer,
         lambda _: np.ones(size, np.float32),
-        name="epic",
     )
+    ranker = EPIC(encoders, BundleFiles(built.fused), "epic")
     analysis = bundle.analysis("wordpieces")
     context, own = QueryContext(QUERY, analysis), TextCandidates([f"{TITLE}\n{TEXT}"], analysis)
     (score,) = ranker.score(context, own).values.tolist()

@@ -69,7 +69,7 @@ def test_retrieving_and_rescoring_give_the_same_scores(indexed: Bundle) -> None:
 
 def test_retrieval_is_the_dot_product_with_every_vector(tiny: TinyRankers, indexed: Bundle) -> None:
     ranker = opened(tiny.indexed("epic"))
-    (query,), _ = ranker.encode_queries(["old bright fortress"])
+    (query,), _ = ranker.encoders.encode_queries(["old bright fortress"])
     store, expected = ranker.store, []
     for begin, end in zip(store.offsets, store.offsets[1:], strict=False):
         held = dict(zip(store.terms[begin:end].tolist(), store.values[begin:end], strict=True))
@@ -128,7 +128,7 @@ def test_an_explanation_names_the_strongest_expansion(indexed: Bundle) -> None:
     hit = indexed.rank("old stream", k=1, pipeline=ALONE, explain=True)[0]
     assert hit.explanation is not None
     (part,) = (each for each in hit.explanation.parts if each.label == STRONGEST)
-    vector = ranker.encode_whole([f"{hit.title}\n{hit.text}"]).vectors[0]
+    vector = ranker.encoders.encode_whole([f"{hit.title}\n{hit.text}"]).vectors[0]
     own = set(tokenizer.encode(f"{hit.title}\n{hit.text}").ids[:15])
     wanted = [at for at in np.argsort(-vector).tolist() if at not in own][:10]
     named = [each.label.split(": impact ") for each in part.parts]

@@ -11,7 +11,7 @@ from tests.kinds import FP32, TinyRankers
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.rankers.repbert import RepBERT
+from ranklet.runtime.rankers.repbert import RepBERTEncoder
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
@@ -22,9 +22,9 @@ def test_documents_encoded_side_by_side_have_the_same_vectors(
 ) -> None:
     bundle = BundleFiles(tiny.exported("repbert"), device="cpu")
     texts = ["the old river", "", "a quiet stream " * 9, "here"] * 4
-    expected = RepBERT.open(bundle, "dense").encode_documents(texts).vectors
+    expected = RepBERTEncoder.open(bundle, "dense").encode_documents(texts).vectors
     monkeypatch.setenv("RANKLET_THREADS", "3")
-    ranker = RepBERT.open(bundle, "dense", many=True)
+    ranker = RepBERTEncoder.open(bundle, "dense", many=True)
     assert ranker.encoder.session.workers == 3
     np.testing.assert_array_equal(ranker.encode_documents(texts).vectors, expected)
 

@@ -1,0 +1,177 @@
+"""How learned sparse rankers encode: a text becomes a sparse vector over word pieces."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
+from ranklet.runtime.lexical.sparse_store import MOST_TERMS, SparseQuery, SparseRows, prune
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
+from ranklet.runtime.storage.checks import Settings, check_integer, check_one_of
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from ranklet.runtime.storage.bundle_files import BundleFiles
+
+# Names of the graphs' inputs, (batch, tokens) int64 each.
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+PRIORITIES = "priorities.npy"  # one per term, for pruning; > 0, (vocabulary,) float32
+
+AT_A_TIME = 64  # documents whose whole vectors are in memory before they are pruned; 8 MB
+
+
+@dataclass(frozen=True)
+class SparseSettings(Settings):
+    """Limits of the encoders, and how vectors are stored.
+
+    Attributes:
+        max_query_tokens: longer queries are cut; [CLS] and [SEP] count.
+        max_document_tokens: longer documents are cut; [CLS] and [SEP] count.
+        vocabulary: number of word pieces, which are the dimensions of a vector.
+        kept: r, the number of values that are stored per document.
+        impacts: type of the values in the impact index: float32, float16 or uint8.
+        field: wordpieces for the pieces of the bundle's tokenizer; empty for a tokenizer of its
+            own.
+    """
+
+    max_query_tokens: int = 32
+    max_document_tokens: int = 128
+    vocabulary: int = 30_522
+    kept: int = 1000
+    impacts: str = "float16"
+    field: str = "wordpieces"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_integer("max_query_tokens", self.max_query_tokens, 3, 8192)
+        check_integer("max_document_tokens", self.max_document_tokens, 3, 8192)
+        if type(self.vocabulary) is int and self.vocabulary > MOST_TERMS:
+            raise InputError(
+                f"the vocabulary has {self.vocabulary:,} word pieces, and a document's terms are "
+                f"stored in 16 bits: {MOST_TERMS:,} at most; take a backbone with a smaller one"
+            )
+        check_integer("vocabulary", self.vocabulary, 1, MOST_TERMS)
+        check_integer("kept", self.kept, 1, MOST_TERMS)
+        check_one_of("impacts", self.impacts, tuple(IMPACT_TYPES))
+        if self.field not in ("wordpieces", ""):
+            raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
+
+
+class SparseEncoder(NamedTuple):
+    """Where a kind keeps one of its encoders, and how it is run."""
+
+    folder: str  # of its variants, below rankers/NAME/; ends with a slash unless empty
+    output: str  # name of the graph's output
+    segment: int  # token_type_ids of every token
+
+
+class SparseEncoders(ABC):
+    """The encoders of queries and documents of a kind.
+
+    Args:
+        settings: limits and types.
+        queries: opens the encoder of queries.
+        documents: opens the encoder of documents, which ranking stored documents never needs.
+        tokenizer: of both encoders.
+        per_term: returns an array with one number per term by the name of its file, (vocabulary,)
+            float32.
+    """
+
+    settings_class: ClassVar[type[SparseSettings]]
+    of_queries: ClassVar[SparseEncoder]
+    of_documents: ClassVar[SparseEncoder]
+
+    def __init__(
+        self,
+        settings: SparseSettings,
+        queries: Callable[[], Encoder],
+        documents: Callable[[], Encoder],
+        tokenizer: "Tokenizer",
+        per_term: Callable[[str], NDArray[np.float32]],
+    ) -> None:
+        self.settings, self._open_queries, self._open_documents = settings, queries, documents
+        self.tokenizer, self.per_term = tokenizer, per_term
+
+    @classmethod
+    def open(cls, bundle: "BundleFiles", name: str) -> Self:
+        """Open the encoders of a bundle's ranker; models are opened when they are first used."""
+        raw = bundle.manifest.rankers[name].settings
+        settings = cls.settings_class.from_json(raw, f"rankers.{name}")
+        folder, size = f"rankers/{name}/", settings.vocabulary
+        shared = settings.field == "wordpieces"
+        tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
+
+        def encoder(part: SparseEncoder, *, many: bool) -> Encoder:
+            variants = folder + part.folder
+            return open_encoder(bundle, variants, part.output, size, tokenizer, many=many)
+
+        def per_term(file: str) -> NDArray[np.float32]:
+            return np.asarray(bundle.array(folder + file, np.float32, (size,)))
+
+        queries = partial(encoder, cls.of_queries, many=False)
+        documents = partial(encoder, cls.of_documents, many=True)
+        return cls(settings, queries, documents, tokenizer, per_term)
+
+    @abstractmethod
+    def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
+        """Return the vectors of some queries, and the places of the queries that were cut."""
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the query encoder runs on."""
+        return self.query_encoder.session.provider
+
+    @cached_property
+    def query_encoder(self) -> Encoder:
+        """The encoder of queries, opened when a query is first encoded."""
+        return self._open_queries()
+
+    @cached_property
+    def document_encoder(self) -> Encoder:
+        """The encoder of documents, opened when a text is first encoded."""
+        return self._open_documents()
+
+    def priorities(self) -> NDArray[np.float32]:
+        """Return the priorities of terms that `prune` takes, (vocabulary,) float32."""
+        return self.per_term(PRIORITIES)
+
+    def encode_documents(self, texts: Sequence[str]) -> SparseRows:
+        """Return the pruned vectors of some documents."""
+        parts, longer = [np.empty((0, *self.row_shape), np.uint16)], list[int]()
+        for begin in range(0, len(texts), AT_A_TIME):
+            vectors, cut = self.encode_whole(texts[begin : begin + AT_A_TIME])
+            parts.append(prune(vectors, self.settings.kept, self.priorities()))
+            longer += [begin + at for at in cut]
+        return SparseRows(np.concatenate(parts), longer)
+
+    def encode_whole(self, texts: Sequence[str]) -> Encoded:
+        """Return the whole vectors of some documents, (texts, vocabulary) float32."""
+        limit = self.settings.max_document_tokens
+        return self.document_encoder.encode(texts, limit, self.of_documents.segment)
+
+    @property
+    def row_shape(self) -> tuple[int, int]:
+        """Shape of a row of `SparseRows`."""
+        return 2, min(self.settings.kept, self.settings.vocabulary)
+
+    @property
+    def digest(self) -> str:
+        """A text that changes whenever the vectors would: the model's digest and the limits."""
+        limits = f"{self.settings.max_document_tokens} {self.settings.kept}"
+        priorities = sha256(self.priorities().tobytes()).hexdigest()
+        return f"{self.document_encoder.digest} {limits} {priorities}"
+
+    def verify(self, name: str) -> None:
+        """Check the arrays and run the encoder of documents; BundleError names the ranker."""
+        priorities = self.priorities()
+        if not (np.isfinite(priorities) & (priorities > 0)).all():
+            raise BundleError(f"{name}: {PRIORITIES} holds a value that is not finite and positive")
+        self.encode_documents([""])
