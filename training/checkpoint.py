@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import ranklet
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
-from ranklet.runtime.storage.earlier import translated
+from ranklet.runtime.storage.earlier import translated, translated_network
 from ranklet.training.data.probes import Probes, read_probes
 from ranklet.training.indexing.wordpieces import read_tokenizer
 
@@ -164,7 +164,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         arrays = {each.stem: np.load(each, allow_pickle=False) for each in path.glob("*.npy")}
         listed, training = _tokens(path / TOKENS), dict(described.get("training", {}))
         network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}
-        network = _translated_network(network)
+        network = translated_network(network)
     except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error!r}") from error
     except BundleError as error:  # a setting, which is named
@@ -174,15 +174,6 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     return Checkpoint(
         kind, settings, arrays, listed, tokenizer, training, network, weights, read_probes(path)
     )
-
-
-def _translated_network(network: dict[str, Any]) -> dict[str, Any]:
-    """Return the network of a Conformer-Kernel or a TK as this version writes it."""
-    if network.get("architectures") != ["ConformerKernel"] or "form" not in network:
-        return network
-    form = network["form"]
-    attention = network["attention"] or ("full" if form == "tk" else "separable")
-    return {**network, "architecture": form, "attention": attention}
 
 
 def _tokens(path: Path) -> tuple[str, ...]:

@@ -32,3 +32,17 @@ def translated(
             return "tk", {name: chosen[name] for name in _OF_TK if name in chosen}, measured
         chosen["architecture"] = form
     return kind, chosen, measured
+
+
+def translated_network(network: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config.json of an earlier checkpoint; others are returned as they are.
+
+    >>> earlier = {"architectures": ["ConformerKernel"], "form": "tk", "attention": None}
+    >>> translated_network(earlier)["attention"]
+    'full'
+    """
+    if network.get("architectures") != ["ConformerKernel"] or "form" not in network:
+        return dict(network)
+    form = network["form"]
+    attention = network["attention"] or ("full" if form == "tk" else "separable")
+    return {**network, "architecture": form, "attention": attention}
