@@ -49,34 +49,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-mb", type=float, help="maximum size of a variant's file in MB")
     parser.add_argument(
         "--prune",
-        help="epic: number of values to keep per document vector, or auto for as few as lose next "
-        "to nothing on the probes (default: 1000)",
+        help="sparse vectors: number of values to keep per document, or auto for as few as lose "
+        "next to nothing on the probes (default: 1000)",
     )
     group = parser.add_argument_group(
         "settings of some kinds", "They replace what the checkpoint says."
     )
     group.add_argument(
         "--impacts",
-        help="epic, conformer_kernel: storage type of impacts, float32, float16 or uint8",
+        help="learned impacts: their storage type, float32, float16 or uint8",
     )
     group.add_argument(
         "--scorer",
-        help="neural_model1: table, or onnx to run the network, which pays on a GPU; "
-        "conformer_kernel: impacts, or onnx to score stored documents by the network",
+        help="kinds that can do without their network: onnx to run it, or what they have instead, "
+        "table or impacts",
     )
     group.add_argument(
         "--search",
         choices=("hnsw",),
-        help="repbert: build HNSW for fewer than 50,000 documents, too",
+        help="dense vectors: build HNSW for fewer than 50,000 documents, too",
     )
-    group.add_argument("--m", type=int, help="repbert: links per vector in HNSW (default: 16)")
+    group.add_argument("--m", type=int, help="HNSW: links per vector (default: 16)")
     group.add_argument(
         "--ef-construction",
         type=int,
-        help="repbert: candidates while HNSW is built (default: 200)",
+        help="HNSW: candidates while it is built (default: 200)",
     )
     group.add_argument(
-        "--ef", type=int, help="repbert: candidates while HNSW is searched (default: 128)"
+        "--ef", type=int, help="HNSW: candidates while it is searched (default: 128)"
     )
 
 
