@@ -42,8 +42,8 @@ def test_vectors_are_those_of_pytorch(tiny: TinyRankers) -> None:
     ranker, texts = opened(tiny.indexed("splade"), "network"), ["red apple", "the old river", ""]
     # The variant that serves has 8 bits.
     expected = vectors(splade.load(checkpoint), checkpoint.tokenizer, texts)
-    np.testing.assert_allclose(ranker.encode_whole(texts).vectors, expected, atol=0.1)
-    queries, _ = ranker.encode_queries(texts)
+    np.testing.assert_allclose(ranker.encoders.encode_whole(texts).vectors, expected, atol=0.1)
+    queries, _ = ranker.encoders.encode_queries(texts)
     for query, row in zip(queries, expected, strict=True):
         whole = np.zeros_like(row)
         whole[query.terms] = query.weights
@@ -63,12 +63,12 @@ def test_every_variant_is_proven_and_so_is_the_pruning(tiny: TinyRankers) -> Non
 def test_queries_without_a_network_open_none(
     tiny: TinyRankers, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ranklet.runtime.rankers import learned_sparse
+    from ranklet.runtime.rankers import sparse_encoders
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a network was opened")
 
-    monkeypatch.setattr(learned_sparse, "open_encoder", refuse)
+    monkeypatch.setattr(sparse_encoders, "open_encoder", refuse)
     bundle = Bundle(tiny.indexed("splade"))
     pipeline = [{"stage": "retrieve", "ranker": name, "k": 10}]
     hits = bundle.rank("red apple", pipeline=pipeline, explain=True)
