@@ -29,8 +29,8 @@ from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.cross_encoder.pairs import (
     DEV_CANDIDATES,
     DEV_QUERIES,
-    asked,
     document_pieces,
+    query_pieces,
 )
 from ranklet.training.sampling.negatives import relevant_numbers
 from ranklet.training.tuning.cross_validation import interpolate
@@ -230,7 +230,7 @@ def _scores(
         rows = []
         with all_cores(), torch.inference_mode(), autocast(torch.device("cpu"), True):
             for query, numbers in zip(candidates.queries, candidates.numbers, strict=True):
-                text = asked(analysed, pairing, query.text)
+                text = query_pieces(analysed, pairing, query.text)
                 pairs = [pairing.pair(text, document_pieces(analysed, n)) for n in numbers.tolist()]
                 rows.append(score_pairs(model, pairs, padding))
         with out.open("wb") as file:
