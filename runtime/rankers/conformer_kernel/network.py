@@ -83,8 +83,11 @@ class TermNetwork:
         if candidates.stored is None:
             lengths = candidates.tokens(self.settings.field).lengths
             longer = np.flatnonzero(lengths > self.settings.max_document_terms)
-        tokens = query.tokens(self.settings.field)
-        return Scores(values, longer.tolist(), len(tokens) > self.settings.max_query_terms)
+        return Scores(values, longer.tolist(), self.truncates(query))
+
+    def truncates(self, query: QueryContext) -> bool:
+        """Return whether a query is longer than the network reads."""
+        return len(query.tokens(self.settings.field)) > self.settings.max_query_terms
 
     def run(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
         """Return the network's output, (terms, n) float32, or (1, n) for a TK."""

@@ -80,8 +80,7 @@ class ConformerKernel(Retriever):
         """Return the k best documents of the collection, by their impacts."""
         terms, counts = self._known(query)
         numbers, scores = self.index.retrieve(terms, counts, k)
-        truncated = len(query.tokens(self.settings.field)) > self.settings.max_query_terms
-        return Retrieved(numbers, scores, truncated)
+        return Retrieved(numbers, scores, self.matching.truncates(query))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return the score of each candidate."""
