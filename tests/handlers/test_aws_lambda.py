@@ -43,6 +43,8 @@ def start(api: RuntimeAPI, built: Built, tmp_path: Path) -> Iterator[Start]:
     yield started
     for function in running:
         function.__exit__()
+        # pytest shows this if the test failed
+        sys.stdout.write(f"status {function.process.returncode}; {function.log}")
 
 
 def test_it_answers_as_the_runtime_does(api: RuntimeAPI, start: Start, bundle: Bundle) -> None:
