@@ -1,12 +1,16 @@
-"""Hold every ranking of a program while a file exists, so that tests need no slow query.
+"""Run a program so that a test does not depend on the speed of the machine.
 
     python held.py GATE MODULE [ARGUMENTS]
 
-runs a module; while the file GATE exists its rankings wait, and GATE.reached says that one does.
+runs a module. While the file GATE exists, its rankings wait, so that tests need no slow queries.
+The file GATE.reached shows that one waits.
 """
 
 import runpy
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -51,7 +55,30 @@ def hold(gate: Path) -> None:
     Bundle.rank = held  # type: ignore[method-assign]
 
 
+def retry_connections() -> None:
+    """Let awslambdaric's client connect again.
+
+    It gives up after one second, which a busy machine may take, and ends the process. Lambda would
+    start the process again.
+    """
+    runtime_client = import_module("runtime_client")
+
+    def retried(call: Callable[..., Any]) -> Callable[..., Any]:
+        def attempts(*arguments: Any) -> Any:
+            for _ in range(100):
+                with suppress(RuntimeError):
+                    return call(*arguments)
+            return call(*arguments)
+
+        return attempts
+
+    for name in ("next", "post_invocation_result", "post_error"):
+        setattr(runtime_client, name, retried(getattr(runtime_client, name)))
+
+
 if __name__ == "__main__":
     hold(Path(sys.argv[1]))
     sys.argv[:] = sys.argv[2:]
+    if sys.argv[0] == "awslambdaric":
+        retry_connections()
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -31,12 +31,13 @@ def api() -> Iterator[RuntimeAPI]:
 
 
 @pytest.fixture
-def start(api: RuntimeAPI, built: Built, tmp_path: Path) -> Iterator[Start]:
+def start(api: RuntimeAPI, built: Built, gate: Gate, tmp_path: Path) -> Iterator[Start]:
     """Return what starts a function with the fused bundle; variables and the handler may differ."""
     running: list[Function] = []
 
     def started(**given: Any) -> Function:
-        function = Function(api, tmp_path, **{"RANKLET_BUNDLE": str(built.fused), **given})
+        variables = {"RANKLET_BUNDLE": str(built.fused), **given}
+        function = Function(api, tmp_path, client=gate.command("awslambdaric"), **variables)
         running.append(function)
         return function
 
@@ -231,9 +232,8 @@ def test_sigterm_ends_an_idle_function_at_once(
     assert function.lines("stopped by SIGTERM")
 
 
-def test_sigterm_lets_a_running_request_end(api: RuntimeAPI, start: Start, tmp_path: Path) -> None:
-    gate = Gate(tmp_path)
-    function = start(client=gate.command("awslambdaric"))
+def test_sigterm_lets_a_running_request_end(api: RuntimeAPI, start: Start, gate: Gate) -> None:
+    function = start()
     assert api.waited_for.wait(PATIENCE)
     gate.shut()
     invocation = api.send({"query": QUERY})

@@ -18,6 +18,7 @@ from tests.handlers.aws.conftest import (
     lines,
     recorded,
 )
+from tests.handlers.held import Gate
 from tests.handlers.runtime_api import Function as Process
 from tests.handlers.runtime_api import RuntimeAPI
 
@@ -125,7 +126,8 @@ def test_workers_of_a_function_share_a_download_and_write_a_queues_answers(
         "RANKLET_RESULTS": "s3://bundles/answers",
         "AWS_LAMBDA_MAX_CONCURRENCY": "2",
     }
-    with RuntimeAPI() as api, Process(api, tmp_path, **variables) as function:
+    client = Gate(tmp_path).command("awslambdaric")
+    with RuntimeAPI() as api, Process(api, tmp_path, client=client, **variables) as function:
         function.wait_for("ready", 2)
         invocations = [api.send(event) for _ in range(4)]
         for each in invocations:
