@@ -354,6 +354,7 @@ def test_the_undamaged_bundle_passes(victim: Path) -> None:
     assert len(list(verify(victim))) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_is_found(victim: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     part, damage = ATTACKS[name]
@@ -365,6 +366,7 @@ def test_an_attack_is_found(victim: Path, name: str, monkeypatch: pytest.MonkeyP
     assert not marker.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [f"{PART}: {each}" for each in ANY_ARRAY])
 def test_an_attack_is_found_in_a_zip(
     victim: Path, name: str, monkeypatch: pytest.MonkeyPatch

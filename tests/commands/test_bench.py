@@ -1,15 +1,17 @@
 import json
+from typing import TYPE_CHECKING
 
-import pytest
-from tests.kinds import TinyRankers
+from tests.commands.running import Capture, succeeds
 
-from ranklet.commands import main
+if TYPE_CHECKING:
+    from tests.conftest import Built
 
 
-def test_bench_measures_every_stage(tiny: TinyRankers, capsys: pytest.CaptureFixture[str]) -> None:
-    target = str(tiny.indexed("repbert"))
-    assert main(["bench", target, "-n", "5", "--cold", "1", "--json"]) == 0
-    measured = json.loads(capsys.readouterr().out)
+def test_bench_measures_every_stage(built: "Built", capsys: Capture) -> None:
+    arguments = ("bench", built.fused, "-n", 5, "--cold", 1, "--json")
+    measured = json.loads(succeeds(capsys, *arguments))
     assert measured["queries"] == 5
     assert measured["cold_ms"]["import ranklet.runtime"] > 0
     assert measured["warm_ms"]["in all"]["p50"] > 0
+    stages = [stage.split()[0] for stage in measured["warm_ms"]]
+    assert stages == ["retrieve", "rescore", "rescore", "fuse", "read", "in"]

@@ -17,4 +17,4 @@ def test_verify_reports_what_is_right_and_what_is_wrong(
     raw = bytearray((damaged / "text/forms.npy").read_bytes())
     raw[-1] ^= 1
     (damaged / "text/forms.npy").write_bytes(raw)
-    assert "text/forms.npy is not what was exported" in fails(capsys, "verify", damaged)
+    assert "text/forms.npy was changed after export" in fails(capsys, "verify", damaged)

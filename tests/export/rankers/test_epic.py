@@ -110,6 +110,7 @@ def exact_vectors(
     return np.concatenate(found)
 
 
+@pytest.mark.slow
 def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_path: Path) -> None:
     import torch
 

@@ -12,6 +12,7 @@ from ranklet.export.proof.report import read_reports
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ROWS)
 def test_an_indexed_bundle_can_be_indexed_again(
     kind: str, tiny: TinyRankers, tmp_path: Path

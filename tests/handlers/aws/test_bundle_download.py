@@ -55,6 +55,7 @@ def test_an_object_is_downloaded_once_and_served(
     assert source.path.parent.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_a_new_version_is_a_new_file_and_the_old_one_stays_mapped(
     bucket: Any, built: Built, tmp_path: Path
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_new_version_is_a_new_file_and_the_old_one_stays_mapped(
     assert loaded.rank("dough")[0].id == "bread"
 
 
+@pytest.mark.slow
 def test_a_file_that_was_cut_is_downloaded_again(bucket: Any, tmp_path: Path) -> None:
     bucket.put_object(**PLACE, Body=b"0123456789")
     path = fetch(ADDRESS).path
@@ -79,6 +81,7 @@ def test_a_file_that_was_cut_is_downloaded_again(bucket: Any, tmp_path: Path) ->
     assert fetch(ADDRESS).path.read_bytes() == b"0123456789"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("published", ["metadata", "sibling", "variable"])
 def test_an_object_that_is_not_what_was_published_is_removed_and_told(
     bucket: Any, published: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -116,6 +119,7 @@ def test_without_a_published_digest_the_bundles_own_are_checked(bucket: Any, bui
         open_bundle(ADDRESS)
 
 
+@pytest.mark.slow
 def test_an_object_replaced_while_it_is_read_is_read_anew_and_whole(
     bucket: Any, watch: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -133,6 +137,7 @@ def test_an_object_replaced_while_it_is_read_is_read_anew_and_whole(
     assert left(tmp_path) == [".lock", ".zip"]
 
 
+@pytest.mark.slow
 def test_an_object_that_never_stands_still_is_given_up(
     bucket: Any, watch: Any, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """A RepBERT in a bundle: the same vector for the same text, whatever stands around it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,11 @@ def test_texts_over_the_limit_are_cut_and_reported(
 @pytest.fixture
 def only_dense(tiny: TinyRankers, tmp_path: Path) -> Path:
     """Return a bundle of a RepBERT in 32 bits, without a collection; a test may change it."""
-    return export_bundle({"dense": tiny.checkpoint("repbert")}, tmp_path / "b", FP32)
+
+    def export(folder: Path) -> None:
+        export_bundle({"dense": tiny.checkpoint("repbert")}, folder / "b", FP32)
+
+    return Path(shutil.copytree(tiny.once("repbert.fp32", export) / "b", tmp_path / "b"))
 
 
 def test_a_tokenizer_of_other_numbers_is_refused(tiny: TinyRankers, only_dense: Path) -> None:

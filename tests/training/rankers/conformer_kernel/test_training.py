@@ -303,6 +303,7 @@ def test_word2vec_vectors_are_in_next_to_out(
     assert checkpoint.training["options"]["vectors"] == "word2vec"
 
 
+@pytest.mark.slow
 def test_tk_trains_in_parts_and_reports_documents_that_are_too_long(
     tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

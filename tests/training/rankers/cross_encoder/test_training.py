@@ -45,6 +45,7 @@ def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
     return train(tiny_collection, tiny_bert, settings=settings, epochs=30)
 
 
+@pytest.mark.slow
 def test_it_learns(learned: Checkpoint) -> None:
     course = [each["value"] for each in learned.training["evaluations"]]
     assert learned.training["best"] > course[0] + 0.3
@@ -77,6 +78,7 @@ def test_an_interrupted_training_ends_the_same(
         np.testing.assert_array_equal(found.weights[name], weights)
 
 
+@pytest.mark.slow
 def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) -> None:
     folder = learned.save(tmp_path / "c")
     theirs = load_backbone(folder).model
@@ -155,6 +157,7 @@ def test_markers_begin_as_the_mean_of_what_spells_them(tiny_backbone: Backbone) 
     assert len(tiny_backbone.word_vectors()) == len(after)
 
 
+@pytest.mark.slow
 def test_a_second_phase_goes_on_from_the_first(
     learned: Checkpoint, tiny_collection: Collection, tmp_path: Path
 ) -> None:
@@ -197,6 +200,7 @@ def test_what_is_not_allowed_is_refused(
         train(tiny_collection, tiny_bert, **options)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
     with pytest.raises(InputError, match="no cross-encoder"):
         cross_encoder.load(replace(learned, kind="bm25"))
