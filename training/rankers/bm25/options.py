@@ -11,9 +11,8 @@ from ranklet.training.learning.options import FieldOptions
 class Options(FieldOptions):
     """Options of BM25.
 
-    The grid is the range that published tunings fall into (Anserini's for MS MARCO: k1 .82 to 4.46,
-    b .68 to .87; short passages want less of both); finer steps change nDCG@10 by less than its
-    noise.
+    The grid covers published values: Anserini's for MS MARCO are k1 .82 to 4.46 and b .68 to .87,
+    and short passages need lower ones. Finer steps change nDCG@10 by less than its noise.
     """
 
     GROUP = "bm25"

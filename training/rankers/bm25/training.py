@@ -1,4 +1,4 @@
-"""Tuning BM25: k1 and b of one field, on a grid."""
+"""Tune BM25: choose k1 and b of one field on a grid."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -29,12 +29,12 @@ def train(
 
     Args:
         collection: the documents.
-        queries: judged queries; a thousand are plenty for two parameters.
+        queries: judged queries to tune on; a thousand are enough for two parameters.
         dev: not used, because nothing else is learned.
-        options: of BM25.
+        options: options of BM25.
 
     Returns:
-        A checkpoint whose ``training`` holds the measure of every point of the grid.
+        A checkpoint, whose ``training`` has the measure at every point of the grid.
 
     Raises:
         InputError: the tokenizer cannot be read.
@@ -48,21 +48,21 @@ def train(
     )
     goal = parse_measure(options.measure)
     postings = analysed.postings(field)
-    parsed = [(each, QueryContext(each.text, analysed.analyzer.begin())) for each in queries]
-    tried = {}
+    contexts = [(each, QueryContext(each.text, analysed.analyzer.begin())) for each in queries]
+    values = {}
     points = list(product(options.k1_grid, options.b_grid))
     for k1, b in progress(points, f"tuning BM25 over {field}"):
         ranker = open_bm25(BM25Settings(field, k1, b), postings)
-        rows, found, missed = [], [], []
-        for judged_query, query in parsed:
-            numbers, scores, _ = ranker.retrieve(query, goal.cutoff)
-            hit, lost = grades(analysed, judged_query, numbers)
+        rows, retrieved, missed = [], [], []
+        for query, context in contexts:
+            numbers, scores, _ = ranker.retrieve(context, goal.cutoff)
+            retrieved_grades, missed_grades = grades(analysed, query, numbers)
             rows.append(scores[:, None])
-            found.append(hit)
-            missed.append(lost)
-        judged = Judged.from_lists(rows, found, missed)
-        tried[k1, b] = mean(judged, judged.scores(np.ones(1)), goal)
-    k1, b = max(tried, key=lambda point: tried[point])
+            retrieved.append(retrieved_grades)
+            missed.append(missed_grades)
+        judged = Judged.from_lists(rows, retrieved, missed)
+        values[k1, b] = mean(judged, judged.scores(np.ones(1)), goal)
+    k1, b = max(values, key=lambda point: values[point])
     return Checkpoint(
         "bm25",
         BM25Settings(field, k1, b),
@@ -70,7 +70,7 @@ def train(
         training={
             "measure": options.measure,
             "queries": len(queries),
-            "best": tried[k1, b],
-            "grid": [{"k1": k1, "b": b, "value": value} for (k1, b), value in tried.items()],
+            "best": values[k1, b],
+            "grid": [{"k1": k1, "b": b, "value": value} for (k1, b), value in values.items()],
         },
     )

@@ -1,4 +1,4 @@
-"""Choosing p_self and λ of a Model 1 beside BM25, whatever its table came from."""
+"""Choose p_self and λ of a Model 1 that is fused with BM25, for any translation table."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ from ranklet.training.tuning.judged_candidates import Features, judge
 P_SELF_GRID = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 LAMBDA_GRID = (0.005, 0.02, 0.1, 0.3)
 GRID = tuple(product(P_SELF_GRID, LAMBDA_GRID))
-CANDIDATES = 200  # of BM25, rescored while tuning
-DEV_CANDIDATES = 50  # of BM25, rescored while a network learns
+CANDIDATES = 200  # candidates from BM25 per query for tuning
+DEV_CANDIDATES = 50  # candidates from BM25 per query for an evaluation during training
 
-# The translations that one query needs: from its tokens and those of its candidates.
+# Returns the translations that a query needs, for its tokens and those of its candidates.
 Tables = Callable[[NDArray[np.int32], NDArray[np.integer]], TranslationTable]
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The point of the grid that ranks best.
+    """The constants that rank best.
 
     Attributes:
         p_self: T(t|t).
         lambda_: weight of the collection.
-        report: measure, best value and every point of the grid, for `Checkpoint.training`.
+        report: the measure at every point of the grid, for `Checkpoint.training`.
     """
 
     p_self: float
@@ -56,26 +56,27 @@ def tune_constants(
 
     Args:
         analysed: the collection, with the fields of both rankers.
-        queries: those that the table was not learned from, or it looks better than it is.
-        retriever: the BM25 that gives the candidates.
-        likelihoods: the table's scores under all settings.
-        measure: what counts as best.
+        queries: judged queries that the table was not learned from; otherwise the table looks
+            better than it is.
+        retriever: the BM25 ranker that retrieves the candidates.
+        likelihoods: scores of the table at all points of the grid.
+        measure: the measure to maximise, such as MRR@10.
     """
     features = _features(retriever, likelihoods)
     judged = judge(analysed, queries, retriever, CANDIDATES, features, "scoring candidates")
-    tried: dict[tuple[float, float], tuple[float, float]] = {}
+    values: dict[tuple[float, float], tuple[float, float]] = {}  # value and weight of Model 1
     grid = likelihoods.grid
-    for at, setting in enumerate(progress(grid, f"tuning Model 1 over {likelihoods.field}")):
-        found = coordinate_ascent(only(judged, [0, at + 1]), measure, restarts=2)
-        tried[setting] = found.value, found.weights[1]
-    p_self, lambda_ = max(tried, key=lambda setting: tried[setting][0])
+    for at, point in enumerate(progress(grid, f"tuning Model 1 over {likelihoods.field}")):
+        fusion = coordinate_ascent(only(judged, [0, at + 1]), measure, restarts=2)
+        values[point] = fusion.value, fusion.weights[1]
+    p_self, lambda_ = max(values, key=lambda point: values[point][0])
     report = {
         "measure": measure,
         "tuning_queries": len(queries),
-        "best": tried[p_self, lambda_][0],
+        "best": values[p_self, lambda_][0],
         "grid": [
             {"p_self": p, "lambda": lam, "value": value, "weight": weight}
-            for (p, lam), (value, weight) in tried.items()
+            for (p, lam), (value, weight) in values.items()
         ],
     }
     return Tuned(p_self, lambda_, report)
@@ -88,9 +89,9 @@ def fused_value(
     likelihoods: "Likelihoods",
     measure: str,
 ) -> float:
-    """Return what the first setting of the grid reaches on some queries, fused with BM25.
+    """Return the measure of the grid's first point, fused with BM25, on some queries.
 
-    Quick enough to be asked after every epoch of a training.
+    This is fast enough for an evaluation after every epoch of a training.
     """
     features = _features(retriever, likelihoods)
     judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, None)
@@ -98,7 +99,7 @@ def fused_value(
 
 
 def _features(retriever: Retriever, likelihoods: "Likelihoods") -> Features:
-    """Return BM25's scaled score and one of Model 1 for each setting, by candidate."""
+    """Return a function that computes BM25's scaled score and Model 1's at each grid point."""
 
     def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         base = retriever.score(query, candidates).values * retriever.scale(query)
@@ -108,15 +109,15 @@ def _features(retriever: Retriever, likelihoods: "Likelihoods") -> Features:
 
 
 class Likelihoods:
-    """Model 1's scores of candidates under every setting of the grid, from two passes.
+    """Model 1's scores of candidates at every point of the grid, from two passes.
 
-    Σ T(q|d) P(d|D) is linear in p_self: p_self · its value at 1 + (1 − p_self) · its value at 0.
+    Σ T(q|d) P(d|D) is linear in p_self, so its values at 0 and at 1 give all others.
 
     Args:
-        tables: gives the translations that a query needs.
-        background: P(q|C) by token, (tokens,) float32.
+        tables: returns the translations that a query needs.
+        background: P(q|C) of each token, (tokens,) float32.
         field: lemmas, words or wordpieces.
-        grid: settings to score under, (p_self, λ) each.
+        grid: points (p_self, λ) to score at.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Likelihoods:
     def by_setting(
         self, query: QueryContext, candidates: Candidates
     ) -> Iterable[NDArray[np.float32]]:
-        """Yield scores over the number of query tokens, (candidates,) float32 a setting."""
+        """Yield scores divided by the number of query tokens, (candidates,) float32 per point."""
         tokens = query.tokens(self.field)
         documents = candidates.tokens(self.field)
         table = self._tables(tokens, documents.tokens)
@@ -146,7 +147,7 @@ class Likelihoods:
 
 
 def only(judged: Judged, features: list[int]) -> Judged:
-    """Return the same candidates with some of the features."""
+    """Return the same candidates with only some of the features."""
     return Judged(
         np.ascontiguousarray(judged.features[:, :, features]),
         judged.mask,

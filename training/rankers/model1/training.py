@@ -1,4 +1,4 @@
-"""Training Model 1: its table by EM, then p_self and λ on a grid beside BM25."""
+"""Train Model 1: learn a table by EM, then choose p_self and λ on a grid."""
 
 from collections.abc import Sequence
 
@@ -31,16 +31,16 @@ def train(
 
     Args:
         collection: the documents.
-        queries: what EM learns from.
-        dev: other queries, on which p_self and λ are chosen: on its own EM's table looks better
-            than it is.
-        options: of Model 1.
+        queries: judged queries to learn from.
+        dev: other judged queries, on which p_self and λ are chosen; on the queries that it learned
+            from, a table looks better than it is.
+        options: options of Model 1.
 
     Returns:
-        A checkpoint: the table over token ids of its own, with their spellings.
+        A checkpoint with the table over its own token ids and their spellings.
 
     Raises:
-        InputError: an option is not allowed, or no query shares a document with the collection.
+        InputError: an option is not allowed, or no query has a relevant document.
     """
     field, bm25 = options.field, options.bm25
     analysed = analyse(
@@ -48,7 +48,7 @@ def train(
         [field, bm25.field],
         tokenizer=read_tokenizer(options.tokenizer) if options.tokenizer else None,
         titles=options.titles,
-        # Words that only queries have are just what Model 1 is to learn.
+        # Model 1 learns words of queries that no document has.
         known_words={word for query in queries for word in words(query.text)},
     )
     model = train_model1(
@@ -80,26 +80,24 @@ def train(
 def _aligned(
     analysed: AnalysedCollection, queries: Sequence[JudgedQuery], field: str
 ) -> tuple[list[NDArray[np.integer]], list[NDArray[np.integer]]]:
-    """Return the tokens of queries and of a relevant document each, query by query."""
+    """Return the tokens of a query and of a relevant document, for each such pair."""
     tokens, offsets = analysed.tokens(field), analysed.offsets(field)
-    asked: list[NDArray[np.integer]] = []
-    answers: list[NDArray[np.integer]] = []
-    held = {name: at for at, name in enumerate(analysed.documents.ids)}
+    query_sides: list[NDArray[np.integer]] = []
+    document_sides: list[NDArray[np.integer]] = []
+    number_of = {id_: number for number, id_ in enumerate(analysed.documents.ids)}
     for query in progress(queries, "aligning"):
-        ids = analysed.analyzer.begin().tokens(query.text, field)
-        ids = ids[ids < analysed.analyzer.size(field)]  # what no document has teaches nothing
-        for name in query.relevant:
-            if name in held:
-                begin, end = offsets[held[name]], offsets[held[name] + 1]
-                asked.append(ids)
-                answers.append(tokens[begin:end].astype(np.int32))
-    return asked, answers
+        query_tokens = analysed.analyzer.begin().tokens(query.text, field)
+        query_tokens = query_tokens[query_tokens < analysed.analyzer.size(field)]  # known ones
+        for number in (number_of[id_] for id_ in query.relevant if id_ in number_of):
+            query_sides.append(query_tokens)
+            document_sides.append(tokens[offsets[number] : offsets[number + 1]].astype(np.int32))
+    return query_sides, document_sides
 
 
 def _compact(
     translations: Translations, analysed: AnalysedCollection, field: str
 ) -> tuple[tuple[str, ...], dict[str, NDArray[np.generic]]]:
-    """Renumber a table to the tokens that occur in it; word pieces keep the tokenizer's ids."""
+    """Return spellings and arrays of a table over the tokens in it; word pieces keep their ids."""
     source: NDArray[np.integer] = translations.source
     target: NDArray[np.integer] = translations.target
     spellings: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Word vectors of a larger model, brought to the dimension of a smaller one."""
+"""Reduce the word vectors of a larger model to the dimension of a smaller one."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,15 +9,15 @@ from ranklet.runtime.errors import InputError
 def projected(
     embeddings: NDArray[np.float32], vocabulary: int, dimension: int
 ) -> NDArray[np.float32]:
-    """Return word vectors along their main axes, with a standard deviation of 1.
+    """Return word vectors projected on their principal axes, with a standard deviation of 1.
 
     Args:
-        embeddings: (vocabulary, any) float32.
-        vocabulary: word pieces that there must be.
-        dimension: of the result, (vocabulary, dimension) float32.
+        embeddings: word vectors, (vocabulary, any) float32.
+        vocabulary: number of word pieces that is needed.
+        dimension: dimension of the result, (vocabulary, dimension) float32.
 
     Raises:
-        InputError: they are of another vocabulary, or have too few dimensions.
+        InputError: the word vectors are of another vocabulary or have too few dimensions.
     """
     if len(embeddings) != vocabulary or embeddings.shape[1] < dimension:
         raise InputError(
@@ -26,5 +26,5 @@ def projected(
         )
     centred = embeddings - embeddings.mean(0)
     _, axes = np.linalg.eigh(centred.T @ centred)  # ascending
-    found = centred @ axes[:, -dimension:]
-    return np.asarray(found / found.std(), np.float32)
+    vectors = centred @ axes[:, -dimension:]
+    return np.asarray(vectors / vectors.std(), np.float32)

@@ -1,4 +1,4 @@
-"""The likelihood of a query under a document, with T(q|d) from a network.
+"""The likelihood of a query given a document, with T(q|d) from a network.
 
 Source: Boytsov & Kolter 2021 (paper 000), §3.
 """
@@ -15,11 +15,11 @@ from ranklet.training.rankers.neural_model1.network import Network, make_transla
 class NeuralModel1(nn.Module):
     """log P(Q|D) = Σ_q log [(1 − λ) Σ_d T(q|d) P(d|D) + λ P(q|C)] (paper 000, eq. 3 and 4).
 
-    T(t|t) is p_self; every other T(q|d) is the network's times 1 − p_self.
+    T(t|t) is p_self. Every other T(q|d) is that of the network times 1 − p_self.
 
     Args:
-        network: the sizes.
-        background: P(q|C), above 0, (vocabulary,) float32.
+        network: sizes and constants.
+        background: P(q|C) > 0, (vocabulary,) float32.
     """
 
     def __init__(self, network: Network, background: NDArray[np.float32]) -> None:
@@ -43,15 +43,15 @@ class NeuralModel1(nn.Module):
         return self.log_likelihoods(query_ids, document_ids, shares).squeeze(1)
 
     def log_likelihoods(self, query_ids: Tensor, token_ids: Tensor, shares: Tensor) -> Tensor:
-        """Return log P(Q|D) of each query and documents of its own, with P(d|D) given.
+        """Return log P(Q|D) of each query and its own documents, for given P(d|D).
 
-        The sum over unique tokens, as in eq. 2, to the same value as eq. 4: documents repeat their
-        tokens and share them with others, so each T(q|d) is computed once for all of them.
+        This sums over unique tokens (eq. 2) and has the same value as eq. 4. Documents repeat
+        tokens and share them, so each T(q|d) is computed only once for all of them.
 
         Args:
             query_ids: (batch, query tokens) int64, padded with [PAD].
-            token_ids: of any of the query's documents, (batch, tokens) int64.
-            shares: P(d|D), (batch, tokens, documents) float32; 0 also for padding.
+            token_ids: tokens of any of the query's documents, (batch, tokens) int64.
+            shares: P(d|D), 0 for padding, (batch, tokens, documents) float32.
 
         Returns:
             (batch, documents) float32.
@@ -64,13 +64,13 @@ class NeuralModel1(nn.Module):
         return (by_token * (query_ids != self.network.padding).unsqueeze(2)).sum(1)
 
     def mixed(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
-        """Return T(q|d) with p_self in it, (batch, query tokens, document tokens) float32."""
+        """Return T(q|d) including p_self, (batch, query tokens, document tokens) float32."""
         others: Tensor = self.translate(query_ids, document_ids) * (1 - self.network.p_self)
         same = query_ids.unsqueeze(2) == document_ids.unsqueeze(1)
         return torch.where(same, self.network.p_self, others)
 
     def translation(self, query_tokens: Tensor, document_tokens: Tensor) -> Tensor:
-        """Return the network's own T(q|d), without p_self, of every pair.
+        """Return the network's T(q|d) without p_self of every pair.
 
         Args:
             query_tokens: (queries,) int64.
@@ -79,8 +79,8 @@ class NeuralModel1(nn.Module):
         Returns:
             (queries, documents) float32 in (0, 1].
         """
-        found: Tensor = self.translate(query_tokens.unsqueeze(0), document_tokens.unsqueeze(0))
-        return found[0]
+        batch: Tensor = self.translate(query_tokens.unsqueeze(0), document_tokens.unsqueeze(0))
+        return batch[0]
 
 
 def even_shares(ids: Tensor, padding: int) -> Tensor:
@@ -90,8 +90,8 @@ def even_shares(ids: Tensor, padding: int) -> Tensor:
         ids: (batch, document tokens) int64.
         padding: the id of [PAD].
     """
-    held = (ids != padding).float()
-    return held / held.sum(1, keepdim=True).clamp(min=1)
+    present = (ids != padding).float()
+    return present / present.sum(1, keepdim=True).clamp(min=1)
 
 
 def smoothed(likelihoods: Tensor, background: Tensor, lambda_: float) -> Tensor:
@@ -99,7 +99,7 @@ def smoothed(likelihoods: Tensor, background: Tensor, lambda_: float) -> Tensor:
 
     Args:
         likelihoods: P = Σ_d T(q|d) P(d|D), any shape, float32.
-        background: P(q|C) > 0, of a shape that fits.
+        background: P(q|C) > 0, in a shape that broadcasts.
         lambda_: weight of the collection, in (0, 1].
     """
     return torch.log((1 - lambda_) * likelihoods + lambda_ * background)

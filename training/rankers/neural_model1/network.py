@@ -1,7 +1,7 @@
 """Networks that compute T(q|d) from the embeddings of two tokens (paper 000, §3).
 
-Both kinds take token ids, (batch, queries) and (batch, documents) int64, and give T(q|d) of every
-pair, (batch, queries, documents) float32.
+Both read token ids, (batch, queries) and (batch, documents) int64, and return T(q|d) of every pair,
+(batch, queries, documents) float32.
 """
 
 from collections.abc import Mapping
@@ -17,26 +17,26 @@ from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.runtime.storage.checks import check_integer, check_one_of
 from ranklet.training.rankers.neural_model1.options import PARAMETRISATIONS
 
-# T(q|d) of an untrained network. The paper does not say; at σ(0) = ½ every pair would translate
-# far better than a token into itself, and training would begin by unlearning that.
+# T(q|d) of an untrained network. The paper does not give it. With σ(0) = ½ every pair would have a
+# far higher T than a token has for itself, and training would have to unlearn that first.
 FIRST_TRANSLATION = 1e-3
 
-THRESHOLD = 1e-4  # T(q|d) below is dropped when a network is sparsified (paper 000, §4.1)
+THRESHOLD = 1e-4  # smallest T(q|d) that sparsification keeps (paper 000, §4.1)
 
 
 class PairNetwork(nn.Module):
-    """T(q|d) = σ(F3 relu(F2 relu(F1 [x_q; x_d; x_q ∘ x_d]))), whatever x_q and x_d come from."""
+    """T(q|d) = σ(F3 relu(F2 relu(F1 [x_q; x_d; x_q ∘ x_d]))) of any vectors x_q and x_d."""
 
     first: nn.Linear
     second: nn.Linear
     third: nn.Linear
 
     def make_layers(self, vector: int, hidden: tuple[int, int]) -> None:
-        """Make F1 to F3; to be called when the module's other parts are there.
+        """Make F1 to F3, after the other parts of the module.
 
         Args:
-            vector: dimension of x.
-            hidden: outputs of F1 and of F2.
+            vector: dimension of x_q and x_d.
+            hidden: number of outputs of F1 and F2.
         """
         self.first = nn.Linear(3 * vector, hidden[0])
         self.second = nn.Linear(hidden[0], hidden[1])
@@ -46,7 +46,7 @@ class PairNetwork(nn.Module):
     def first_parts(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return F1's weights for x_q, x_d and x_q ∘ x_d, (hidden, vector) each.
 
-        F1 is linear, so the first two parts are worked out once a token and not once a pair.
+        F1 is linear, so its parts for x_q and x_d are computed once per token, not once per pair.
         """
         by_query, by_document, by_product = self.first.weight.chunk(3, dim=1)
         return by_query, by_document, by_product
@@ -59,26 +59,26 @@ class PairNetwork(nn.Module):
             x_d: (batch, documents, vector).
         """
         by_query, by_document, by_product = self.first_parts()
-        # W_d x_d + W_p (x_q ∘ x_d) is a matrix of the query token's times x_d, so that all of a
-        # query's tokens take one product, and x_q ∘ x_d is never held for every pair.
+        # W_d x_d + W_p (x_q ∘ x_d) is a matrix that depends on the query token times x_d. So all
+        # tokens of a query take one product, and x_q ∘ x_d is never stored for every pair.
         by_token = x_q.unsqueeze(3) * by_product.T + by_document.T
         by_token = by_token.permute(0, 2, 1, 3).flatten(2)  # (batch, vector, queries · hidden)
         from_query = (x_q @ by_query.T + self.first.bias).flatten(1).unsqueeze(1)
         hidden = torch.relu(from_query + x_d @ by_token)  # (batch, documents, queries · hidden)
         hidden = hidden.reshape(*hidden.shape[:2], -1, len(by_query))
         logits = self.third(torch.relu(self.second(hidden))).squeeze(-1)
-        return torch.sigmoid(logits.float()).transpose(1, 2)  # float32 under mixed precision, too
+        return torch.sigmoid(logits.float()).transpose(1, 2)  # float32 in mixed precision, too
 
 
 class NetworkTranslation(PairNetwork):
     """T(q|d) = σ(F3 relu(F2 relu(F1 [x_q; x_d; x_q ∘ x_d]))), x = P tanh(LN(embedding)).
 
-    Queries and documents have tables and projections P of their own.
+    Queries and documents have their own tables and projections P.
 
     Args:
-        vocabulary: tokens.
-        vector: dimension of the embeddings and of x.
-        hidden: outputs of F1 and of F2.
+        vocabulary: number of tokens.
+        vector: dimension of the embeddings, of x_q and of x_d.
+        hidden: number of outputs of F1 and F2.
     """
 
     def __init__(self, vocabulary: int, vector: int, hidden: tuple[int, int]) -> None:
@@ -107,10 +107,10 @@ class NetworkTranslation(PairNetwork):
 
 
 class CosineTranslation(nn.Module):
-    """T(q|d) = ½ (cos(e_q, e_d) + 1): the paper's weaker variant, kept to compare with.
+    """T(q|d) = ½ (cos(e_q, e_d) + 1), the paper's weaker variant, for comparison.
 
     Args:
-        vocabulary: tokens.
+        vocabulary: number of tokens.
         vector: dimension of the embeddings.
     """
 
@@ -129,19 +129,19 @@ class CosineTranslation(nn.Module):
 
 @dataclass(frozen=True)
 class Network:
-    """What a neural Model 1's network is made of: the checkpoint's config.json.
+    """The sizes and constants of a neural Model 1's network, as config.json stores them.
 
-    With the defaults all 30,522² pairs of BERT's vocabulary are computed within minutes.
+    With the default sizes all 30,522² pairs of BERT's vocabulary take minutes.
 
     Attributes:
-        vocabulary: word pieces.
+        vocabulary: number of word pieces.
         padding: the id of [PAD].
-        special: ids of [CLS] and the like, which translate into nothing but themselves.
-        vector: dimension of embeddings and of x_q, x_d.
-        hidden: outputs of F1 and F2.
+        special: ids of special tokens such as [CLS], which translate only into themselves.
+        vector: dimension of the embeddings, of x_q and of x_d.
+        hidden: number of outputs of F1 and F2.
         parametrisation: network, or cosine, the paper's weaker variant.
-        p_self: T(t|t) while the network learns.
-        lambda_: weight of the collection while it learns.
+        p_self: T(t|t) during training.
+        lambda_: weight of the collection during training.
     """
 
     vocabulary: int
@@ -167,7 +167,7 @@ class Network:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Network":
-        """Read a config.json; InputError where it is none of ours."""
+        """Read a config.json; raise InputError if it is not of a neural Model 1."""
         try:
             values = {name: raw[name] for name in cls.__dataclass_fields__}
             lists = {name: tuple(values[name]) for name in ("special", "hidden")}
@@ -177,7 +177,7 @@ class Network:
 
 
 def make_translation(network: Network) -> NetworkTranslation | CosineTranslation:
-    """Return an untrained network of the kind asked for."""
+    """Return an untrained network."""
     if network.parametrisation == "cosine":
         return CosineTranslation(network.vocabulary, network.vector)
     return NetworkTranslation(network.vocabulary, network.vector, network.hidden)

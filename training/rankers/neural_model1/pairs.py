@@ -1,4 +1,4 @@
-"""Pairs that neural Model 1 learns from: a relevant document and another, for a query each."""
+"""The queries with relevant and other documents that a neural Model 1 is trained on."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,24 +20,24 @@ QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64
 
 
 class PairBatch(NamedTuple):
-    """Numbers of queries and documents."""
+    """Queries, and the documents of each, a relevant one first."""
 
-    queries: Numbers  # among those of `Pairs`, (batch,) int64
-    documents: Numbers  # a relevant one, then others, (batch, 1 + negatives) int64
+    queries: Numbers  # (batch,) int64
+    documents: Numbers  # (batch, 1 + negatives) int64
 
 
 class Pairs:
-    """The pairs of every epoch, as word pieces.
+    """The batches of every epoch, as word pieces.
 
     Args:
         analysed: the collection.
-        queries: judged ones.
-        retriever: BM25, which gives the negatives.
-        options: which pairs, and the seed of all draws.
+        queries: judged queries.
+        retriever: a BM25 ranker, which retrieves negatives.
+        options: batches, lengths of texts, and random seed.
         padding: the id of [PAD].
 
     Raises:
-        InputError: no query has a relevant document in the collection, or none has another.
+        InputError: no query has a relevant document in the collection, or there are no others.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class Pairs:
         options: PairOptions,
         padding: int,
     ) -> None:
-        kept, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
-        self._others = negative_pools(
-            analysed, kept, self._relevant, retriever, options.negatives, seed=options.seed
+        usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
+        self._negatives = negative_pools(
+            analysed, usable, self._relevant, retriever, options.negatives, seed=options.seed
         )
         self._options, self._padding = options, padding
-        asked = [analysed.analyzer.begin().tokens(query.text, "wordpieces") for query in kept]
-        cut = [tokens[: options.max_query_tokens].astype(np.int64) for tokens in asked]
-        self._query_offsets, self._query_tokens = packed(cut)
+        texts = [analysed.analyzer.begin().tokens(query.text, "wordpieces") for query in usable]
+        tokens = [each[: options.max_query_tokens].astype(np.int64) for each in texts]
+        self._query_offsets, self._query_tokens = packed(tokens)
         self._offsets, self._tokens, self._shares = unique_tokens(
             analysed.offsets("wordpieces"),
             analysed.tokens("wordpieces"),
@@ -63,17 +63,17 @@ class Pairs:
         )
 
     def batches(self, epoch: int) -> list[PairBatch]:
-        """Return the batches of an epoch: each query once, of like length within a batch."""
+        """Return an epoch's batches: each query once, queries of similar length together."""
         options = self._options
         documents = draw_documents(
-            self._relevant, self._others, options.negatives_each, options.seed, epoch
+            self._relevant, self._negatives, options.negatives_each, options.seed, epoch
         )
         lengths = np.diff(self._query_offsets)
-        cut = batches(lengths, options.batch, options.seed, epoch)
-        return [PairBatch(each, documents[each]) for each in cut]
+        rows_of_batches = batches(lengths, options.batch, options.seed, epoch)
+        return [PairBatch(rows, documents[rows]) for rows in rows_of_batches]
 
     def seen(self) -> NDArray[np.int32]:
-        """Return the word pieces of the documents and of the queries, ascending."""
+        """Return the word pieces of all documents and queries, ascending."""
         return np.union1d(self._tokens, self._query_tokens).astype(np.int32)
 
     def arrays(
@@ -82,35 +82,35 @@ class Pairs:
         """Return a batch as matrices.
 
         Returns:
-            Query tokens, (batch, query tokens) int64, padded with [PAD]; the different tokens of
-            each query's documents, (batch, tokens) int64; and P(d|D) of these in each document,
-            (batch, tokens, 1 + negatives) float32, 0 for tokens that it lacks and for padding.
+            Query tokens, (batch, query tokens) int64, padded with [PAD]; the unique tokens of each
+            query's documents, (batch, tokens) int64; and P(d|D) of these tokens in each document,
+            (batch, tokens, 1 + negatives) float32, 0 for absent tokens and for padding.
         """
-        rows, each = batch.documents.shape
+        rows, columns = batch.documents.shape
         documents = batch.documents.ravel()
-        found = Forward(self._offsets, self._tokens).gather(documents)
-        held, lengths = found
-        query_of, document_of = np.divmod(found.owner, each)
+        gathered = Forward(self._offsets, self._tokens).gather(documents)
+        occurring, lengths = gathered
+        query_of, document_of = np.divmod(gathered.owner, columns)
         size = int(self._tokens.max(initial=0)) + 1
-        keys, key_of = np.unique(query_of * size + held, return_inverse=True)
+        keys, key_of = np.unique(query_of * size + occurring, return_inverse=True)
         begins = np.searchsorted(keys, np.arange(rows + 1) * size)
         width = rounded(max(1, int(np.diff(begins).max(initial=0))), TOKENS_MULTIPLE)
         tokens = np.full((rows, width), self._padding, np.int64)
         row = keys // size
         tokens[row, np.arange(len(keys)) - begins[row]] = keys % size
-        shares = np.zeros((rows, width, each), np.float32)
-        places = self._offsets[documents][found.owner] + _within(lengths)
+        shares = np.zeros((rows, width, columns), np.float32)
+        places = self._offsets[documents][gathered.owner] + _within(lengths)
         shares[query_of, key_of - begins[query_of], document_of] = self._shares[places]
-        asked = padded(
+        query_tokens = padded(
             self._query_offsets,
             self._query_tokens,
             batch.queries,
             self._padding,
             QUERY_TOKENS_MULTIPLE,
         )
-        return asked, tokens, shares
+        return query_tokens, tokens, shares
 
 
 def _within(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return 0, 1, … for each document, end to end."""
+    """Return 0, 1, … for the tokens of each document, end to end."""
     return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -1,4 +1,4 @@
-"""Sparsifying a neural Model 1: T(q|d) of all pairs of tokens, the small ones dropped.
+"""Sparsify a neural Model 1: compute T(q|d) of all pairs of tokens and drop small values.
 
 Source: Boytsov & Kolter 2021 (paper 000), §3, "Sparsification".
 """
@@ -20,8 +20,8 @@ from ranklet.training.rankers.model1.constants import Tables
 from ranklet.training.rankers.neural_model1.model import NeuralModel1
 from ranklet.training.rankers.neural_model1.network import THRESHOLD, NetworkTranslation
 
-MOST_PAIRS = 100_000_000  # of a table: 800 MB in a bundle
-BLOCK = 4096  # query tokens at a time: what is worked on stays in the cache
+MOST_PAIRS = 100_000_000  # maximum size of a table, 800 MB in a bundle
+BLOCK = 4096  # query tokens at a time, so that the work fits into the cache
 
 
 def sparsify(
@@ -32,34 +32,34 @@ def sparsify(
     leave_out: Collection[int] = (),
     most: int = MOST_PAIRS,
 ) -> Translations:
-    """Compute T(q|d) of every pair of tokens and keep what reaches the threshold.
+    """Compute T(q|d) of every pair of tokens and keep values that reach the threshold.
 
-    One matrix product a document token: F1's parts for x_q and x_d are worked out once a token, and
-    W (x_q ∘ x_d) is (W ∘ x_d) x_q, a product with all query tokens at once. A pair costs 12 kFLOP
-    with the default sizes; all pairs of BERT's vocabulary take minutes.
+    There is one matrix product per document token. F1's parts for x_q and x_d are computed once per
+    token, and W (x_q ∘ x_d) is (W ∘ x_d) x_q, a product with all query tokens at once. With the
+    default sizes a pair costs 12 kFLOP, and all pairs of BERT's vocabulary take minutes.
 
     Args:
-        model: a trained one.
-        threshold: smaller T are dropped, in (0, 1].
-        tokens: ids to translate from and to, such as those that the network has seen; None for the
-            whole vocabulary. The network's special tokens are left out.
-        leave_out: other ids to leave out.
-        most: pairs that the table may have.
+        model: a trained model.
+        threshold: smallest T that is kept, in (0, 1].
+        tokens: ids to translate from and to, such as the tokens that the network was trained on;
+            None for the whole vocabulary. The network's special tokens are left out.
+        leave_out: further ids to leave out.
+        most: maximum number of pairs.
 
     Returns:
-        Pairs sorted by (target, source): query token, document token. Without self-translations:
-        those are p_self.
+        Translations sorted by (target, source), query token and document token. There are no
+        self-translations, because their probability is p_self.
 
     Raises:
-        InputError: the threshold is no probability, a token is outside of the vocabulary, the
+        InputError: the threshold is not a probability, a token is outside of the vocabulary, the
             network is the cosine variant, or there are more than `most` pairs.
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold is {threshold!r}; it must be above 0 and at most 1")
     if not isinstance(model.translate, NetworkTranslation):
         raise InputError(
-            "the cosine variant cannot be sparsified: its T(q|d) is near ½ for most pairs; train "
-            "with parametrisation 'network'"
+            "the cosine variant cannot be sparsified, because its T(q|d) is near ½ for most pairs; "
+            "train with the parametrisation network"
         )
     kept = _tokens(model, tokens, leave_out)
     blocks = []
@@ -76,11 +76,11 @@ def sparsify(
 
 
 def tables(model: NeuralModel1, threshold: float = THRESHOLD) -> Tables:
-    """Return what gives a query's translations by the network, as `sparsify` would keep them.
+    """Return a function that computes a query's translations as `sparsify` would keep them.
 
     Args:
-        model: a trained one.
-        threshold: smaller T are dropped; 0 keeps all.
+        model: a trained model.
+        threshold: smallest T that is kept; 0 keeps all.
     """
     special = [model.network.padding, *model.network.special]
 
@@ -93,11 +93,11 @@ def tables(model: NeuralModel1, threshold: float = THRESHOLD) -> Tables:
         )
         device = model.background.device
         with torch.inference_mode():
-            found = model.translation(
+            translations = model.translation(
                 torch.from_numpy(targets).long().to(device),
                 torch.from_numpy(sources).long().to(device),
             )
-        values = found.cpu().numpy()  # (targets, sources) float32
+        values = translations.cpu().numpy()  # (targets, sources) float32
         target, source = np.nonzero((values >= threshold) & (targets[:, None] != sources))
         kept = Translations(
             sources[source], targets[target], values[target, source].astype(np.float64)
@@ -108,7 +108,7 @@ def tables(model: NeuralModel1, threshold: float = THRESHOLD) -> Tables:
 
 
 def logit(probability: float) -> float:
-    """Return σ⁻¹(p), infinite for 1: one comparison a pair spares it the sigmoid.
+    """Return σ⁻¹(p), infinite for 1; pairs below it need no sigmoid.
 
     >>> logit(0.5)
     0.0
@@ -117,12 +117,12 @@ def logit(probability: float) -> float:
 
 
 class Parts(NamedTuple):
-    """What is worked out once a token, and the layers that are left for every pair."""
+    """Values that are computed once per token, and the layers that run for every pair."""
 
-    tokens: NDArray[np.int32]  # their ids, ascending, (tokens,)
+    tokens: NDArray[np.int32]  # ids, ascending, (tokens,)
     x_q: Tensor  # (tokens, vector) float32
     x_d: Tensor  # (tokens, vector) float32
-    from_q: Tensor  # F1's part for x_q, and its bias, (tokens, hidden) float32
+    from_q: Tensor  # F1's part for x_q with the bias, (tokens, hidden) float32
     from_d: Tensor  # F1's part for x_d, (tokens, hidden) float32
     by_product: Tensor  # F1's weights for x_q ∘ x_d, (hidden, vector) float32
     second: nn.Linear
@@ -130,7 +130,7 @@ class Parts(NamedTuple):
 
     @classmethod
     def of(cls, network: NetworkTranslation, tokens: NDArray[np.int32]) -> "Parts":
-        """Work them out for some tokens."""
+        """Compute the parts of some tokens."""
         by_query, by_document, by_product = network.first_parts()
         ids = torch.from_numpy(tokens).long().to(by_query.device)
         x_q, x_d = network.query_vectors(ids), network.document_vectors(ids)
@@ -141,14 +141,14 @@ class Parts(NamedTuple):
 
 
 def _block(parts: Parts, begin: int, least: float, most: int) -> Translations:
-    """Translate all document tokens into a block of query tokens; keep logits ≥ `least`."""
+    """Translate all document tokens into a block of query tokens; keep logits from `least` on."""
     here = slice(begin, begin + BLOCK)
     x_q, from_q = parts.x_q[here], parts.from_q[here]
     second, third = parts.second.weight.T, parts.third.weight[0]
     bias = parts.third.bias
-    wide = torch.empty_like(from_q)  # (block, hidden), the same memory for every document token
+    wide = torch.empty_like(from_q)  # (block, hidden), reused for every document token
     narrow = torch.empty_like(from_q[:, :1]).repeat(1, len(third))  # (block, second hidden)
-    at: list[NDArray[np.int64]] = []  # places in the block of each document token's query tokens
+    at: list[NDArray[np.int64]] = []  # positions of query tokens in the block, by document token
     logits: list[NDArray[np.float32]] = []
     pairs = 0
     for document in range(len(parts.tokens)):
@@ -165,10 +165,10 @@ def _block(parts: Parts, begin: int, least: float, most: int) -> Translations:
         if pairs > most:
             raise InputError(
                 f"too many translations reach the threshold after {document + 1:,} document "
-                "tokens: the table would not be sparse; raise the threshold, or train longer"
+                "tokens, so the table would not be sparse; raise the threshold or train longer"
             )
     place = np.concatenate(at)
-    order = np.argsort(place, kind="stable")  # document tokens ascend already
+    order = np.argsort(place, kind="stable")  # keeps document tokens ascending
     document_of = np.repeat(parts.tokens, [len(each) for each in at])
     values = np.concatenate(logits)[order].astype(np.float64)
     return Translations(document_of[order], parts.tokens[begin + place[order]], sigmoid(values))
@@ -186,6 +186,6 @@ def _tokens(
     size = model.network.vocabulary
     wanted = np.unique(np.arange(size) if tokens is None else tokens)
     if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < size:
-        raise InputError(f"a token is outside of the network's vocabulary of {size:,} word pieces")
+        raise InputError(f"a token is not in the network's vocabulary of {size:,} word pieces")
     special = [model.network.padding, *model.network.special, *leave_out]
     return wanted[~np.isin(wanted, special)].astype(np.int32)

@@ -1,4 +1,4 @@
-"""Neural Model 1, context-free: a network for T(q|d) inside Model 1's product of sums.
+"""Train a context-free neural Model 1, in which a network computes T(q|d).
 
 Source: Boytsov & Kolter 2021 (paper 000), §3.
 """
@@ -52,17 +52,18 @@ def train(
 
     Args:
         collection: the documents.
-        queries: what the network learns from.
-        dev: other queries: after each epoch some are ranked to find the best weights, and on all
-            of them p_self and λ are chosen.
-        options: of a neural Model 1.
+        queries: judged queries to learn from.
+        dev: other judged queries. The best weights are those that rank some of these best, and
+            p_self and λ are chosen on all of them.
+        options: options of a neural Model 1.
 
     Returns:
-        A checkpoint: the network's weights, to be sparsified by export, and ``seen``, the word
-        pieces of the collection and of the queries, (tokens,) int32: of others it knows nothing.
+        A checkpoint with the network's weights, which export sparsifies, and ``seen``, the word
+        pieces of the collection and the queries, (tokens,) int32, because the network has learned
+        nothing of other tokens.
 
     Raises:
-        InputError: an option is not allowed, or no query has a relevant document here.
+        InputError: an option is not allowed, or no query has a relevant document.
         TrainingError: see `fit`.
     """
     tokenizer, embeddings = _begin(options)
@@ -85,19 +86,22 @@ def train(
 
     def loss(batch: PairBatch) -> Tensor:
         device = model.background.device
-        asked, held, shares = (torch.as_tensor(each, device=device) for each in pairs.arrays(batch))
-        lengths = asked.ne(padding).sum(1, keepdim=True).clamp(min=1)
-        scores = model.log_likelihoods(asked, held, shares) / lengths  # (batch, 1 + negatives)
+        query_ids, token_ids, shares = (
+            torch.as_tensor(array, device=device) for array in pairs.arrays(batch)
+        )
+        lengths = query_ids.ne(padding).sum(1, keepdim=True).clamp(min=1)
+        likelihoods = model.log_likelihoods(query_ids, token_ids, shares)
+        scores = likelihoods / lengths  # (batch, 1 + negatives)
         if options.objective == "margin":
             return margin_loss(scores[:, :1], scores[:, 1:], options.margin)
         return listwise_loss(scores)
 
     drawn = np.random.default_rng(options.seed).permutation(len(dev))[:DEV_QUERIES]
-    some = [dev[at] for at in drawn]
-    at_hand = Likelihoods(tables(model), prior, FIELD, [(network.p_self, network.lambda_)])
+    dev_queries = [dev[at] for at in drawn]
+    in_training = Likelihoods(tables(model), prior, FIELD, [(network.p_self, network.lambda_)])
 
     def evaluate() -> float:
-        return fused_value(analysed, some, retriever, at_hand, options.measure)
+        return fused_value(analysed, dev_queries, retriever, in_training, options.measure)
 
     report = learn(model, pairs.batches, loss, options, evaluate)
     likelihoods = Likelihoods(tables(model), prior, FIELD)
@@ -115,7 +119,7 @@ def train(
 
 
 def _begin(options: Options) -> "tuple[Tokenizer, NDArray[np.float32] | None]":
-    """Return the tokenizer, and the word vectors that training begins with; None for random."""
+    """Return the tokenizer, and the first word vectors; None for random ones."""
     if options.embeddings == "backbone" or (options.backbone and not options.tokenizer):
         backbone = load_backbone(options.backbone)
         vectors = backbone.word_vectors() if options.embeddings == "backbone" else None
@@ -124,7 +128,7 @@ def _begin(options: Options) -> "tuple[Tokenizer, NDArray[np.float32] | None]":
 
 
 def start_from(model: NeuralModel1, embeddings: NDArray[np.float32]) -> None:
-    """Let both tables begin with word vectors, (vocabulary, any) float32; see `projected`."""
+    """Initialise both tables with word vectors, (vocabulary, any) float32, by `projected`."""
     network = model.network
     values = torch.from_numpy(projected(embeddings, network.vocabulary, network.vector))
     with torch.no_grad():
@@ -133,10 +137,10 @@ def start_from(model: NeuralModel1, embeddings: NDArray[np.float32]) -> None:
 
 
 def load(checkpoint: Checkpoint) -> NeuralModel1:
-    """Return the network of a checkpoint, in evaluation mode, with the tuned p_self and λ.
+    """Return the network of a checkpoint with the tuned p_self and λ, in evaluation mode.
 
     Raises:
-        InputError: it is of another kind, or its weights do not fit its config.json.
+        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     if checkpoint.kind != "neural_model1" or not checkpoint.weights:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no neural Model 1")
