@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -22,6 +23,7 @@ SLOW_STANDARD_LIBRARY = {
 ALLOWED_PACKAGES = {"numpy", "ranklet"}
 
 
+@cache
 def loaded_by(statement: str) -> set[str]:
     """Return the modules that a statement loads in a fresh process."""
     code = (
