@@ -112,14 +112,18 @@ ROWS: dict[str, Row] = {
 }  # fmt: skip
 
 
+def tiny_options(kind: str, **changes: Any) -> Any:
+    """Return the options of the kind's row, changed."""
+    options = import_module(f"ranklet.training.rankers.{kind}.options")
+    return options.Options(**{**ROWS[kind].training, **changes})
+
+
 def train(kind: str, data: TinyData, **settings: Any) -> Checkpoint:
     """Train a ranker of a kind as its row says, with other settings than the kind's."""
-    options, training = (
-        import_module(f"ranklet.training.rankers.{kind}.{name}") for name in ("options", "training")
-    )
+    training = import_module(f"ranklet.training.rankers.{kind}.training")
     row = ROWS[kind]
     backbone = {row.backbone: data.bert} if row.backbone else {}
-    chosen = options.Options(**row.training, **backbone)
+    chosen = tiny_options(kind, **backbone)
     if hasattr(chosen, "settings"):  # what is learned depends on them
         chosen = replace(chosen, settings=replace(chosen.settings, **settings))
     learned = {name: value for name, value in settings.items() if hasattr(chosen, name)}

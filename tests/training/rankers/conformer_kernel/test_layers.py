@@ -8,18 +8,11 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.training.learning.device import seeded
-from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
-    cosines,
-    kernel_means,
-    window_counts,
-)
 from ranklet.training.rankers.conformer_kernel.layers import (
     Block,
     full_attention,
     separable_attention,
 )
-from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
-from ranklet.training.rankers.tk.network import positions
 
 BATCH, HEADS, N, KEY, VALUE = 2, 3, 5, 4, 6
 
@@ -105,85 +98,3 @@ def test_the_convolution_is_grouped_and_sees_its_window() -> None:
     moved = (block.convolution(changed) != block.convolution(text)).nonzero()
     assert {*moved[:, 2].tolist()} == {3, 4, 5}  # the term and its neighbours
     assert {*moved[:, 1].tolist()} == {0, 1}  # the first group alone
-
-
-def test_positions_by_hand() -> None:
-    found = positions(3, 4, torch.zeros(1))
-    expected = [
-        [math.sin(at), math.cos(at), math.sin(at / 100), math.cos(at / 100)] for at in range(3)
-    ]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def by_hand(
-    similar: NDArray[np.float64], length: int, kernels: int, size: int, stride: int
-) -> list[list[list[float]]]:
-    """Windows up to the first that reaches the end; of each the soft counts of each term."""
-    windows = []
-    begin = 0
-    while True:
-        inside = range(begin, min(begin + size, length))
-        windows.append(
-            [
-                [
-                    sum(
-                        math.exp(-((row[at] - (2 * k + 1) / kernels + 1) ** 2) * kernels**2 / 2)
-                        for at in inside
-                    )
-                    for k in range(kernels)
-                ]
-                for row in similar
-            ]
-        )
-        if begin + size >= length:
-            return windows
-        begin += stride
-
-
-@pytest.mark.parametrize(("size", "stride"), [(4, 2), (3, 3), (20, 5), (5, 1)])
-def test_windowed_kernel_pooling_by_hand(size: int, stride: int) -> None:
-    with seeded(5):
-        queries, documents = torch.randn(3, 2, 4), torch.randn(3, 11, 4)
-    lengths = [11, 4, 0]
-    held = torch.arange(11) < torch.tensor(lengths)[:, None]
-    similar = cosines(queries, documents)
-    for q, d in ((0, 0), (1, 10)):
-        wanted = torch.cosine_similarity(queries[0, q], documents[0, d], 0)
-        assert similar[0, q, d].item() == pytest.approx(wanted.item(), rel=1e-5)
-    counts, there = window_counts(similar, held, kernel_means(3), size=size, stride=stride)
-    for at, length in enumerate(lengths):
-        expected = by_hand(similar[at].double().numpy(), length, 3, size, stride)
-        assert there[at].sum() == len(expected)
-        found = counts[at][:, there[at]].transpose(0, 1)
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
-
-
-def test_batch_scale_divides_by_the_mean_of_what_is_counted() -> None:
-    layer = BatchScale()
-    values, counted = (
-        torch.tensor([[1.0, 3.0], [8.0, 99.0]]),
-        torch.tensor([[True] * 2, [True, False]]),
-    )
-    np.testing.assert_allclose(layer(values, counted), values / 4, rtol=1e-5)
-    assert layer.mean.item() == pytest.approx(4)
-    layer(3 * values, counted)
-    assert layer.mean.item() == pytest.approx((4 + 12) / 2)  # so early all batches count alike
-    layer.eval()
-    np.testing.assert_allclose(layer(values, counted), values / 8, rtol=1e-5)
-    assert layer.mean.item() == pytest.approx(8)
-
-
-def test_the_norm_of_scores_is_pytorchs_batch_norm_of_what_is_counted() -> None:
-    with seeded(4):
-        values = torch.randn(6, 5) * 3 + 2
-    counted = torch.arange(5) < torch.tensor([5, 1, 3, 0, 2, 4])[:, None]
-    ours, theirs = ScoreNorm(), torch.nn.BatchNorm1d(1, affine=False)
-    wanted = theirs(values[counted][:, None])[:, 0]
-    torch.testing.assert_close(ours(values, counted)[counted], wanted, rtol=1e-5, atol=1e-6)
-    ours.eval()
-    there = values[counted].double()
-    expected = (values.double() - there.mean()) / there.std(correction=0)
-    torch.testing.assert_close(ours(values, counted).double(), expected, rtol=1e-4, atol=1e-4)
-    ours.train()
-    nothing = ours(values, torch.zeros_like(counted))
-    assert torch.isfinite(nothing).all()

@@ -1,0 +1,502 @@
+"""The public functions, on a real bundle: what they answer, and what they refuse."""
+
+import copy
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.growth import grows_linearly
+
+from ranklet import runtime
+from ranklet.runtime import (
+    Bundle,
+    BundleError,
+    Explanation,
+    Fuse,
+    InputError,
+    Keep,
+    Pipeline,
+    Rescore,
+    Retrieve,
+    UnknownRankerError,
+)
+from ranklet.runtime.storage.arrays import map_array
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+QUERIES = [
+    "how long to knead dough",
+    "mouse in my house",
+    "fix a flat bicycle tyre with a patch",
+    "café crème in Paris",
+    "water water everywhere",
+    "gnorp zork water",
+]
+LEXICAL = ("bm25", "bm25_words", "bm25_pieces")
+EVEN = Fuse("linear", ("bm25", "model1", "model1_pieces"), (0.4, 0.3, 0.3))
+STAGES = (Retrieve("bm25", 1000), Rescore("model1"), Rescore("model1_pieces"))
+LISTS = (Retrieve("bm25_words", 3), Retrieve("bm25_pieces", 5))
+PIPELINES: dict[str, str | Pipeline] = {
+    **{name: name for name in (*LEXICAL, "rrf", "linear")},
+    "rescore": Pipeline(STAGES[:2]),
+    "pieces first": Pipeline((Retrieve("bm25_pieces"), Rescore("model1"), Rescore("bm25"))),
+    "even": Pipeline((*STAGES, EVEN)),
+    "even, cut": Pipeline((*STAGES, EVEN, Keep(3))),
+    "rrf, cut": Pipeline((*STAGES, Fuse("rrf", ("bm25", "model1"), (1.0, 0.5)), Keep(3))),
+    "two lists, rrf": Pipeline((*LISTS, Fuse("rrf", ("bm25_words", "bm25_pieces"), (1.0, 1.0)))),
+    "two lists, linear": Pipeline(
+        (
+            *LISTS,
+            Rescore("model1"),
+            Fuse("linear", ("bm25_words", "bm25_pieces", "model1"), (1.0, 0.5, 2.0)),
+        )
+    ),
+    "alternate": Pipeline((*LISTS, Fuse("alternate", ("bm25_words", "bm25_pieces")))),
+    "fusion of fusions": Pipeline(
+        (
+            *STAGES,
+            Fuse("rrf", ("bm25", "model1"), (1.0, 1.0), "x"),
+            Fuse("alternate", ("bm25", "model1_pieces"), (), "y"),
+            Fuse("linear", ("x", "y", "bm25"), (2.0, 0.1, 1.0), "z"),
+            Keep(4),
+        )
+    ),
+}
+# Kinds whose scores hang on the document alone: no ranks among others.
+ABSOLUTE = (*LEXICAL, "linear", "rescore", "pieces first", "even", "two lists, linear")
+OWN = [
+    "Knead the dough.",
+    "",
+    "A gnorp lives in the zork house.",
+    "Mice and mouse traps in a house",
+]
+
+
+def recipe(name: str) -> str | Pipeline:
+    return PIPELINES[name]
+
+
+def check_parts(explanation: Explanation) -> None:
+    """Check that the parts of every node add up to it."""
+    if explanation.parts:
+        total = sum(part.value for part in explanation.parts)
+        assert total == pytest.approx(explanation.value, abs=1e-5)
+    assert type(explanation.value) is float  # no numpy number, which json would refuse
+    for part in explanation.parts:
+        check_parts(part)
+
+
+# --------------------------------------------------------------------------------- what comes back
+
+
+def test_the_right_document_is_found(bundle: Bundle) -> None:
+    assert bundle.rank("how long to knead dough")[0].id == "bread"
+    assert bundle.rank("a mouse", pipeline="bm25")[0].id == "mice"  # over lemmas
+    hit = bundle.rank("cafe creme")[0]
+    assert (hit.id, hit.title, hit.index) == ("café", "Ordering in a Parisian café", 39)
+    assert hit.text.startswith("Say bonjour first.")
+    assert hit.explanation is None
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_hits_come_best_first_without_repeats(bundle: Bundle, name: str) -> None:
+    for query in QUERIES:
+        found = bundle.rank(query, k=100, pipeline=recipe(name))
+        keys = [(-hit.score, hit.index) for hit in found]
+        assert keys == sorted(keys)
+        assert len({hit.id for hit in found}) == len(found)
+        assert found.query == query
+        assert all(type(hit.score) is float for hit in found)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_fewer_hits_are_the_head_of_more(bundle: Bundle, name: str) -> None:
+    everything = bundle.rank(QUERIES[4], k=100, pipeline=recipe(name))
+    some: list[Any] = [0, 1, 3, np.int64(2)]
+    for k in some:
+        found = bundle.rank(QUERIES[4], k=k, pipeline=recipe(name))
+        assert list(found) == list(everything)[:k]
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_the_ways_to_ask_agree(bundle: Bundle, built: "Built", name: str) -> None:
+    chosen = recipe(name)
+    batch = bundle.rank_batch(QUERIES, k=7, pipeline=chosen)
+    listed = runtime.rank_batch(QUERIES, bundle=built.fused, k=7, pipeline=chosen)
+    for query, ranking, other in zip(QUERIES, batch, listed, strict=True):
+        hits = list(bundle.rank(query, k=7, pipeline=chosen))
+        assert list(ranking) == list(other) == hits
+        assert list(runtime.rank(query, bundle=built.fused, k=7, pipeline=chosen)) == hits
+        assert bundle.rank_ids(query, k=7, pipeline=chosen) == [(h.id, h.score) for h in hits]
+        explained = bundle.rank(query, k=7, pipeline=chosen, explain=True)
+        assert [(h.id, h.score) for h in explained] == [(h.id, h.score) for h in hits]
+
+
+@pytest.mark.parametrize("name", ABSOLUTE)
+def test_score_is_the_score_of_rank_in_the_order_of_the_ids(bundle: Bundle, name: str) -> None:
+    for query in QUERIES:
+        hits = bundle.rank(query, k=100, pipeline=recipe(name))[::-1]
+        ids = [hit.id for hit in hits]
+        scores = bundle.score(query, ids=ids, pipeline=recipe(name))
+        assert scores.dtype == np.float32
+        np.testing.assert_allclose(scores, [hit.score for hit in hits], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_score_is_the_score_of_rank_for_own_documents(bundle: Bundle, name: str) -> None:
+    for query in QUERIES:
+        hits = bundle.rank(query, OWN, k=100, pipeline=recipe(name))
+        scores = bundle.score(query, OWN, pipeline=recipe(name))
+        assert sorted(hit.index for hit in hits) == list(range(len(OWN)))
+        assert [hit.score for hit in hits] == [scores[hit.index] for hit in hits]
+
+
+@pytest.mark.parametrize("name", ABSOLUTE)
+def test_a_document_alone_is_the_same_document_among_others(bundle: Bundle, name: str) -> None:
+    ids = [hit.id for hit in bundle.rank("water", k=100, pipeline="bm25_pieces")] + ["blank"]
+    texts = [*OWN, *(f"{w} gnorp water" for w in ("zork", "knead dough", "bicycle", "the"))]
+    for query in QUERIES:
+        together = bundle.score(query, ids=ids, pipeline=recipe(name))
+        own = bundle.score(query, texts, pipeline=recipe(name))
+        alone = [bundle.score(query, ids=[each], pipeline=recipe(name))[0] for each in ids]
+        own_alone = [bundle.score(query, [each], pipeline=recipe(name))[0] for each in texts]
+        np.testing.assert_array_equal(together, alone)
+        np.testing.assert_array_equal(own, own_alone)
+
+
+@pytest.mark.parametrize("name", ABSOLUTE)
+def test_a_stored_text_scores_as_the_document_that_it_is(bundle: Bundle, name: str) -> None:
+    hits = bundle.rank("water the dough", k=100, pipeline="bm25_pieces")
+    documents = [{"title": hit.title, "text": hit.text} for hit in hits]
+    stored = bundle.score("water the dough", ids=[h.id for h in hits], pipeline=recipe(name))
+    own = bundle.score("water the dough", documents, pipeline=recipe(name))
+    np.testing.assert_allclose(own, stored, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("documents", [None, OWN, ["nothing alike", ""]])
+def test_parts_of_explanations_add_up(
+    bundle: Bundle, name: str, documents: list[str] | None
+) -> None:
+    for query in QUERIES:
+        for hit in bundle.rank(query, documents, k=5, pipeline=recipe(name), explain=True):
+            assert hit.explanation is not None
+            assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
+            check_parts(hit.explanation)
+            if documents is None:
+                assert bundle.explain(query, hit.id, pipeline=recipe(name)) == hit.explanation
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_document_that_was_not_found_is_explained_too(bundle: Bundle, name: str) -> None:
+    check_parts(bundle.explain("knead dough", "blank", pipeline=recipe(name)))
+    found = bundle.explain("knead dough", "blank", pipeline="bm25")
+    assert (found.value, found.parts) == (0.0, ())
+    ranks = str(bundle.explain("knead dough", "blank", pipeline="rrf"))
+    assert "bm25: rank 2" in ranks  # behind the one that was found, and not first of one
+
+
+def test_an_explanation_names_words_that_matched(bundle: Bundle) -> None:
+    found = bundle.rank("how long to knead dough", k=1, pipeline="bm25", explain=True)[0]
+    assert found.explanation is not None
+    assert {part.label for part in found.explanation.parts} <= {"long", "knead", "dough"}
+    text = str(bundle.rank("zork", ["a zork"], pipeline="bm25", explain=True)[0].explanation)
+    assert "zork" in text
+
+
+def test_timings_name_the_stages(bundle: Bundle) -> None:
+    timings = bundle.rank("dough", pipeline="bm25").timings
+    assert [each.stage for each in timings] == ["retrieve 1000 by bm25", "read hits"]
+
+
+def test_it_says_what_it_is(bundle: Bundle) -> None:
+    assert len(bundle) == 42
+    assert "42 documents, rankers bm25, bm25_words" in repr(bundle)
+
+
+# --------------------------------------------------------------------------------- own documents
+
+
+def test_own_documents_may_be_texts_or_objects(bundle: Bundle) -> None:
+    documents: list[Any] = [
+        "Nothing of the kind.",
+        {"text": "Knead the dough."},
+        {"id": "mine", "title": "Knead", "text": "the dough", "price": 3},
+        {"id": 7, "text": "dough", "title": None},
+    ]
+    found = bundle.rank("knead dough", documents, pipeline="bm25")
+    assert {hit.index: (hit.id, hit.title, hit.text) for hit in found} == {
+        0: ("0", "", "Nothing of the kind."),
+        1: ("1", "", "Knead the dough."),
+        2: ("mine", "Knead", "the dough"),
+        3: ("7", "", "dough"),
+    }
+    assert found[-1].score == 0
+    scores = {hit.index: hit.score for hit in found}
+    assert scores[1] == scores[2] > scores[3] > 0  # a title is part of the text
+
+
+def test_all_own_documents_come_back_even_where_the_recipe_cuts(bundle: Bundle) -> None:
+    texts = [f"dough {'water ' * at}" for at in range(8)]
+    found = bundle.rank("water", texts, k=100, pipeline=recipe("even, cut"))
+    assert sorted(hit.index for hit in found) == list(range(8))
+    assert all(hit.text == texts[hit.index] for hit in found)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_unknown_words_match_between_query_and_own_documents(bundle: Bundle, name: str) -> None:
+    texts = ["a flumph", "a gnorp", "a zork and a gnorp in a flumph"]
+    assert bundle.rank("gnorp", texts, pipeline=recipe(name))[0].index == 1
+
+
+@pytest.mark.parametrize("make", [list, tuple, iter, np.array])
+def test_documents_and_queries_and_ids_may_be_any_iterable(
+    bundle: Bundle, make: Callable[[list[str]], Any]
+) -> None:
+    wanted = [list(each) for each in bundle.rank_batch(QUERIES)]
+    assert [list(each) for each in bundle.rank_batch(make(QUERIES))] == wanted
+    assert len(bundle.rank("dough", make(OWN))) == len(OWN)
+    assert len(bundle.score("dough", ids=make(["bread", "tea"]))) == 2
+
+
+def test_the_callers_objects_are_not_changed(bundle: Bundle) -> None:
+    documents: list[Any] = [{"id": "b", "text": "b"}, {"id": "a", "text": "water", "more": [1]}]
+    stages = [{"stage": "retrieve", "ranker": "bm25", "k": 3}, {"stage": "keep", "k": 2}]
+    queries, ids = ["water", "dough"], ["tea", "bread"]
+    before = copy.deepcopy((documents, stages, queries, ids))
+    bundle.rank("water", documents, pipeline=stages, explain=True)
+    bundle.rank_batch(queries, pipeline=stages)
+    bundle.score("water", ids=ids)
+    assert (documents, stages, queries, ids) == before
+
+
+# ------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("query", ["", " ", "\t\n\u2003"])
+def test_an_empty_query_is_refused(bundle: Bundle, query: str) -> None:
+    for ask in (bundle.rank, bundle.score, bundle.rank_ids):
+        with pytest.raises(InputError, match="query is empty; give at least one word"):
+            ask(query)
+    with pytest.raises(InputError, match=r"queries\[1\] is empty"):
+        bundle.rank_batch(["dough", query])
+    with pytest.raises(InputError, match="query is empty"):
+        bundle.explain(query, "bread")
+
+
+@pytest.mark.parametrize("query", [None, b"dough", 7, ["dough"]])
+def test_a_query_that_is_no_string_is_refused(bundle: Bundle, query: Any) -> None:
+    for ask in (bundle.rank, bundle.score, bundle.rank_ids, bundle.features):
+        with pytest.raises(InputError, match="query must be a string, not"):
+            ask(query)
+    with pytest.raises(InputError, match=r"queries\[1\] must be a string"):
+        bundle.rank_batch(["dough", query])
+
+
+@pytest.mark.parametrize("queries", ["dough", b"dough", None, 7, {"dough": 1}])
+def test_queries_that_are_no_list_are_refused(bundle: Bundle, queries: Any) -> None:
+    with pytest.raises(InputError, match="queries must be a list, not"):
+        bundle.rank_batch(queries)
+
+
+@pytest.mark.parametrize("query", ["gnorp zork", "the of and", "!?…", "\0", "😀", "\ud800"])
+@pytest.mark.parametrize("name", ["bm25", "bm25_words", "rescore", "even", "even, cut"])
+def test_a_query_without_a_known_word_finds_nothing(bundle: Bundle, query: str, name: str) -> None:
+    assert len(bundle.rank(query, pipeline=recipe(name))) == 0
+    assert bundle.rank_ids(query, pipeline=recipe(name)) == []
+    assert bundle.features(query, pipeline=recipe(name))[0] == []
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("query", ["gnorp", "the of and", "\0\0", "\ud83d", "dough \udc00\0 water"])
+def test_odd_queries_are_answered_by_every_pipeline(bundle: Bundle, name: str, query: str) -> None:
+    for documents in (None, OWN, ["\ud800", "\0", "dough\0water \udfff"], []):
+        bundle.rank(query, documents, pipeline=recipe(name), explain=True)
+    assert len(bundle.score(query, ["\ud800"], pipeline=recipe(name))) == 1
+    assert len(bundle.score(query, ids=["bread"], pipeline=recipe(name))) == 1
+
+
+@pytest.mark.parametrize("k", [-1, -(10**30), True, False, 1.0, 2.5, "3", None, [1]])
+def test_k_that_is_no_whole_number_is_refused(bundle: Bundle, k: Any) -> None:
+    for ask in (bundle.rank, bundle.rank_ids):
+        with pytest.raises(InputError, match="k must be a whole number, 0 or more"):
+            ask("dough", k=k)
+    with pytest.raises(InputError, match="k must be a whole number"):
+        bundle.rank_batch(["dough"], k=k)
+
+
+@pytest.mark.parametrize("k", [43, 10**6, 10**30])
+def test_more_hits_than_there_are_gives_all(bundle: Bundle, k: int) -> None:
+    found = bundle.rank("water", k=k, pipeline="bm25")
+    assert 0 < len(found) < 42
+    assert len(bundle.rank("water", OWN, k=k)) == len(OWN)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_no_documents_give_an_empty_answer(bundle: Bundle, name: str) -> None:
+    assert len(bundle.rank("dough", [], pipeline=recipe(name))) == 0
+    assert bundle.score("dough", [], pipeline=recipe(name)).shape == (0,)
+    assert bundle.score("dough", ids=[], pipeline=recipe(name)).shape == (0,)
+
+
+@pytest.mark.parametrize("documents", ["a text", b"a text", {"text": "a text"}, 7, object()])
+def test_documents_that_are_no_list_are_refused(bundle: Bundle, documents: Any) -> None:
+    for ask in (bundle.rank, bundle.score):
+        with pytest.raises(InputError, match="documents must be a list, not"):
+            ask("dough", documents)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(None, 7, b"text", ["text"], {}, {"text": None}, {"text": 7}, {"title": "t"}),
+        *({"text": "t", "title": 7}, {"text": "t", "id": None}, {"text": "t", "id": 1.5}),
+    ],
+)
+def test_a_document_that_is_no_text_is_refused(bundle: Bundle, wrong: Any) -> None:
+    for ask in (bundle.rank, bundle.score):
+        with pytest.raises(InputError, match=r"documents\[1\] must be a string, or an object"):
+            ask("dough", ["right", wrong])
+
+
+@pytest.mark.parametrize("ids", ["bread", b"bread", 7, {"bread": 1}])
+def test_ids_that_are_no_list_are_refused(bundle: Bundle, ids: Any) -> None:
+    with pytest.raises(InputError, match="ids must be a list, not"):
+        bundle.score("dough", ids=ids)
+
+
+@pytest.mark.parametrize(
+    "identity", ["nobody", "", "zzz", "caf?", "bread\ud800", 7, None, b"bread"]
+)
+def test_an_unknown_id_is_refused(bundle: Bundle, identity: Any) -> None:
+    with pytest.raises(InputError, match="document id"):
+        bundle.score("dough", ids=["bread", identity])
+    with pytest.raises(InputError, match="document id"):
+        bundle.explain("dough", identity)
+
+
+def test_every_id_is_known(bundle: Bundle, built: "Built") -> None:
+    ids = [each.id for each in built.collection.documents()]
+    assert len(bundle.score("dough", ids=ids)) == len(ids)
+
+
+def test_documents_or_ids_but_not_both_and_not_neither(bundle: Bundle) -> None:
+    for given in ({}, {"documents": ["a"], "ids": ["bread"]}):
+        with pytest.raises(InputError, match="either documents"):
+            bundle.score("dough", **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("pipeline", ["", "nothing", "../evil", "model1"])
+def test_an_unknown_pipeline_is_refused(bundle: Bundle, pipeline: str) -> None:
+    for ask in (bundle.rank, bundle.rank_ids, bundle.features):
+        with pytest.raises(UnknownRankerError, match="the bundle has bm25, bm25_words"):
+            ask("dough", pipeline=pipeline)
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        *([], {}, 7, b"bm25", [{}], ["bm25"], [{"stage": "os"}], [{"stage": "rescore"}]),
+        [{"stage": "rescore", "ranker": "model1"}],
+        [{"stage": "retrieve", "ranker": "bm25", "k": -1}],
+        Pipeline(()),
+        Pipeline(None),  # type: ignore[arg-type]
+        Pipeline(("bm25",)),  # type: ignore[arg-type]
+        Pipeline((Rescore("bm25"),)),
+        Pipeline((Retrieve("bm25", 0),)),
+        Pipeline((Retrieve("bm25", 2.5),)),  # type: ignore[arg-type]
+        Pipeline((Retrieve(7),)),  # type: ignore[arg-type]
+        Pipeline((Retrieve("bm25"), Retrieve("bm25_words"))),
+        Pipeline((Retrieve("bm25"), Keep(True))),
+        Pipeline((Retrieve("bm25"), Fuse("linear", ("bm25",)))),
+        Pipeline((Retrieve("bm25"), Fuse("rrf", "bm25", (1.0,)))),  # type: ignore[arg-type]
+        Pipeline((Retrieve("bm25"), Fuse("mean", ("bm25",), (1.0,)))),
+        Pipeline((Retrieve("bm25"), Fuse("linear", ("bm25",), (float("nan"),)))),
+        Pipeline((Retrieve("model1"),)),  # it cannot retrieve
+    ],
+)
+def test_a_wrong_pipeline_is_refused(bundle: Bundle, pipeline: Any) -> None:
+    with pytest.raises(InputError):
+        bundle.rank("dough", pipeline=pipeline)
+
+
+def test_a_pipeline_of_unknown_rankers_is_refused(bundle: Bundle) -> None:
+    for pipeline in (Pipeline((Retrieve("x"),)), Pipeline((Retrieve("bm25"), Rescore("x")))):
+        for documents in (None, OWN):
+            with pytest.raises(UnknownRankerError, match="unknown ranker 'x'; the bundle has bm25"):
+                bundle.rank("dough", documents, pipeline=pipeline)
+
+
+@pytest.mark.parametrize("unit", ["water gnorp{} ", "water", "é", "日", "\0", "a'"])
+def test_a_query_of_a_megabyte_is_answered(bundle: Bundle, unit: str) -> None:
+    def rank(query: str) -> None:
+        bundle.rank(query, pipeline=recipe("even"))
+        bundle.rank(query, OWN, pipeline="bm25")
+
+    kilobytes = "".join(unit.format(at) for at in range(10_000 // len(unit.encode())))
+    assert grows_linearly(rank, kilobytes)  # a hundred times as long is a megabyte
+
+
+# ------------------------------------------------------------------------------------- loading
+
+
+def test_without_a_collection_it_says_what_to_do(built: "Built") -> None:
+    exported = Bundle(built.exported)
+    assert len(exported) == 0
+    for ask in (
+        lambda: exported.rank("dough"),
+        lambda: exported.rank("dough", ["dough"]),
+        lambda: exported.rank("dough", []),
+        lambda: exported.score("dough", ids=["bread"]),
+        lambda: exported.explain("dough", "bread"),
+        lambda: exported.rank_ids("dough"),
+    ):
+        with pytest.raises(BundleError, match="ranklet index"):
+            ask()
+
+
+# ------------------------------------------------------------------------------------- threads
+
+
+@pytest.mark.slow
+def test_threads_get_the_same_answers(built: "Built") -> None:
+    tasks = [(q, name, d) for q in QUERIES for name in PIPELINES for d in (None, OWN)]
+    calm = Bundle(built.fused)
+    wanted = [list(calm.rank(q, d, pipeline=recipe(n), explain=True)) for q, n, d in tasks]
+    shared = Bundle(built.fused)  # everything is opened for the first time by many at once
+
+    def ask(task: tuple[str, str, list[str] | None]) -> list[runtime.Hit]:
+        query, name, documents = task
+        return list(shared.rank(query, documents, pipeline=recipe(name), explain=True))
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(ask, tasks * 2)) == wanted * 2
+
+
+def test_opening_by_many_at_once_does_not_lock_up(
+    built: "Built", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Before Python 3.12 functools.cached_property has a lock of its own: `explain` took the
+    # documents' first and `rank` the analyzer's, and each waited for the other.
+    def slow(*given: Any) -> Any:
+        time.sleep(0.001)  # long enough for the others to come in between
+        return map_array(*given)
+
+    monkeypatch.setattr("ranklet.runtime.storage.bundle_files.map_array", slow)
+    fresh, done = Bundle(built.fused), []
+
+    def ask(at: int) -> None:
+        fresh.rank("dough") if at % 2 else fresh.explain("dough", "bread")
+        done.append(at)
+
+    threads = [Thread(target=ask, args=(at,), daemon=True) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert sorted(done) == list(range(8))

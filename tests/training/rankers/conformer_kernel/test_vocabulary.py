@@ -1,0 +1,38 @@
+"""Which terms a network knows, and which row each word form has."""
+
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST, UNKNOWN
+from ranklet.runtime.text.words import words
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
+
+
+def test_terms_are_the_frequent_ones_and_rows_lead_to_them(
+    tiny_analysed: AnalysedCollection,
+) -> None:
+    terms = choose_terms(tiny_analysed, "words", [], least=5, most=6)
+    counts: dict[str, int] = {}
+    for text in tiny_analysed.ranked_texts():
+        for word in words(text):
+            counts[word] = counts.get(word, 0) + 1
+    vocabulary = tiny_analysed.analyzer.vocabulary
+    kept = {
+        word: n
+        for word, n in counts.items()
+        if vocabulary.lemma_of[vocabulary.forms.find(word)] >= 0
+    }
+    assert sorted(counts[term] for term in terms) == sorted(kept.values())[-6:]
+    rows = term_rows(("nowhere", *terms), vocabulary)
+    for at, term in enumerate(terms):
+        assert rows[vocabulary.forms.find(term)] == FIRST + 1 + at
+    assert (rows == UNKNOWN).sum() == len(rows) - 6
+
+
+def test_words_of_queries_count_where_the_collection_knows_them(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection
+) -> None:
+    queries = read_split(tiny_collection, "train")
+    assert "motor" not in choose_terms(tiny_analysed, "words", [], least=1, most=99)
+    assert "motor" in choose_terms(tiny_analysed, "words", queries, least=4, most=99)
+    assert "motor" not in choose_terms(tiny_analysed, "words", queries, least=5, most=99)

@@ -1,0 +1,27 @@
+import pytest
+from tests.kinds import tiny_options
+
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.rankers.conformer_kernel import layers
+from ranklet.training.rankers.tk import training as tk
+
+
+def train(collection: Collection) -> Checkpoint:
+    queries, dev = read_split(collection, "train"), read_split(collection, "dev")
+    return tk.train(collection, queries, dev, tiny_options("tk", epochs=1))
+
+
+@pytest.mark.slow
+def test_it_trains_in_parts_and_reports_documents_that_are_too_long(
+    tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = train(tiny_collection)
+    assert "full attention" not in caplog.text
+    monkeypatch.setattr(layers, "AT_ONCE", 1 << 12)  # a pair: 4 heads x 32 x 32 terms, padded
+    assert train(tiny_collection).training["steps"] == whole.training["steps"]
+    assert "lower max_document_terms" not in caplog.text
+    monkeypatch.setattr(layers, "AT_ONCE", 50)
+    train(tiny_collection)
+    assert "lower max_document_terms" in caplog.text

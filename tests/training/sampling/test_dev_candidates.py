@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.sampling.dev_candidates import CandidateLists
+
+
+def test_the_dev_measure_by_hand(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection
+) -> None:
+    retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
+    dev = read_split(tiny_collection, "dev")
+    lists = CandidateLists(tiny_analysed, dev, retriever, most=4, depth=5, seed=0)
+    assert len(lists.lists) == 4
+    for _, numbers, relevant in lists.lists:
+        assert relevant.sum() == 1
+        assert len({*numbers.tolist()}) == len(numbers)
+    sizes = [len(numbers) for _, numbers, _ in lists.lists]
+    assert lists.mrr(np.zeros(sum(sizes), np.float32)) <= 1 / 5
+    scores = [np.zeros(size, np.float32) for size in sizes]
+    for row, (_, _, relevant) in zip(scores, lists.lists, strict=True):
+        place = np.flatnonzero(relevant)[0]
+        row[place], row[(place + 1) % len(row)] = 1, 2
+    assert lists.mrr(np.concatenate(scores)) == pytest.approx(0.5)
