@@ -1,4 +1,4 @@
-"""Fixtures: one tiny collection carried through all of ranklet, once a session, in seconds."""
+"""Fixtures: two tiny collections and the bundles made of them, once per run."""
 
 import json
 import os
@@ -73,9 +73,9 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     records = [json.loads(line) for line in lines]
     splits = {}
     for split in ("train", "test"):
-        asked = [record for record in records if record[split]]
-        queries = [Query(f"{split}-{record['id']}", record[split]) for record in asked]
-        splits[split] = (queries, {f"{split}-{each['id']}": {each["id"]: 1} for each in asked})
+        judged = [record for record in records if record[split]]
+        queries = [Query(f"{split}-{record['id']}", record[split]) for record in judged]
+        splits[split] = (queries, {f"{split}-{each['id']}": {each["id"]: 1} for each in judged})
     documents = [Document(each["id"], each["title"], each["text"]) for each in records]
     return write_collection(tmp_path_factory.mktemp("data") / "household", documents, splits)
 
@@ -147,8 +147,8 @@ def bundle(built: Built) -> Bundle:
     return Bundle(built.fused, check="full")
 
 
-# Things, and the word that people ask for them by: just what Model 1 is to learn.
-ASKED = {
+# Things and the words that queries use for them, which is what Model 1 must learn.
+SYNONYMS = {
     "apple": "fruit", "river": "stream", "engine": "motor", "violin": "fiddle",
     "castle": "fortress", "garden": "yard", "planet": "world", "winter": "cold",
 }  # fmt: skip
@@ -159,7 +159,7 @@ QUALITIES = ("red", "old", "small", "bright", "quiet", "heavy")
 def tiny_documents() -> list[Document]:
     return [
         Document(f"{thing}-{quality}", thing, f"the {quality} {thing} is {quality} " + "here " * at)
-        for thing in ASKED
+        for thing in SYNONYMS
         for at, quality in enumerate(QUALITIES)
     ]
 
@@ -173,7 +173,7 @@ def tiny_collection(
     for split, qualities in (("train", QUALITIES[:4]), ("dev", QUALITIES[4:])):
         queries = [
             Query(f"q-{thing}-{quality}", f"{quality} {other}")
-            for thing, other in ASKED.items()
+            for thing, other in SYNONYMS.items()
             for quality in qualities
         ]
         qrels = {query.id: {query.id.removeprefix("q-"): 1} for query in queries}
@@ -188,7 +188,7 @@ def tiny_tokenizer(tiny_documents: list[Document]) -> "Tokenizer":
     from tokenizers import processors
 
     texts = [f"{each.title} {each.text}" for each in tiny_documents]
-    texts += [f"{quality} {other}" for quality in QUALITIES for other in ASKED.values()]
+    texts += [f"{quality} {other}" for quality in QUALITIES for other in SYNONYMS.values()]
     made = train_tokenizer(iter(texts), 300)
     ends = [(token, made.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
     made.post_processor = processors.TemplateProcessing(

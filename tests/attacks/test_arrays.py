@@ -298,7 +298,7 @@ TWO_LISTS = [
 
 
 def answer_everything(bundle: Bundle) -> None:
-    """Ask all that can be asked; BundleError where any of it tells of damage."""
+    """Call everything that answers; raise BundleError if any call found damage."""
     damage_found: BundleError | None = None
 
     def ask(question: Callable[..., Any], *given: Any, **options: Any) -> Any:

@@ -40,7 +40,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     for system in (*quality.without_network(), *quality.with_network()):
         assert f"| {system} |" in page
     assert "NDRM3, fullrank against NDRM1, fullrank" in page
-    assert "0 above theirs" in page  # impacts beside PyTorch, term by term
+    assert "0 above theirs" in page  # impacts against PyTorch, term by term
 
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("trained again")

@@ -17,12 +17,12 @@ REQUIREMENTS = (FOLDER / "requirements.txt").read_text("utf-8")
 
 
 def tool(name: str) -> str:
-    """Return the path of a program beside this Python or on the PATH; skip where there is none."""
-    beside = Path(sys.executable).parent / name
-    found = str(beside) if beside.exists() else shutil.which(name)
-    if found is None:
+    """Return the path of a program, next to this Python or on the PATH; skip if there is none."""
+    installed = Path(sys.executable).parent / name
+    path = str(installed) if installed.exists() else shutil.which(name)
+    if path is None:
         pytest.skip(f"{name} is not installed")
-    return found
+    return path
 
 
 def checked(*command: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""Loading a bundle: once per path, again where it was replaced, and never what is none."""
+"""Loading a bundle: once per path, and again after it was replaced."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What pruning costs, beside vectors that keep their values below 0."""
+"""What pruning costs, against vectors that keep their values below 0."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Budgets: what is done in time is the same as ever, what is not is left out and reported."""
+"""Budgets: what ends in time gives the same scores as ever; the rest is left out and reported."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -90,12 +90,12 @@ def test_explanations_add_up_and_tell_terms_from_expansion(indexed: Bundle) -> N
             assert hit.explanation is not None
             assert hit.explanation.value == pytest.approx(hit.score, rel=1e-4, abs=1e-6)
             words = f"{hit.title} {hit.text}".split()
-            asked = [each for each in hit.explanation.parts if each.query_token]
+            of_terms = [each for each in hit.explanation.parts if each.query_token]
             # Every term of the query is there, with or without an impact.
-            assert {each.query_token for each in asked} == {
+            assert {each.query_token for each in of_terms} == {
                 ("wordpieces", "old"), ("wordpieces", "stream")
             }  # fmt: skip
-            for part in asked:
+            for part in of_terms:
                 token = part.label.split(":")[0]
                 assert part.query_token == ("wordpieces", token)
                 assert float(part.label.split()[2]) > 0  # its importance

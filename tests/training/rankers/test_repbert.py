@@ -255,7 +255,7 @@ def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
     assert main(arguments("parts")) == 130
     assert f"--resume goes on from {tmp_path / 'parts.run'}" in capsys.readouterr().err
     assert not (tmp_path / "parts").exists()
-    assert main(arguments("parts")) == 1  # neither begun anew over it nor forgotten
+    assert main(arguments("parts")) == 1  # it neither replaces the state nor ignores it
     assert main([*arguments("parts"), "--resume"]) == 0
     whole, parts = (read_checkpoint(tmp_path / name).weights for name in ("whole", "parts"))
     for name, values in whole.items():

@@ -15,7 +15,7 @@ from ranklet.training.rankers.conformer_kernel.pairs import TermReader
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 FORMS = ("ndrm1", "ndrm2", "ndrm3")
-ASKED = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
+QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
 
 
 def opened(bundle: BundleFiles | Bundle, name: str) -> ConformerKernel:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.export.rankers.conformer_kernel.reference import ASKED, FORMS, by_pytorch, opened
+from tests.export.rankers.conformer_kernel.reference import FORMS, QUERIES, by_pytorch, opened
 from tests.kinds import CONFORMER_SIZES
 
 from ranklet.export.onnx.fp32_head import HEAD
@@ -83,7 +83,7 @@ def test_onnx_gives_pytorchs_order(
     ranker, documents = opened(whole, form), whole.documents
     assert documents is not None
     texts = list(map(ranked_text, documents.titles, documents.texts))
-    for text in ASKED[:3]:
+    for text in QUERIES[:3]:
         analysis = whole.analyzer.begin()
         found = ranker.score(QueryContext(text, analysis), TextCandidates(texts, analysis)).values
         model = by_pytorch(checkpoints[form], whole, text)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.export.rankers.conformer_kernel.reference import (
-    ASKED,
     FORMS,
+    QUERIES,
     analyse_again,
     by_pytorch,
     opened,
@@ -38,7 +38,7 @@ def test_the_sum_of_impacts_is_the_models_score(
 ) -> None:
     """Up to what no document changes: floors, and the constants of BatchNorm."""
     ranker = opened(whole, form)
-    for text in ASKED:
+    for text in QUERIES:
         query = QueryContext(text, whole.analyzer.begin())
         model = by_pytorch(checkpoints[form], whole, text)
         numbers, found, _ = ranker.retrieve(query, len(model))
@@ -69,7 +69,7 @@ def test_what_is_kept_is_the_models_own_number(
     ranker, exact = opened(indexed, "ndrm3"), opened(whole, "ndrm3")
     every = np.arange(len(indexed), dtype=np.uint32)
     for term in np.unique(
-        QueryContext(" ".join(ASKED), whole.analyzer.begin()).tokens("words")
+        QueryContext(" ".join(QUERIES), whole.analyzer.begin()).tokens("words")
     ).tolist():
         if term >= len(ranker.matching.rows):
             continue
@@ -87,10 +87,10 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
 ) -> None:
     """Best first, and none that is its own."""
     matching = opened(indexed, "ndrm1").matching
-    asked: list[list[int]] = []
+    scored_rows: list[list[int]] = []
 
     def noted(_: Any, rows: Any, documents: Any) -> Any:
-        asked.extend(each.tolist() for each in rows)
+        scored_rows.extend(each.tolist() for each in rows)
         assert len(rows) == len(documents)
         return [np.full(len(each), 5.0, np.float32) for each in rows]
 
@@ -110,14 +110,14 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
     for room, chosen in ((9, [others[at] for at in (1, 3, 0, 2)]), (2, [others[1], others[3]])):
         settings = replace(matching.settings, candidates=len(own) + room, terms=3)
         monkeypatch.setattr(matching, "settings", settings)
-        asked.clear()
+        scored_rows.clear()
         impacts = term_impacts.document_impacts(matching, likely, analysed)
-        assert asked[0] == matching.rows[[*own, *chosen]].tolist()
+        assert scored_rows[0] == matching.rows[[*own, *chosen]].tolist()
         assert np.diff(impacts.offsets).max() == 3
         assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)
-    asked.clear()
+    scored_rows.clear()
     term_impacts.document_impacts(matching, LikelyTerms.none(), analysed)
-    assert asked[0] == matching.rows[own].tolist()
+    assert scored_rows[0] == matching.rows[own].tolist()
 
 
 def test_an_interrupted_indexing_goes_on_and_ends_the_same(
@@ -161,7 +161,7 @@ def test_an_interrupted_indexing_goes_on_and_ends_the_same(
 
 
 def test_largest_impacts_by_hand() -> None:
-    """Two documents and an empty one between; a floor a term; NaN where no network speaks."""
+    """Two documents and an empty one between; a floor per term; NaN where there is no network."""
     scores = term_impacts.CandidateScores(
         np.array([0, 4, 4, 6]),
         np.array([2, 0, 1]),

@@ -66,7 +66,7 @@ def test_ndrm3_explains_exact_and_latent_matches_apart(indexed: Bundle) -> None:
         ("words", "red"),
         ("words", "apple"),
     }
-    (group,) = groups(indexed, "red apple", hit)  # of a page: one, with a chip a term
+    (group,) = groups(indexed, "red apple", hit)  # of a page: one, with a chip per term
     assert group.label == "ndrm3 over words"
     assert len(group.query_tokens) == len(hit.explanation.parts)
     leaves = [leaf for part in hit.explanation.parts for leaf in part.parts]

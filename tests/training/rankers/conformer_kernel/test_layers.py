@@ -1,4 +1,4 @@
-"""Layers beside naive references: loops over places, written from the paper's equations."""
+"""Layers against naive references: loops over positions, written from the paper's equations."""
 
 import math
 

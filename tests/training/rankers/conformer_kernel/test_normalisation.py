@@ -1,4 +1,4 @@
-"""Statistics of what is counted, padding apart."""
+"""Statistics of a batch leave padding out."""
 
 import numpy as np
 import pytest

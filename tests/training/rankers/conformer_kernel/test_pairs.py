@@ -73,7 +73,7 @@ def test_a_batch_holds_one_relevant_one_ranked_and_two_others(
                 assert first in relevant[query]
                 assert not {ranked, *drawn} & {*relevant[query].tolist()}
                 seen.append((query, ranked, tuple(drawn)))
-    assert len({each[2] for each in seen}) > len(kept)  # others are drawn anew in each epoch
+    assert len({each[2] for each in seen}) > len(kept)  # others are drawn again in each epoch
     assert sorted(each[0] for each in seen) == sorted([*range(len(kept))] * 4)
     again = TermPairs(tiny_analysed, queries, retriever, reader, replace(OPTIONS, depth=3, pool=3))
     for one, other in zip(pairs.batches(2), again.batches(2), strict=True):

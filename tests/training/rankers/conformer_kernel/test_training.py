@@ -166,4 +166,4 @@ def test_the_command_trains_and_cleans_up(
     assert (settings.max_query_terms, settings.max_document_terms) == (9, 50)
     network = conformer_kernel.load(found).network
     assert (network.layers, network.window, network.stride) == (1, 8, 4)
-    assert "motor" in found.tokens  # asked for, and out of the query log
+    assert "motor" in found.tokens  # a word of queries, from the query log

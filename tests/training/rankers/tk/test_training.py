@@ -19,7 +19,7 @@ def test_it_trains_in_parts_and_reports_documents_that_are_too_long(
 ) -> None:
     whole = train(tiny_collection)
     assert "full attention" not in caplog.text
-    monkeypatch.setattr(layers, "AT_ONCE", 1 << 12)  # a pair: 4 heads x 32 x 32 terms, padded
+    monkeypatch.setattr(layers, "AT_ONCE", 1 << 12)  # one pair: 4 heads x 32 x 32 terms, padded
     assert train(tiny_collection).training["steps"] == whole.training["steps"]
     assert "lower max_document_terms" not in caplog.text
     monkeypatch.setattr(layers, "AT_ONCE", 50)
