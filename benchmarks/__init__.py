@@ -20,6 +20,7 @@ BENCHMARKS = (
     "hybrid_speed",
     "sparsify_speed",
     "epic_speed",
+    "splade_speed",
     "hybrid_cold_start",
     "lambda_cold_start",
     "http_load",
