@@ -4,6 +4,7 @@ Both start from MiniLM-L6 and learn for a few steps only, because speed depends 
 terms and not on their quality. What they would find says nothing here, so no measure is reported.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from itertools import islice
@@ -11,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.timing import spread, take_turns
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
+from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.rankers.learned_sparse import LearnedSparse
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
@@ -52,12 +55,10 @@ def run(place: Place) -> str:
     reading = take_turns(
         {name: _encodes_document(ranker) for name, ranker in rankers.items()}, texts, ROUNDS
     )
-    retrieving = {}
+    retrieving: dict[str, NDArray[np.float64]] = {}
     for name, ranker in rankers.items():
         vectors, _ = ranker.encoders.encode_queries(queries)
-        retrieving |= take_turns(
-            {name: lambda vector, index=ranker.index: index.retrieve(*vector, K)}, vectors, ROUNDS
-        )
+        retrieving |= take_turns({name: _retrieves(ranker)}, vectors, ROUNDS)
     rows = []
     for name, ranker in rankers.items():
         vectors, _ = ranker.encoders.encode_queries(queries)
@@ -89,6 +90,10 @@ with its penalty, and retrieval takes longer.
 
 def _encodes_query(ranker: LearnedSparse) -> Any:
     return lambda text: ranker.encoders.encode_queries([text])
+
+
+def _retrieves(ranker: LearnedSparse) -> Callable[[SparseQuery], object]:
+    return lambda query: ranker.index.retrieve(query.terms, query.weights, K)
 
 
 def _encodes_document(ranker: LearnedSparse) -> Any:
