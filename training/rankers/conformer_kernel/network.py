@@ -70,14 +70,15 @@ class Encoder(nn.Module):
     def contextual(self, rows: Tensor) -> Tensor:
         """Return vectors of terms in their text, (batch, n, hidden); rows are (batch, n) int64."""
         plain = self.embedding(rows)
-        states, held = self.placed(self.dropout(plain)), rows != PADDING
+        states, held = self.dropout(plain), rows != PADDING
+        states = self.placed(states, rows)
         for block in self.blocks:
             states = block(states, held)
         share = torch.sigmoid(self.share)
         found: Tensor = share * plain + (1 - share) * states
         return found
 
-    def placed(self, states: Tensor) -> Tensor:
+    def placed(self, states: Tensor, rows: Tensor) -> Tensor:  # noqa: ARG002
         """Return states that know their places; here a convolution sees to that."""
         return states
 

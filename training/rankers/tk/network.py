@@ -22,9 +22,9 @@ from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
 class TransformerEncoder(Encoder):
     """Query terms have contextual vectors, too, and a transformer is told their places."""
 
-    def placed(self, states: Tensor) -> Tensor:
+    def placed(self, states: Tensor, rows: Tensor) -> Tensor:
         """Return the states with their places added."""
-        return states + positions(states.shape[1], states.shape[2], states)
+        return states + positions(rows.shape[1], states.shape[2], states)
 
     def queries(self, rows: Tensor) -> Tensor:
         """Return vectors of query terms in their text, (batch, n, hidden)."""
