@@ -12,13 +12,14 @@ from safetensors.numpy import load_file
 
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.splade import SPLADESettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.splade import training as splade
-from ranklet.training.rankers.splade.network import flops, term_weights
+from ranklet.training.rankers.splade.network import SPLADE, flops, term_weights
 from ranklet.training.rankers.splade.options import Options
 
 OPTIONS = Options(
@@ -73,7 +74,7 @@ def test_an_encoder_without_predictions_begins_with_few_terms(
     tiny_collection: Collection, tiny_bert: Path
 ) -> None:
     model = splade.load(train(tiny_collection, tiny_bert, epochs=1, learning_rate=1e-9))
-    untouched = splade.SPLADE(load_backbone(tiny_bert, masked=True).model, splade.SPLADESettings())
+    untouched = SPLADE(load_backbone(tiny_bert, masked=True).model, SPLADESettings())
     ids = torch.arange(10, 58).reshape(4, 12)
     shares = []
     for network in (untouched, model):
