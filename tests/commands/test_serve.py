@@ -23,12 +23,12 @@ def test_it_serves_until_it_is_interrupted(built: "Built") -> None:
         port = int(logged["message"].rpartition(":")[2])
         assert "127.0.0.1" in logged["message"]
         process.stdout.readline()  # the bundle is served
-        connection = HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", port, timeout=120)
         connection.request("GET", "/readyz")
         assert connection.getresponse().status == 200
         connection.close()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (0, b"")
 
 
