@@ -30,3 +30,10 @@ def test_a_network_behind_an_index_reranks_few_and_never_mixes_its_scores_with_i
     alone, default = standard_pipelines({"deep": deep})
     assert default == "deep"
     assert alone == {"deep": Pipeline((Retrieve("deep", RERANKED), Rescore("deep")))}
+
+
+def test_it_reranks_few() -> None:
+    entry, impacts = RankerEntry("tk", {}), RankerEntry("conformer_kernel", {})
+    both = stages(["impacts", "tk"], {"impacts": impacts, "tk": entry})
+    assert both == (Retrieve("impacts", RERANKED), Rescore("tk"))
+    assert standard_pipelines({"tk": entry}) == ({}, "")

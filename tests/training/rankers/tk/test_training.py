@@ -1,7 +1,12 @@
-import pytest
-from tests.kinds import tiny_options
+import json
+from dataclasses import replace
+from pathlib import Path
 
-from ranklet.training.checkpoint import Checkpoint
+import pytest
+from tests.kinds import TinyRankers, tiny_options
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.conformer_kernel import layers
@@ -25,3 +30,37 @@ def test_it_trains_in_parts_and_reports_documents_that_are_too_long(
     monkeypatch.setattr(layers, "AT_ONCE", 50)
     train(tiny_collection)
     assert "lower max_document_terms" in caplog.text
+
+
+@pytest.fixture
+def checkpoints(tiny: TinyRankers) -> dict[str, Checkpoint]:
+    return tiny.checkpoints("tk")
+
+
+def test_the_checkpoint_says_what_it_is(checkpoints: dict[str, Checkpoint], tmp_path: Path) -> None:
+    back = read_checkpoint(checkpoints["tk"].save(tmp_path / "c"))
+    assert (back.kind, back.network["attention"]) == ("tk", "full")
+    assert tk.load(back).network == tk.load(checkpoints["tk"]).network
+    with pytest.raises(InputError, match="no tk"):
+        tk.load(checkpoints["bm25"])
+    with pytest.raises(InputError, match="lacks 'vocabulary'"):
+        tk.load(replace(back, network={}))
+
+
+def test_a_checkpoint_of_before_reads_as_a_tk(
+    checkpoints: dict[str, Checkpoint], tmp_path: Path
+) -> None:
+    path = checkpoints["tk"].save(tmp_path / "c")
+    described = json.loads((path / "ranklet.json").read_text("utf-8"))
+    described["kind"] = "conformer_kernel"
+    described["settings"] |= {"form": "tk", "scorer": "onnx", "floor": 0.25}
+    (path / "ranklet.json").write_text(json.dumps(described), "utf-8")
+    network = json.loads((path / "config.json").read_text("utf-8"))
+    network |= {
+        "architectures": ["ConformerKernel"], "form": "tk", "attention": None, "width": 31,
+        "groups": 32, "window": 300, "stride": 100,
+    }  # fmt: skip
+    (path / "config.json").write_text(json.dumps(network), "utf-8")
+    back = read_checkpoint(path)
+    assert (back.kind, back.settings) == ("tk", checkpoints["tk"].settings)
+    assert tk.load(back).network == tk.load(checkpoints["tk"]).network

@@ -1,0 +1,115 @@
+"""A TK in a bundle: it rescores by its network, and reads bundles of earlier versions."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.damage import change_array
+from tests.kinds import TinyRankers
+
+from ranklet.export.bundles import index_bundle
+from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.rankers.tk import TK
+from ranklet.runtime.storage.manifest import Manifest
+from ranklet.runtime.verification import verify
+from ranklet.training.data.collection import Collection
+
+QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
+
+TEXTS = ["the red apple is red", "an old river " * 9, "", "gnorp", "winter is here here"]
+
+RECIPE: list[dict[str, Any]] = [
+    {"stage": "retrieve", "ranker": "bm25", "k": 20},
+    {"stage": "rescore", "ranker": "tk"},
+]
+
+
+@pytest.fixture
+def indexed(tiny: TinyRankers) -> Bundle:
+    return tiny.bundle("tk")
+
+
+def opened(bundle: Bundle) -> TK:
+    found = bundle._bundle.ranker("tk")
+    assert isinstance(found, TK)
+    return found
+
+
+@pytest.mark.parametrize("texts", [None, TEXTS])
+def test_an_explanation_is_the_score(texts: list[str] | None, indexed: Bundle) -> None:
+    for hit in indexed.rank("old river", texts, pipeline=RECIPE, explain=True):
+        assert hit.explanation is not None
+        assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
+        assert hit.explanation.label == "tk over words"
+        assert not hit.explanation.parts
+
+
+def test_it_reranks_and_does_not_retrieve(indexed: Bundle) -> None:
+    assert "rescore by tk" in str(indexed.manifest.pipelines["tk"].stages[-1])
+    retrieve = [{"stage": "retrieve", "ranker": "tk", "k": 3}]
+    with pytest.raises(InputError, match="cannot retrieve"):
+        indexed.rank("old river", pipeline=retrieve)
+    raw = json.loads(indexed.manifest.to_json())
+    raw["pipelines"]["bad"] = retrieve
+    with pytest.raises(BundleError, match="has no index"):
+        Manifest.from_json(json.dumps(raw))
+
+
+def test_what_is_cut_is_reported_once(indexed: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = opened(indexed).network
+    short = replace(network.settings, max_document_terms=5, max_query_terms=2)
+    monkeypatch.setattr(network, "settings", short)
+    texts = ["an old river " * 9, "short", "an old river " * 9]
+    twice = [*RECIPE, RECIPE[1]]
+    for query, cut in (("old river", 2), ("gnorp", 2), ("quiet old river", 3)):
+        assert indexed.rank(query, texts, pipeline=twice, explain=True).truncated == {"tk": cut}
+    assert indexed.rank("quiet old river", pipeline=RECIPE).truncated == {"tk": 1}
+
+
+def test_a_budget_begins_with_few(indexed: Bundle) -> None:
+    sizes = [opened(indexed).first_slice(texts=texts) for texts in (False, True)]
+    assert sizes == [FIRST_SLICE, FIRST_SLICE]
+
+
+def test_verify_finds_a_row_that_is_not_there(indexed: Bundle, tmp_path: Path) -> None:
+    assert "ranker tk" in list(verify(indexed._bundle.path))
+    for change in (10_000, -10):
+        victim = Path(shutil.copytree(indexed._bundle.path, tmp_path / str(change)))
+        change_array(victim, "rankers/tk/rows.npy", lambda rows, by=change: rows + np.int32(by))
+        with pytest.raises(BundleError):
+            list(verify(victim))
+
+
+def test_a_bundle_of_version_1_gives_the_same_scores(
+    indexed: Bundle, tiny_collection: Collection, tmp_path: Path
+) -> None:
+    """There a TK was a form of the Conformer-Kernel, with arrays that it does not read."""
+    old = Path(shutil.copytree(indexed._bundle.path, tmp_path / "old"))
+    terms = len(np.load(old / "rankers/tk/rows.npy"))
+    manifest = json.loads((old / "manifest.json").read_text("utf-8"))
+    manifest["format_version"] = 1
+    settings = {
+        "form": "tk", "field": "words", "scorer": "onnx", "max_query_terms": 20,
+        "max_document_terms": 4000, "latent_weight": 1.0, "explicit_weight": 1.0, "tf_mean": 1.0,
+        "length_mean": 1.0, "length_weight": 1.0, "length_bias": 1.0, "terms": 300,
+        "candidates": 600, "floor": 0.25, "impacts": "uint8", "overlap": 1.0, "truncated": 0,
+    }  # fmt: skip
+    manifest["rankers"]["tk"] = {"kind": "conformer_kernel", "settings": settings}
+    (old / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    for name in ("idf", "floors"):
+        np.save(old / f"rankers/tk/{name}.npy", np.zeros(terms, np.float32))
+        change_array(old, f"rankers/tk/{name}.npy", lambda values: values)  # list it
+    bundle = Bundle(old, check="full", device="cpu")
+    assert bundle.manifest.rankers == indexed.manifest.rankers
+    again = load(index_bundle(old, tiny_collection, tmp_path / "again"), device="cpu")
+    for text in QUERIES:
+        expected = indexed.rank_ids(text, pipeline="tk")
+        assert bundle.rank_ids(text, pipeline="tk") == expected
+        assert again.rank_ids(text, pipeline="tk") == expected
