@@ -75,7 +75,7 @@ def test_onnx_gives_pytorchs_scores(indexed: Bundle, checkpoints: dict[str, Chec
         analysis = analyzer.begin()
         query = QueryContext(text, analysis)
         with torch.no_grad():
-            expected = model(reader.pairs([reader.asked(text)], every[None])).numpy()
+            expected = model(reader.pairs([reader.query_terms(text)], every[None])).numpy()
         scores = ranker.score(query, TextCandidates(texts, analysis)).values
         tolerance = 0.1 * max(1.0, float(expected.std()))  # of int8, which a processor runs
         np.testing.assert_allclose(scores, expected, atol=tolerance)

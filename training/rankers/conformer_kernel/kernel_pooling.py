@@ -1,4 +1,4 @@
-"""Windowed kernel pooling: soft counts of similarities, window by window of a document.
+"""Windowed kernel pooling: soft counts of similarities per window of a document.
 
 Sources: Xiong et al. 2017 (kernels); Hofstätter et al. 2020 (windows), as paper 002, §3, has them.
 """
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def kernel_means(kernels: int) -> Tensor:
-    """Return μ, the middles of `kernels` equal parts of [−1, 1]; the widths σ are half a part.
+    """Return μ, the centres of `kernels` equal parts of [−1, 1]; the widths σ are half a part.
 
     >>> kernel_means(4).tolist()
     [-0.75, -0.25, 0.25, 0.75]
@@ -27,37 +27,37 @@ def cosines(queries: Tensor, documents: Tensor) -> Tensor:
 
 
 def window_counts(
-    found: Tensor, held: Tensor, means: Tensor, *, size: int, stride: int
+    cosine: Tensor, mask: Tensor, means: Tensor, *, size: int, stride: int
 ) -> tuple[Tensor, Tensor]:
     """Return Σ_j exp(−(S_ij − μ_k)² / 2σ²), j over the terms of each window.
 
-    Windows of `size` terms begin every `stride` terms. A document has those up to the first that
-    reaches its end, and at least one: so padding adds none.
+    Windows of `size` terms start every `stride` terms. A document has the windows up to the first
+    that reaches its end, and at least one, so padding adds none.
 
     Args:
-        found: S, (batch, terms, n) float32.
-        held: False at padding, (batch, n) bool.
+        cosine: S, (batch, terms, n) float32.
+        mask: False at padding, (batch, n) bool.
         means: μ, (kernels,) float32; σ is 1 / kernels.
-        size: of a window.
-        stride: from the begin of one to that of the next.
+        size: terms per window.
+        stride: terms from one window to the next.
 
     Returns:
-        Counts, (batch, terms, windows, kernels) float32; and which windows a document has, (batch,
-        windows) bool.
+        Counts, (batch, terms, windows, kernels) float32; and which windows exist, (batch, windows)
+        bool.
     """
     width = 1 / means.shape[0]
-    places = torch.arange(found.shape[2], device=found.device).unsqueeze(1)
-    begins = torch.arange(0, found.shape[2], stride, device=found.device)
+    places = torch.arange(cosine.shape[2], device=cosine.device).unsqueeze(1)
+    begins = torch.arange(0, cosine.shape[2], stride, device=cosine.device)
     inside = (places >= begins) & (places < begins + size)  # (n, windows)
-    counted = (inside & held.unsqueeze(2)).to(found.dtype)  # (batch, n, windows)
-    # A kernel at a time: all at once would hold ten times as much, and no cache would.
+    counted = (inside & mask.unsqueeze(2)).to(cosine.dtype)  # (batch, n, windows)
+    # One kernel at a time, because all at once would take ten times the memory and fit no cache.
     counts = torch.stack(
-        [torch.exp((found - mean) ** 2 * (-0.5 / width**2)) @ counted for mean in means.unbind(0)],
+        [torch.exp((cosine - mean) ** 2 * (-0.5 / width**2)) @ counted for mean in means.unbind(0)],
         dim=3,
     )
-    lengths = held.sum(1, keepdim=True)
-    there = (begins == 0) | (begins - stride + size < lengths)
-    return counts, there
+    lengths = mask.sum(1, keepdim=True)
+    exists = (begins == 0) | (begins - stride + size < lengths)
+    return counts, exists
 
 
 def _unit(vectors: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The networks of the Conformer-Kernel: latent matching, explicit matching, or both.
 
-Source: Mitra et al. 2020 (paper 002), §3. Terms are rows of the embeddings: 0 is padding, 1 a word
-that the network does not know, from 2 on its terms.
+Source: Mitra et al. 2020 (paper 002), §3. Terms are given as rows of the embeddings: 0 is padding,
+1 an unknown word, and the network's terms start at 2.
 """
 
 from typing import NamedTuple
@@ -26,27 +26,27 @@ from ranklet.training.rankers.conformer_kernel.layers import (
 from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 
-EVERYTHING = 1 << 30  # a window as long as any document
+EVERYTHING = 1 << 30  # a window that is longer than any document
 
 
 class Pairs(NamedTuple):
-    """Some pairs of a query and a document."""
+    """Pairs of a query and a document."""
 
     query_rows: Tensor  # (pairs, query terms) int64
     document_rows: Tensor  # (pairs, n) int64
-    tf: Tensor  # of each query term in the document, (pairs, query terms) float32
-    idf: Tensor  # of each query term, (pairs, query terms) float32
-    lengths: Tensor  # terms of the document, (pairs,) float32
+    tf: Tensor  # frequency of each query term in the document, (pairs, query terms) float32
+    idf: Tensor  # idf of each query term, (pairs, query terms) float32
+    lengths: Tensor  # number of terms of the document, (pairs,) float32
 
 
 class Encoder(nn.Module):
-    """Terms to vectors: embeddings, and between them and their contextual forms a learned mean.
+    """Encode terms as a learned mean of their embeddings and contextual vectors.
 
     The mean is TK's (Hofstätter et al. 2020): α x + (1 − α) context(x).
 
     Args:
-        sizes: of the network.
-        width, groups: of the convolution.
+        sizes: sizes of the network.
+        width, groups: sizes of the convolution.
     """
 
     def __init__(self, sizes: TermSizes, *, width: int = 0, groups: int = 1) -> None:
@@ -68,18 +68,18 @@ class Encoder(nn.Module):
         self.dropout = nn.Dropout(sizes.dropout)
 
     def contextual(self, rows: Tensor) -> Tensor:
-        """Return vectors of terms in their text, (batch, n, hidden); rows are (batch, n) int64."""
+        """Return contextual vectors, (batch, n, hidden) float32; rows are (batch, n) int64."""
         plain = self.embedding(rows)
-        states, held = self.dropout(plain), rows != PADDING
+        states, mask = self.dropout(plain), rows != PADDING
         states = self.placed(states, rows)
         for block in self.blocks:
-            states = block(states, held)
+            states = block(states, mask)
         share = torch.sigmoid(self.share)
-        found: Tensor = share * plain + (1 - share) * states
-        return found
+        vectors: Tensor = share * plain + (1 - share) * states
+        return vectors
 
     def placed(self, states: Tensor, rows: Tensor) -> Tensor:  # noqa: ARG002
-        """Return states that know their places; here a convolution sees to that."""
+        """Return states with their positions; here the convolution knows them."""
         return states
 
     def queries(self, rows: Tensor) -> Tensor:
@@ -88,18 +88,18 @@ class Encoder(nn.Module):
         return plain
 
     def together(self, terms: int) -> int:
-        """Return how many texts of so many terms full attention takes at a time, at least one."""
+        """Return how many texts of this many terms full attention takes at a time, at least one."""
         return texts_together(self.heads, terms) if self.full else EVERYTHING
 
 
 class LatentMatch(nn.Module):
-    """NDRM1: what each query term gives to a document, by windowed kernel pooling.
+    """NDRM1: score each query term in a document by windowed kernel pooling.
 
-    Each window's soft counts, log(1 + ·), pass a layer of `hidden`; the best window counts.
+    log(1 + soft count) of each window goes through a hidden layer, and the best window counts.
 
     Args:
-        encoder: of queries and documents.
-        sizes: of the network.
+        encoder: encoder of queries and documents.
+        sizes: sizes of the network.
         window: terms that are pooled together.
         stride: from one window to the next.
     """
@@ -124,15 +124,15 @@ class LatentMatch(nn.Module):
         )
 
     def features(self, query_rows: Tensor, document_rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log(1 + soft counts), (batch, terms, windows, kernels), and which windows are."""
-        held = document_rows != PADDING
+        """Return log(1 + soft counts), (batch, terms, windows, kernels), and which exist."""
+        mask = document_rows != PADDING
         documents = self.encoder.contextual(document_rows).float()
         queries = self.encoder.queries(query_rows).float()
-        with full_precision(documents.device):  # bfloat16 would round one kernel into the next
-            counts, there = window_counts(
-                cosines(queries, documents), held, self.means, size=self.window, stride=self.stride
+        with full_precision(documents.device):  # bfloat16 rounds by more than a kernel's width
+            counts, exists = window_counts(
+                cosines(queries, documents), mask, self.means, size=self.window, stride=self.stride
             )
-        return torch.log1p(counts), there
+        return torch.log1p(counts), exists
 
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
         """Return s_latent of each query term, (batch, query terms) float32.
@@ -141,15 +141,15 @@ class LatentMatch(nn.Module):
             query_rows: (batch, query terms) int64.
             document_rows: (batch, n) int64.
         """
-        features, there = self.features(query_rows, document_rows)
+        features, exists = self.features(query_rows, document_rows)
         with full_precision(features.device):
             by_window = self.dense(features).squeeze(3)  # (batch, terms, windows)
-        best: Tensor = by_window.masked_fill(~there.unsqueeze(1), HIDDEN).amax(2)
+        best: Tensor = by_window.masked_fill(~exists.unsqueeze(1), HIDDEN).amax(2)
         return best
 
 
 class ExplicitMatch(nn.Module):
-    """NDRM2: BM25's form, learned (paper 002, eq. 4)."""
+    """NDRM2: BM25 with learned parameters (paper 002, eq. 4)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class ExplicitMatch(nn.Module):
         self.bias = nn.Parameter(torch.ones(()))  # b_dlen
 
     def begin_as_bm25(self, k1: float, b: float, average_length: float) -> None:
-        """Set w and b so that this is BM25, by the means so far; see `term_match`."""
+        """Set w and b so that this is BM25 with the current means; see `term_match`."""
         k1, tf = max(k1, 0.01), self.tf.mean.clamp(min=1e-3)  # ReLU(0) has no gradient
         with torch.no_grad():
             self.weight.copy_(k1 * b / tf * self.length.mean / max(average_length, EPSILON))
@@ -169,17 +169,17 @@ class ExplicitMatch(nn.Module):
         tf = self.tf(pairs.tf, pairs.query_rows != PADDING)
         length = self.length(pairs.lengths, torch.ones_like(pairs.lengths, dtype=torch.bool))
         norm = torch.relu(self.weight * length + self.bias).unsqueeze(1)
-        found: Tensor = pairs.idf * tf / (tf + norm + EPSILON)
-        return found
+        scores: Tensor = pairs.idf * tf / (tf + norm + EPSILON)
+        return scores
 
 
 class TermModel(nn.Module):
-    """A score of each pair from the rows of its terms: what training and export know of it.
+    """A model that scores pairs by the rows of their terms, as training and export see it.
 
     Args:
-        network: the sizes.
-        latent: what is exported as a graph; None where all of it is numbers.
-        explicit: exact matches, if it has them.
+        network: sizes of the network.
+        latent: the part that is exported as a graph; None if there is no network.
+        explicit: exact matching, if the model has it.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class TermModel(nn.Module):
         self.network, self.latent, self.explicit = network, latent, explicit
 
     def latent_scores(self, pairs: Pairs) -> Tensor:
-        """Return what the graph gives, as many pairs at a time as memory is meant to hold."""
+        """Return the graph's outputs, computed for as many pairs at a time as memory allows."""
         if self.latent is None:
             return torch.zeros_like(pairs.tf)
         longest = max(pairs.query_rows.shape[1], pairs.document_rows.shape[1])
@@ -197,15 +197,15 @@ class TermModel(nn.Module):
         return in_parts(self.latent, each, pairs.query_rows, pairs.document_rows)
 
     def served(self) -> dict[str, float]:
-        """Return what the settings hold of the model."""
+        """Return the numbers of the model that its settings store."""
         return {}
 
 
 class ConformerKernel(TermModel):
-    """The score of a pair: Σ_t s_{t,d}, by one form of matching or both (paper 002, eq. 3).
+    """Score a pair by Σ_t s_{t,d}, of latent or explicit matching or both (paper 002, eq. 3).
 
     Args:
-        network: the architecture and the sizes.
+        network: architecture and sizes of the network.
     """
 
     network: Network
@@ -238,36 +238,35 @@ class ConformerKernel(TermModel):
     def term_scores(self, pairs: Pairs) -> Tensor:
         """Return s_{t,d}, 0 at padding, (pairs, query terms) float32.
 
-        A word that the network does not know has no latent part: which document it is near to
-        cannot be told.
+        A word that the network does not know has no latent score.
         """
-        asked = pairs.query_rows != PADDING
-        exact = asked.float() if self.explicit is None else self.explicit(pairs) * asked
+        mask = pairs.query_rows != PADDING
+        explicit = mask.float() if self.explicit is None else self.explicit(pairs) * mask
         if self.latent is None:
-            return exact
-        near = self.latent_scores(pairs)
+            return explicit
+        latent = self.latent_scores(pairs)
         known = pairs.query_rows > UNKNOWN
         if self.latent_norm is None or self.explicit_norm is None or self.weights is None:
-            return near * known
+            return latent * known
         first, second, bias = self.weights.unbind(0)
-        near = self.latent_norm(near, known) * known
-        found: Tensor = first * near + second * self.explicit_norm(exact, asked) + bias
-        return found * asked
+        latent = self.latent_norm(latent, known) * known
+        scores: Tensor = first * latent + second * self.explicit_norm(explicit, mask) + bias
+        return scores * mask
 
     def served(self) -> dict[str, float]:
-        """Return what `ConformerKernelSettings` hold: BatchNorm and BatchScale as numbers.
+        """Return BatchNorm and BatchScale as the numbers in `ConformerKernelSettings`.
 
-        What BatchNorm subtracts, and b, are the same for all documents, and left out.
+        The mean of BatchNorm and b are left out, because they are the same for all documents.
         """
-        found: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         if self.explicit is not None:
-            found = {
+            numbers = {
                 "tf_mean": self.explicit.tf.mean.item(),
                 "length_mean": self.explicit.length.mean.item(),
                 "length_weight": self.explicit.weight.item(),
                 "length_bias": self.explicit.bias.item(),
             }
         if self.latent_norm and self.explicit_norm and self.weights is not None:
-            found["latent_weight"] = (self.weights[0] / self.latent_norm.deviation).item()
-            found["explicit_weight"] = (self.weights[1] / self.explicit_norm.deviation).item()
-        return found
+            numbers["latent_weight"] = (self.weights[0] / self.latent_norm.deviation).item()
+            numbers["explicit_weight"] = (self.weights[1] / self.explicit_norm.deviation).item()
+        return numbers

@@ -1,16 +1,16 @@
-"""Layers that measure values against those of a batch: BatchScale, and BatchNorm of scores."""
+"""Layers that normalise values by statistics of a batch: BatchScale, and BatchNorm of scores."""
 
 import torch
 from torch import Tensor, nn
 
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON
 
-MOMENTUM = 0.05  # of the running means, from the 20th batch on; before, all batches count alike
+MOMENTUM = 0.05  # of the running means from the 20th batch on; earlier batches count equally
 NORM_EPSILON = 1e-5  # added to the variance
 
 
 class BatchScale(nn.Module):
-    """BS(x) = x / (E[x] + ε) (paper 002, §3): over a batch in training, then over all of them.
+    """BS(x) = x / (E[x] + ε) (paper 002, §3), with E over the batch in training, later over all.
 
     Attributes:
         mean: the running E[x], () float32.
@@ -23,26 +23,26 @@ class BatchScale(nn.Module):
         self.register_buffer("mean", torch.zeros(()))
         self.register_buffer("batches", torch.zeros((), dtype=torch.int64))
 
-    def forward(self, values: Tensor, counted: Tensor) -> Tensor:
-        """Return the values over their mean.
+    def forward(self, values: Tensor, mask: Tensor) -> Tensor:
+        """Return the values divided by their mean.
 
         Args:
-            values: any shape, float32; without a gradient.
-            counted: False where a value is padding, of the same shape, bool.
+            values: any shape, float32, without a gradient.
+            mask: False at padding, of the same shape, bool.
         """
         if not self.training:
             return values / (self.mean + EPSILON)
-        now = values[counted].mean()
+        now = values[mask].mean()
         self.batches += 1
         self.mean.lerp_(now.detach(), max(MOMENTUM, 1 / int(self.batches)))
         return values / (now + EPSILON)
 
 
 class ScoreNorm(nn.Module):
-    """BN(x) = (x − E[x]) / √Var[x] of scalars (paper 002, eq. 3), padding left out.
+    """BN(x) = (x − E[x]) / √Var[x] of scalars (paper 002, eq. 3), without padding.
 
     Attributes:
-        mean, variance: the running ones, () float32.
+        mean, variance: the running E[x] and Var[x], () float32.
     """
 
     def __init__(self) -> None:
@@ -56,14 +56,14 @@ class ScoreNorm(nn.Module):
 
     @property
     def deviation(self) -> Tensor:
-        """The running √Var[x], () float32."""
+        """Running √Var[x], () float32."""
         return torch.sqrt(self.variance + NORM_EPSILON)
 
-    def forward(self, values: Tensor, counted: Tensor) -> Tensor:
-        """Return the values normed; arguments as of `BatchScale`, gradients allowed."""
-        if not self.training or not counted.any():
+    def forward(self, values: Tensor, mask: Tensor) -> Tensor:
+        """Return normalised values; arguments as for `BatchScale`, but gradients are allowed."""
+        if not self.training or not mask.any():
             return (values - self.mean) / self.deviation
-        chosen = values[counted]
+        chosen = values[mask]
         mean, variance = chosen.mean(), chosen.var(correction=0)
         self.batches += 1
         share = max(MOMENTUM, 1 / int(self.batches))

@@ -1,7 +1,7 @@
-"""What a Conformer-Kernel learns from: for each query a relevant document and three others.
+"""The documents that a Conformer-Kernel is trained on: per query a relevant one and three others.
 
-Source: Mitra et al. 2020 (paper 002), §4: one document of a traditional ranker's best 100, two of
-the whole collection.
+One of the others is from BM25's best 100 and two are from the whole collection (Mitra et al. 2020,
+paper 002, §4).
 """
 
 from collections.abc import Sequence
@@ -30,27 +30,27 @@ from ranklet.training.sampling.negatives import (
 )
 from ranklet.training.sampling.ragged import first_tokens, packed, padded
 
-NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must not match
-# Batches are padded to these, so that they come in few shapes; see `ragged.rounded`.
+NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must differ
+# Lengths are padded to multiples of these, so that there are few shapes; see `ragged.rounded`.
 QUERY_MULTIPLE, DOCUMENT_MULTIPLE = 4, 32
 DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 15 s of the paper's sizes on a core
-SCORED = 8  # documents at a time, outside of training
+SCORED = 8  # documents per batch outside of training
 
 
 class Batch(NamedTuple):
-    """Queries, and documents of each: a relevant one, one of BM25's, random ones."""
+    """Queries, and the documents of each: a relevant one, one of BM25's, and random ones."""
 
-    queries: Numbers  # among those of `TermPairs`, (batch,)
-    documents: Numbers  # (batch, 2 + random)
+    queries: Numbers  # (batch,) int64
+    documents: Numbers  # (batch, 2 + random) int64
 
 
 def weak_ranknet_loss(scores: Tensor) -> Tensor:
-    """Return RankNet's loss over the pairs of paper 002, §4, the weak ones included.
+    """Return RankNet's loss over the pairs of paper 002, §4, including weakly labelled ones.
 
-    The relevant document is to be above all others, and BM25's above the random ones.
+    The relevant document should score above all others, and BM25's above the random ones.
 
     Args:
-        scores: of each query's documents in the order of `Batch`, (batch, 2 + random) float32.
+        scores: scores of the documents in the order of `Batch`, (batch, 2 + random) float32.
     """
     relevant, bm25, drawn = scores[:, :1], scores[:, 1:2], scores[:, 2:]
     better = torch.cat([relevant, relevant.expand_as(drawn), bm25.expand_as(drawn)], 1)
@@ -58,12 +58,12 @@ def weak_ranknet_loss(scores: Tensor) -> Tensor:
 
 
 class TermReader:
-    """Documents and queries of a collection as a network's inputs.
+    """Make a network's inputs from queries and documents of a collection.
 
     Args:
         analysed: the collection, with the settings' field.
         settings: field and limits.
-        rows: the network's row of each token, (tokens,) int32.
+        rows: row of the embeddings of each token, (tokens,) int32.
     """
 
     def __init__(
@@ -83,40 +83,40 @@ class TermReader:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Terms of each document, those past the limit left out."""
+        """Number of terms of each document up to the limit, (documents,) int64."""
         return np.diff(self._offsets)
 
-    def asked(self, text: str) -> NDArray[np.int64]:
-        """Return the tokens of a query, cut at the limit."""
-        found = self._analysed.analyzer.begin().tokens(text, self._settings.field)
-        return found[: self._settings.max_query_terms].astype(np.int64)
+    def query_terms(self, text: str) -> NDArray[np.int64]:
+        """Return the terms of a query, cut at the limit."""
+        terms = self._analysed.analyzer.begin().tokens(text, self._settings.field)
+        return terms[: self._settings.max_query_terms].astype(np.int64)
 
     def pairs(self, queries: Sequence[NDArray[np.int64]], documents: Numbers) -> Pairs:
-        """Return the inputs of some pairs.
+        """Return the inputs of every query with each of its documents.
 
         Args:
-            queries: tokens of each query.
-            documents: numbers of documents of each query, (queries, documents).
+            queries: terms of each query.
+            documents: numbers of the documents of each query, (queries, documents) int64.
         """
-        each = documents.shape[1]
-        every = np.arange(len(queries))
-        asked = padded(*packed(queries), every, NO_TERM, QUERY_MULTIPLE).repeat(each, axis=0)
+        rows = np.arange(len(queries)).repeat(documents.shape[1])
+        terms = padded(*packed(queries), rows, NO_TERM, QUERY_MULTIPLE)
         numbers = documents.ravel()
-        held = padded(self._offsets, self._tokens, numbers, NO_TOKEN, DOCUMENT_MULTIPLE)
-        tf = np.stack([(held == term[:, None]).sum(1) for term in asked.T], axis=1)
-        known = (asked >= 0) & (asked < len(self._idf))
+        tokens = padded(self._offsets, self._tokens, numbers, NO_TOKEN, DOCUMENT_MULTIPLE)
+        tf = np.stack([(tokens == term[:, None]).sum(1) for term in terms.T], axis=1)
+        known = (terms >= 0) & (terms < len(self._idf))
         return Pairs(
-            torch.from_numpy(self._rowed(asked, NO_TERM)),
-            torch.from_numpy(self._rowed(held, NO_TOKEN)),
+            torch.from_numpy(self._rows_of(terms, NO_TERM)),
+            torch.from_numpy(self._rows_of(tokens, NO_TOKEN)),
             torch.from_numpy(tf.astype(np.float32)),
-            torch.from_numpy(np.where(known, self._idf[np.where(known, asked, 0)], self._rarest)),
+            torch.from_numpy(np.where(known, self._idf[np.where(known, terms, 0)], self._rarest)),
             torch.from_numpy(self.lengths[numbers].astype(np.float32)),
         )
 
-    def _rowed(self, tokens: NDArray[np.integer], padding: int) -> NDArray[np.int64]:
+    def _rows_of(self, tokens: NDArray[np.integer], padding: int) -> NDArray[np.int64]:
+        """Return the rows of the embeddings of some tokens."""
         known = (tokens >= 0) & (tokens < len(self._rows))
-        found = np.where(known, self._rows[np.where(known, tokens, 0)], UNKNOWN).astype(np.int64)
-        return np.where(tokens == padding, PADDING, found)
+        rows = np.where(known, self._rows[np.where(known, tokens, 0)], UNKNOWN).astype(np.int64)
+        return np.where(tokens == padding, PADDING, rows)
 
 
 class TermPairs:
@@ -124,10 +124,10 @@ class TermPairs:
 
     Args:
         analysed: the collection.
-        queries: judged ones; those without a term are left out.
-        retriever: BM25.
-        reader: of the collection.
-        options: which documents, and the seed of all draws.
+        queries: judged queries; queries without terms are left out.
+        retriever: a BM25 ranker.
+        reader: makes the network's inputs.
+        options: batches, negatives and random seed.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -141,19 +141,19 @@ class TermPairs:
         reader: TermReader,
         options: TermOptions,
     ) -> None:
-        worded = [query for query in queries if len(reader.asked(query.text))]
-        kept, self._relevant = relevant_numbers(list(analysed.documents.ids), worded)
+        queries = [query for query in queries if len(reader.query_terms(query.text))]
+        usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
         seed = options.seed
         self._options, self._reader = options, reader
         self._ranked = bm25_negatives(
-            analysed, kept, self._relevant, retriever,
+            analysed, usable, self._relevant, retriever,
             depth=options.depth, count=options.pool, seed=seed,
         )  # fmt: skip
         self._random = random_pools(len(analysed.documents), self._relevant, seed=seed)
-        self._queries = [reader.asked(query.text) for query in kept]
+        self._queries = [reader.query_terms(query.text) for query in usable]
 
     def batches(self, epoch: int) -> list[Batch]:
-        """Return the batches of an epoch: each query once, documents of like length together."""
+        """Return an epoch's batches: each query once, documents of similar length together."""
         options, seed = self._options, self._options.seed
         documents = np.column_stack(
             [
@@ -163,9 +163,9 @@ class TermPairs:
             ]
         )
         longest = self._reader.lengths[documents].max(1)
-        cut = batches(longest, options.batch, seed, epoch)
-        return [Batch(each, documents[each]) for each in cut]
+        rows_of_batches = batches(longest, options.batch, seed, epoch)
+        return [Batch(rows, documents[rows]) for rows in rows_of_batches]
 
     def pairs(self, batch: Batch) -> Pairs:
-        """Return the pairs of a batch, query by query."""
+        """Return the inputs of a batch, query by query."""
         return self._reader.pairs([self._queries[at] for at in batch.queries], batch.documents)

@@ -1,4 +1,4 @@
-"""Training a Conformer-Kernel, NDRM1 to NDRM3: RankNet over four documents per query.
+"""Train a Conformer-Kernel (NDRM1, NDRM2 or NDRM3) by RankNet over four documents per query.
 
 Source: Mitra et al. 2020 (paper 002).
 """
@@ -45,7 +45,7 @@ from ranklet.training.sampling.negatives import Numbers
 
 _log = logging.getLogger(__name__)
 
-WARMING = 10  # batches that the first statistics are of
+WARMING = 10  # batches for the first statistics
 
 
 def train(
@@ -54,16 +54,16 @@ def train(
     dev: Sequence[JudgedQuery],
     options: Options,
 ) -> Checkpoint:
-    """Learn what a query term gives to a document.
+    """Learn the score of a query term in a document.
 
     Args:
         collection: the documents.
-        queries: what it learns from.
-        dev: other queries; how well some of them are reranked decides which weights are best.
-        options: of a Conformer-Kernel.
+        queries: judged queries to learn from.
+        dev: other judged queries. The best weights are those that rerank some of these best.
+        options: options of a Conformer-Kernel.
 
     Raises:
-        InputError: an option is not allowed, or no query has a relevant document here.
+        InputError: an option is not allowed, or no query has a relevant document.
         TrainingError: see `fit`.
     """
     network = replace(options.network, architecture=options.settings.architecture)
@@ -79,15 +79,15 @@ def train_on_terms(
     dev: Sequence[JudgedQuery],
     options: TermOptions,
 ) -> Checkpoint:
-    """Train a model over word forms by RankNet: a Conformer-Kernel, or a TK.
+    """Train a model over word forms by RankNet, a Conformer-Kernel or a TK.
 
     Args:
-        kind: of the checkpoint.
-        build: makes the model of its sizes.
-        collection: as for `train`, and so the others.
-        queries: what it learns from.
-        dev: other queries.
-        options: of the kind.
+        kind: kind of the checkpoint.
+        build: returns a model of some sizes.
+        collection: as for `train`.
+        queries: as for `train`.
+        dev: as for `train`.
+        options: options of the kind.
     """
     settings, bm25 = options.settings, options.bm25
     if options.query_log:
@@ -98,7 +98,7 @@ def train_on_terms(
         documents,
         [settings.field, bm25.field],
         titles=options.titles,
-        # Words that only queries have are known to the network, too.
+        # The network also knows words that only queries have.
         known_words={word for query in queries for word in words(query.text)},
     )
     terms = choose_terms(analysed, settings.field, queries, least=options.least, most=options.most)
@@ -112,13 +112,13 @@ def train_on_terms(
         lists = CandidateLists(
             analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=options.seed
         )
-        _tell_of_long_documents(model, int(reader.lengths.max(initial=0)))
+        _warn_of_long_documents(model, int(reader.lengths.max(initial=0)))
         if options.vectors == "word2vec" and model.latent is not None and not options.resume:
             texts = [*_rows_of(analysed, settings.field, rows)]
-            texts += [_known(reader.asked(query.text), rows) for query in queries]
+            texts += [_known(reader.query_terms(query.text), rows) for query in queries]
             table = model.latent.encoder.embedding.weight
             learned = word_vectors(texts, *table.shape, seed=options.seed)
-            with torch.no_grad():  # row 0 stays the padding's
+            with torch.no_grad():  # row 0 is for padding
                 table[1:] = torch.from_numpy(learned[1:])
         _gather_statistics(model, [pairs.pairs(each) for each in pairs.batches(0)[:WARMING]])
         if model.explicit is not None:
@@ -129,10 +129,10 @@ def train_on_terms(
         return weak_ranknet_loss(scores.float().reshape(batch.documents.shape))
 
     def score(query: JudgedQuery, numbers: Numbers) -> NDArray[np.float32]:
-        asked = [reader.asked(query.text)]
-        order = np.argsort(reader.lengths[numbers], kind="stable")  # little padding
-        parts = [order[at : at + SCORED] for at in range(0, len(order), SCORED)]
-        inputs = [_moved(reader.pairs(asked, numbers[part][None]), model) for part in parts]
+        terms = [reader.query_terms(query.text)]
+        order = np.argsort(reader.lengths[numbers], kind="stable")  # for little padding
+        blocks = [order[at : at + SCORED] for at in range(0, len(order), SCORED)]
+        inputs = [_moved(reader.pairs(terms, numbers[block][None]), model) for block in blocks]
         scores = torch.cat([model(each) for each in inputs]).float().cpu().numpy()
         return np.asarray(scores[np.argsort(order)])
 
@@ -147,7 +147,7 @@ def train_on_terms(
         replace(settings, **served),
         tokens=terms,
         training={
-            "measure": f"MRR@10 of reranking BM25's {DEV_CANDIDATES} and the relevant",
+            "measure": f"MRR@10 of reranking BM25's top {DEV_CANDIDATES} and relevant documents",
             **report,
         },
         network={"architectures": [type(model).__name__], **network},
@@ -157,16 +157,16 @@ def train_on_terms(
 
 
 def load(checkpoint: Checkpoint) -> ConformerKernel:
-    """Return the network of a checkpoint, in evaluation mode.
+    """Return the network of a Conformer-Kernel's checkpoint, in evaluation mode.
 
     Raises:
-        InputError: it is of another kind, or its weights do not fit its config.json.
+        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     check_kind(checkpoint, "conformer_kernel")
     network = Network.from_json(checkpoint.network)
     if network.architecture != checkpoint.settings.architecture:
         raise InputError(
-            f"the network is a {network.architecture} and the settings are of a "
+            f"the network is a {network.architecture} and the settings are those of a "
             f"{checkpoint.settings.architecture}"
         )
     model = ConformerKernel(network)
@@ -175,13 +175,13 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
 
 
 def check_kind(checkpoint: Checkpoint, kind: str) -> None:
-    """Raise InputError unless a checkpoint is of a kind, and has weights."""
+    """Raise InputError unless a checkpoint is of this kind and has weights."""
     if checkpoint.kind != kind or not checkpoint.weights:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no {kind}")
 
 
-def _tell_of_long_documents(model: TermModel, longest: int) -> None:
-    """Warn where full attention over a single document takes gigabytes."""
+def _warn_of_long_documents(model: TermModel, longest: int) -> None:
+    """Warn if full attention over a single document takes gigabytes."""
     encoder = None if model.latent is None else model.latent.encoder
     if (
         encoder is not None
@@ -189,15 +189,14 @@ def _tell_of_long_documents(model: TermModel, longest: int) -> None:
         and (numbers := encoder.heads * longest**2) > layers.AT_ONCE
     ):
         _log.warning(
-            "a document has %s terms, and full attention makes matrices of heads x terms^2 "
-            "numbers, %.1f GB each, several a layer; lower max_document_terms "
-            "(--max-document-tokens)",
+            "a document has %s terms, and full attention makes several matrices of heads x terms^2 "
+            "numbers per layer, %.1f GB each; lower max_document_terms (--max-document-tokens)",
             f"{longest:,}", numbers * 4 / 1e9,
         )  # fmt: skip
 
 
 def _gather_statistics(model: TermModel, some: Sequence[Pairs]) -> None:
-    """Let BatchNorm and BatchScale see some pairs, so that the untrained model can be measured."""
+    """Run some pairs for the statistics of BatchNorm and BatchScale before the first evaluation."""
     model.train()
     with torch.no_grad():
         for each in some:
@@ -212,9 +211,9 @@ def _moved(pairs: Pairs, model: TermModel) -> Pairs:
 def _rows_of(
     analysed: AnalysedCollection, field: str, rows: NDArray[np.int32]
 ) -> list[NDArray[np.int64]]:
-    """Return the documents as rows, in text order."""
-    held = rows[analysed.tokens(field)].astype(np.int64)
-    return np.split(held, analysed.offsets(field)[1:-1])
+    """Return the rows of the terms of each document."""
+    of_all = rows[analysed.tokens(field)].astype(np.int64)
+    return np.split(of_all, analysed.offsets(field)[1:-1])
 
 
 def _known(tokens: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:

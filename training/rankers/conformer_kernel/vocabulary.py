@@ -1,4 +1,4 @@
-"""Which words a network over words knows, and the row of its embeddings that each has."""
+"""Choose the words that a network over words knows, and their rows in its embeddings."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,21 +20,21 @@ def choose_terms(
     least: int,
     most: int,
 ) -> tuple[str, ...]:
-    """Return the spellings of the most frequent terms of documents and queries, in their order.
+    """Return the spellings of the most frequent terms of documents and queries, frequent first.
 
     Args:
         analysed: the collection.
         field: words or lemmas.
-        queries: what is learned from; a word that no document has counts, too, where the collection
-            was analysed with it.
-        least: occurrences of a term, queries included, at least 1.
-        most: terms, at least 1.
+        queries: queries that the network learns from. A word that no document has counts if the
+            collection was analysed with it.
+        least: minimum occurrences of a term in documents and queries.
+        most: maximum number of terms.
     """
     counts = analysed.frequencies(field)
-    asked: Counter[int] = Counter()
+    in_queries: Counter[int] = Counter()
     for query in queries:
-        asked.update(analysed.analyzer.begin().tokens(query.text, field).tolist())
-    for token, count in asked.items():
+        in_queries.update(analysed.analyzer.begin().tokens(query.text, field).tolist())
+    for token, count in in_queries.items():
         if token < len(counts):
             counts[token] += count
     order = np.argsort(-counts, kind="stable")[:most]
@@ -43,14 +43,14 @@ def choose_terms(
 
 
 def term_rows(spellings: Sequence[str], vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """Return the row of each word form, `UNKNOWN` for those that are no term; (forms,) int32.
+    """Return the row of each word form, `UNKNOWN` if it is not a term, (forms,) int32.
 
     Args:
-        spellings: of the terms; term i has the row `FIRST` + i.
-        vocabulary: of a collection.
+        spellings: spellings of the terms; term i has the row `FIRST` + i.
+        vocabulary: the collection's vocabulary.
     """
     rows = np.full(len(vocabulary), UNKNOWN, np.int32)
-    found = np.array([vocabulary.forms.find(each) for each in spellings], np.int64)
-    there = np.flatnonzero(found >= 0)
-    rows[found[there]] = there + FIRST
+    forms = np.array([vocabulary.forms.find(each) for each in spellings], np.int64)
+    terms = np.flatnonzero(forms >= 0)  # that the collection has
+    rows[forms[terms]] = terms + FIRST
     return rows

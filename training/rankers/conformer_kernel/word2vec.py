@@ -1,4 +1,4 @@
-"""Word vectors to begin with: word2vec's IN and OUT embeddings side by side (paper 002, §4)."""
+"""Train the first word vectors: word2vec's IN and OUT embeddings, concatenated (paper 002, §4)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,20 +7,20 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 
-# Mikolov et al. 2013, as FastText's word2vec has them: skip-gram, five negative samples.
+# Skip-gram with five negative samples, as in FastText's word2vec (Mikolov et al. 2013).
 WINDOW, NEGATIVES, ROUNDS = 5, 5, 5
 
 
 def word_vectors(
     texts: Sequence[NDArray[np.int64]], size: int, dimension: int, *, seed: int = 0
 ) -> NDArray[np.float32]:
-    """Train word2vec; deterministic, so on one thread.
+    """Train word2vec on one thread, because several are not deterministic.
 
     Args:
-        texts: rows of the terms, in text order.
+        texts: rows of the embeddings of each text's terms, in order.
         size: number of rows.
-        dimension: of the vectors, an even number: half is IN, half OUT.
-        seed: of the training, and of rows that no text has.
+        dimension: dimension of the vectors, an even number; half is IN and half OUT.
+        seed: random seed of the training, and of rows that no text has.
 
     Returns:
         (size, dimension) float32, both halves with a standard deviation of 1.
@@ -32,8 +32,8 @@ def word_vectors(
         from gensim.models import Word2Vec
     except ImportError as error:
         raise InputError(
-            "word2vec needs the package gensim: pip install 'ranklet[word2vec]', or begin with "
-            "random vectors"
+            "word2vec needs the package gensim (pip install 'ranklet[word2vec]'); without it use "
+            "random vectors (--vectors random)"
         ) from error
     if not any(len(text) for text in texts):
         raise InputError("word2vec needs texts with words; there are none")
@@ -48,16 +48,16 @@ def word_vectors(
         workers=1,
         seed=seed,
     )
-    found = np.random.default_rng(seed).normal(size=(size, dimension)).astype(np.float32)
+    vectors = np.random.default_rng(seed).normal(size=(size, dimension)).astype(np.float32)
     rows = [int(word) for word in model.wv.index_to_key]
     for half, learned in enumerate((model.wv.vectors, model.syn1neg)):
         scaled = learned / max(float(learned.std()), 1e-9)
-        found[rows, half * dimension // 2 : (half + 1) * dimension // 2] = scaled
-    return found
+        vectors[rows, half * dimension // 2 : (half + 1) * dimension // 2] = scaled
+    return vectors
 
 
 class _Texts:
-    """Texts as gensim wants them, strings, made anew in each round."""
+    """Texts as strings, which gensim needs, made again in each round."""
 
     def __init__(self, texts: Sequence[NDArray[np.int64]]) -> None:
         self._texts = texts

@@ -1,6 +1,6 @@
-"""The network of a TK: a transformer over both texts, kernels over all of a document, one score.
+"""The network of TK: a transformer over both texts, and kernels over the whole document.
 
-Source: Hofstätter et al. 2020. Terms are rows of the embeddings, as those of a Conformer-Kernel.
+Source: Hofstätter et al. 2020. Terms are rows of the embeddings, as in a Conformer-Kernel.
 """
 
 import math
@@ -20,10 +20,10 @@ from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
 
 
 class TransformerEncoder(Encoder):
-    """Query terms have contextual vectors, too, and a transformer is told their places."""
+    """An encoder whose query terms have contextual vectors and whose terms have positions."""
 
     def placed(self, states: Tensor, rows: Tensor) -> Tensor:
-        """Return the states with their places added."""
+        """Return the states plus positional encodings."""
         return states + positions(rows.shape[1], states.shape[2], states)
 
     def queries(self, rows: Tensor) -> Tensor:
@@ -32,14 +32,14 @@ class TransformerEncoder(Encoder):
 
 
 class TransformerKernel(LatentMatch):
-    """Query terms in their context, one window, one score for all terms' summed features."""
+    """Kernel pooling over one window, with one score for the summed features of all terms."""
 
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
-        """Return the score of each pair, (batch, 1) float32; arguments as of `LatentMatch`."""
+        """Return the score of each pair, (batch, 1) float32; arguments as for `LatentMatch`."""
         features, _ = self.features(query_rows, document_rows)
-        query = (query_rows != PADDING).to(features.dtype)
+        mask = (query_rows != PADDING).to(features.dtype)
         with full_precision(features.device):
-            score: Tensor = self.dense((features[:, :, 0] * query.unsqueeze(2)).sum(1))
+            score: Tensor = self.dense((features[:, :, 0] * mask.unsqueeze(2)).sum(1))
         return score
 
 
@@ -63,12 +63,12 @@ class TK(TermModel):
 
 
 def positions(n: int, hidden: int, like: Tensor) -> Tensor:
-    """Return sinusoidal encodings of places 0 … n − 1, (n, hidden) (Vaswani et al. 2017, §3.5).
+    """Return sinusoidal encodings of n positions, (n, hidden) (Vaswani et al. 2017, §3.5).
 
     Args:
-        n: places.
-        hidden: dimensions, an even number.
-        like: gives type and device.
+        n: number of positions.
+        hidden: number of dimensions, an even number.
+        like: a tensor of the result's type and device.
     """
     rates = torch.exp(torch.arange(0, hidden, 2, device=like.device) * (-math.log(1e4) / hidden))
     angles = torch.arange(n, device=like.device).unsqueeze(1) * rates  # (n, hidden / 2)

@@ -1,4 +1,4 @@
-"""Training a TK, as a Conformer-Kernel is trained.
+"""Train TK as a Conformer-Kernel is trained.
 
 Source: Hofstätter et al. 2020; the training is that of Mitra et al. 2020 (paper 002), which
 compares with it.
@@ -27,10 +27,10 @@ def train(
 
 
 def load(checkpoint: Checkpoint) -> TK:
-    """Return the network of a checkpoint, in evaluation mode.
+    """Return the network of a TK's checkpoint, in evaluation mode.
 
     Raises:
-        InputError: it is of another kind, or its weights do not fit its config.json.
+        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     conformer_kernel.check_kind(checkpoint, "tk")
     model = TK(TKNetwork.from_json(checkpoint.network))

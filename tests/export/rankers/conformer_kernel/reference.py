@@ -32,7 +32,7 @@ def by_pytorch(checkpoint: Checkpoint, bundle: BundleFiles, text: str) -> Any:
     reader = TermReader(found, checkpoint.settings, rows)
     documents = np.arange(len(found.documents))[None]
     with torch.no_grad():
-        return model(reader.pairs([reader.asked(text)], documents)).numpy()
+        return model(reader.pairs([reader.query_terms(text)], documents)).numpy()
 
 
 def analyse_again(bundle: BundleFiles) -> AnalysedCollection:

@@ -41,7 +41,7 @@ def test_pairs_hold_terms_and_their_statistics(tiny_analysed: AnalysedCollection
     settings = ConformerKernelSettings(max_query_terms=3, max_document_terms=4)
     reader = TermReader(tiny_analysed, settings, rows)
     ids = list(tiny_analysed.documents.ids)
-    queries = [reader.asked("a red red apple apple"), reader.asked("gnorp")]
+    queries = [reader.query_terms("a red red apple apple"), reader.query_terms("gnorp")]
     documents = np.array([[ids.index("apple-red"), ids.index("apple-heavy")]] * 2)
     found = reader.pairs(queries, documents)
     # The fields of a document are "apple" and "the red apple is red", of which 4 terms count.
