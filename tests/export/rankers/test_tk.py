@@ -1,7 +1,6 @@
 """A TK's network is proven, and scores as PyTorch does."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,11 +23,6 @@ from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 from ranklet.training.rankers.tk import training as tk
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
-TEXTS = ["the red apple is red", "an old river " * 9, "", "gnorp", "winter is here here"]
-RECIPE: list[dict[str, Any]] = [
-    {"stage": "retrieve", "ranker": "bm25", "k": 20},
-    {"stage": "rescore", "ranker": "tk"},
-]
 
 
 @pytest.fixture

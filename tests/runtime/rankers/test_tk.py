@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.damage import change_array
+from tests.damage import Change, change_array
 from tests.kinds import TinyRankers
 
 from ranklet.export.bundles import index_bundle
@@ -80,9 +80,13 @@ def test_a_budget_begins_with_few(indexed: Bundle) -> None:
 
 def test_verify_finds_a_row_that_is_not_there(indexed: Bundle, tmp_path: Path) -> None:
     assert "ranker tk" in list(verify(indexed._bundle.path))
-    for change in (10_000, -10):
-        victim = Path(shutil.copytree(indexed._bundle.path, tmp_path / str(change)))
-        change_array(victim, "rankers/tk/rows.npy", lambda rows, by=change: rows + np.int32(by))
+    changes: dict[str, Change] = {
+        "past": lambda rows: rows + np.int32(10_000),
+        "below": lambda rows: rows - np.int32(10),
+    }
+    for name, change in changes.items():
+        victim = Path(shutil.copytree(indexed._bundle.path, tmp_path / name))
+        change_array(victim, "rankers/tk/rows.npy", change)
         with pytest.raises(BundleError):
             list(verify(victim))
 
