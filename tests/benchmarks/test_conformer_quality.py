@@ -46,7 +46,6 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
         raise AssertionError("trained again")
 
     monkeypatch.setattr(trained.conformer_kernel, "train", refused)
-    monkeypatch.setattr(trained.conformer_kernel, "prepare", refused)
     path = quality.bundle_of(networks)
     queries = read_split(tiny_collection, "dev")
     found = impacts.section(BundleFiles(path), queries, most=20)
