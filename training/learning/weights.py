@@ -13,7 +13,7 @@ from ranklet.runtime.errors import InputError
 if TYPE_CHECKING:
     from torch import nn
 
-    from ranklet.training.checkpoint import Arrays
+    from ranklet.training.checkpoint import Arrays, Checkpoint
 
 ENCODER = "encoder."
 
@@ -21,6 +21,18 @@ ENCODER = "encoder."
 def weights_of(model: "nn.Module") -> "Arrays":
     """Return the weights of a network on the CPU, for `Checkpoint.weights`."""
     return {name.removeprefix(ENCODER): each.numpy() for name, each in model.state_dict().items()}
+
+
+def check_kind(checkpoint: "Checkpoint", kind: str, name: str = "") -> None:
+    """Raise InputError unless a checkpoint is of this kind and has weights.
+
+    Args:
+        checkpoint: the checkpoint.
+        kind: kind that it must have.
+        name: what the error calls the kind; empty for its own name.
+    """
+    if checkpoint.kind != kind or not checkpoint.weights:
+        raise InputError(f"a {checkpoint.kind} checkpoint holds no {name or kind}")
 
 
 def load_weights(model: "nn.Module", weights: "Arrays", prefix: str = "") -> None:

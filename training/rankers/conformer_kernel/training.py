@@ -24,7 +24,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.weights import load_weights, weights_of
+from ranklet.training.learning.weights import check_kind, load_weights, weights_of
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
 from ranklet.training.rankers.conformer_kernel.options import Options, TermOptions
@@ -172,12 +172,6 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
     model = ConformerKernel(network)
     load_weights(model, checkpoint.weights)
     return model.eval()
-
-
-def check_kind(checkpoint: Checkpoint, kind: str) -> None:
-    """Raise InputError unless a checkpoint is of this kind and has weights."""
-    if checkpoint.kind != kind or not checkpoint.weights:
-        raise InputError(f"a {checkpoint.kind} checkpoint holds no {kind}")
 
 
 def _warn_of_long_documents(model: TermModel, longest: int) -> None:

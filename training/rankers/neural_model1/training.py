@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -25,7 +24,7 @@ from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer, 
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss
-from ranklet.training.learning.weights import load_weights, weights_of
+from ranklet.training.learning.weights import check_kind, load_weights, weights_of
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
 from ranklet.training.rankers.model1.constants import Likelihoods, fused_value, tune_constants
 from ranklet.training.rankers.neural_model1.embeddings import projected
@@ -142,8 +141,7 @@ def load(checkpoint: Checkpoint) -> NeuralModel1:
     Raises:
         InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
-    if checkpoint.kind != "neural_model1" or not checkpoint.weights:
-        raise InputError(f"a {checkpoint.kind} checkpoint holds no neural Model 1")
+    check_kind(checkpoint, "neural_model1", "neural Model 1")
     tuned = {"p_self": checkpoint.settings.p_self, "lambda_": checkpoint.settings.lambda_}
     network = replace(Network.from_json(checkpoint.network), **tuned)
     model = NeuralModel1(network, np.ones(network.vocabulary, np.float32))

@@ -9,13 +9,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.repbert import DOCUMENT_SEGMENT, QUERY_SEGMENT, RepBERTSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.learning.device import full_precision
-from ranklet.training.learning.weights import load_weights
+from ranklet.training.learning.weights import check_kind, load_weights
 from ranklet.training.pretrained.backbone import load_backbone, new_model
 from ranklet.training.rankers.repbert.options import Options
 from ranklet.training.sampling.encoder_texts import EncoderTexts
@@ -118,8 +117,7 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> RepBERT:
     Raises:
         InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
-    if checkpoint.kind != "repbert" or not checkpoint.weights:
-        raise InputError(f"a {checkpoint.kind} checkpoint holds no RepBERT")
+    check_kind(checkpoint, "repbert", "RepBERT")
     model = RepBERT(new_model(checkpoint.network, attention))
     load_weights(model, checkpoint.weights)
     return model.eval()

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
 from ranklet.training.checkpoint import Checkpoint
@@ -20,12 +19,12 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.losses import in_batch_softmax
-from ranklet.training.learning.weights import load_weights
+from ranklet.training.learning.weights import check_kind, load_weights
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.pretrained.start import load_start
 from ranklet.training.rankers.splade.network import SPLADE, flops
 from ranklet.training.rankers.splade.options import Options
-from ranklet.training.sampling.encoder_texts import EncoderTexts
+from ranklet.training.sampling.encoder_texts import ENCODED, EncoderTexts
 from ranklet.training.sampling.text_pairs import Batch
 
 RAMP = 1 / 3  # share of the training in which the penalty grows
@@ -94,8 +93,7 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> SPLADE:
     Raises:
         InputError: it is of another kind, or its weights do not fit its config.json.
     """
-    if checkpoint.kind != "splade" or not checkpoint.weights:
-        raise InputError(f"a {checkpoint.kind} checkpoint holds no SPLADE")
+    check_kind(checkpoint, "splade", "SPLADE")
     encoder = new_model(checkpoint.network, attention, masked=True)
     model = SPLADE(encoder, checkpoint.settings)
     load_weights(model, checkpoint.weights)
@@ -109,9 +107,10 @@ def _begin_sparse(model: SPLADE, texts: EncoderTexts) -> None:
     what all of them share: of 60 queries MRR@10 is .22 with untouched biases, .84 so (docs/LOG.md).
     """
     documents = texts.pool.documents
+    encode = partial(texts.encode, model, model.forward, ENCODER.segment)
     rows = np.arange(len(documents.lengths))[:: max(1, len(documents.lengths) // SAMPLED)]
-    blocks = np.array_split(rows, math.ceil(len(rows) / 32))
+    blocks = np.array_split(rows, math.ceil(len(rows) / ENCODED))
     with torch.no_grad():
-        weights = torch.cat([texts.encode(model, model.forward, 0, documents, r) for r in blocks])
+        weights = torch.cat([encode(documents, r) for r in blocks])
         logits = torch.expm1(torch.quantile(weights, 1 - HAVING, dim=0))
         model.encoder.get_output_embeddings().bias -= logits

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.learning.weights import load_weights
+from ranklet.training.learning.weights import check_kind, load_weights
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
 from ranklet.training.rankers.tk.network import TK
@@ -32,7 +32,7 @@ def load(checkpoint: Checkpoint) -> TK:
     Raises:
         InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
-    conformer_kernel.check_kind(checkpoint, "tk")
+    check_kind(checkpoint, "tk")
     model = TK(TKNetwork.from_json(checkpoint.network))
     load_weights(model, checkpoint.weights)
     return model.eval()
