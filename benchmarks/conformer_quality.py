@@ -39,32 +39,18 @@ LATENT, BOTH = "NDRM1, fullrank", "NDRM3, fullrank"
 FORMS = ("ndrm1", "ndrm2", "ndrm3", "tk")
 PROVEN = 200  # pairs of a query and a document whose impacts are compared with PyTorch
 
-# What an indexed bundle depends on, beside the checkpoints that it is made of.
+# What an indexed bundle depends on, in addition to the checkpoints that it is made of.
 BUNDLE = (
-    *(
-        f"export/{name}.py"
-        for name in (
-            "rankers/bm25", "rankers/conformer_kernel", "term_impacts", "impacts", "kept_blocks",
-            "likely_terms", "term_floors", "exporting", "recipes", "prove",
-            "graph", "head_nodes", "variants",
-            "smoothing", "embedding_rows", "int8_weights", "calibration",
-        )
-    ),
-    *(
-        f"training/{name}.py"
-        for name in (
-            "rankers/conformer_kernel", "conformer_network", "conformer_layers", "kernel_pooling",
-            "ranknet_pairs", "term_rows", "word2vec", "impacts", "indexing", "lemmas", "probes",
-        )
-    ),
-    "runtime/text/analysis.py",
-    "runtime/text/words.py",
-    "runtime/lexical/impact_index.py",
-    "runtime/lexical/bm25.py",
-    "runtime/rankers/conformer_kernel/explicit_match.py",
-    "runtime/rankers/conformer_kernel/ranker.py",
-    "runtime/rankers/conformer_kernel/matching.py",
-    "runtime/rankers/conformer_kernel/network.py",
+    *(f"export/{name}" for name in ("onnx", "proof", "rankers/conformer_kernel")),
+    *(f"export/rankers/{name}.py" for name in ("bm25", "tk")),
+    *(f"export/{name}.py" for name in ("bundles", "default_pipelines", "resumable")),
+    *(f"training/rankers/{name}" for name in ("conformer_kernel", "tk")),
+    "training/indexing",
+    "training/data/probes.py",
+    *(f"runtime/text/{name}.py" for name in ("analysis", "words")),
+    *(f"runtime/lexical/{name}.py" for name in ("impact_index", "bm25")),
+    "runtime/rankers/conformer_kernel",
+    "runtime/rankers/tk.py",
 )  # fmt: skip
 
 

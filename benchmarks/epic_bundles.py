@@ -19,16 +19,18 @@ VARIANTS = {"qa-mix": ("fp32", "fp16", "int8"), "scifact": ("fp32", "int8")}
 CODE = (
     *EPIC,
     "benchmarks/epic_bundles.py",
-    *(f"training/{name}.py" for name in ("impacts", "indexing", "probes", "rankers/bm25")),
+    "training/data/probes.py",
+    "training/indexing",
+    "training/rankers/bm25",
+    *(f"export/{name}" for name in ("onnx", "proof", "sparse")),
+    *(f"export/rankers/{name}.py" for name in ("bm25", "epic")),
+    *(f"export/{name}.py" for name in ("bundles", "document_encoding", "options", "writer")),
     *(
-        f"export/{name}.py"
-        for name in (
-            "calibration", "embedding_rows", "encoding", "exporting", "graph", "head_nodes",
-            "impacts", "int8_weights", "options", "prove", "pruning", "report", "skip_norms",
-            "smoothing", "variants", "writer", "rankers/bm25", "rankers/epic",
-        )
+        f"runtime/rankers/{name}.py"
+        for name in ("bm25", "epic", "learned_sparse", "sparse_encoders")
     ),
-    *(f"runtime/{name}.py" for name in ("encoder", "manifest", "rankers/bm25", "rankers/epic")),
+    "runtime/storage/manifest.py",
+    "runtime/onnx",
     "runtime/lexical",
     "runtime/text",
 )  # fmt: skip

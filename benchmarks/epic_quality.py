@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.epic_bundles import KEPT, WHOLE, epic_bundle
-from benchmarks.peers import opened
+from benchmarks.peers import opened, retriever_of
 from benchmarks.place import ROOT, Place
 from benchmarks.repbert_quality import parity
 from benchmarks.report import goal, table
@@ -144,7 +144,8 @@ def curve(path: Path, queries: Sequence[JudgedQuery]) -> dict[int, tuple[float, 
     The last r is that of the bundle. Only values of the queries' terms are looked at.
     """
     bundle = opened(path)
-    ranker, first, documents = bundle.ranker("epic"), bundle.ranker("bm25"), bundle.documents
+    ranker, first = bundle.ranker("epic"), retriever_of(bundle, "bm25")
+    documents = bundle.documents
     if not isinstance(ranker, EPIC) or documents is None:
         raise TypeError(f"epic is {ranker!r}")
     ids, asked = documents.ids, []

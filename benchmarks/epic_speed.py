@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.epic_bundles import epic_bundle
 from benchmarks.epic_quality import further
-from benchmarks.peers import opened
+from benchmarks.peers import opened, retriever_of
 from benchmarks.place import Place
 from benchmarks.report import goal, table
 from benchmarks.timing import spread, take_turns
@@ -69,7 +69,7 @@ def run(place: Place) -> str:
 
 def _timed(place: Place, path: Path) -> str:
     bundle = opened(path)
-    ranker, first = bundle.ranker("epic"), bundle.ranker("bm25")
+    ranker, first = bundle.ranker("epic"), retriever_of(bundle, "bm25")
     if not isinstance(ranker, EPIC):
         raise TypeError(f"epic is {ranker!r}")
     asked = []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.bundles import ENCODED_TOKENS, google_wiki_hybrid
-from benchmarks.peers import opened
+from benchmarks.peers import opened, retriever_of
 from benchmarks.place import Place
 from benchmarks.report import goal, goal_at_least, table
 from benchmarks.timing import spread, take_turns
@@ -134,7 +134,7 @@ def rescoring(path: Path, queries: list[str], most: int | None = None) -> NDArra
         most: word pieces of a document, None for all.
     """
     bundle = opened(path)
-    first, ranker = bundle.ranker("bm25"), bundle.ranker("neural_model1")
+    first, ranker = retriever_of(bundle, "bm25"), bundle.ranker("neural_model1")
     documents = bundle.documents
     if documents is None:
         raise TypeError("the bundle has no documents")

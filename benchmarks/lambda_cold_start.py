@@ -140,7 +140,7 @@ def _start(path: Path, texts: list[str]) -> Start:
             AWS_LAMBDA_FUNCTION_MEMORY_SIZE=str(MEMORY_MB),
             ORT_DISABLE_TELEMETRY="1",
         ) as function:
-            api.asked.wait(30)
+            api.waited_for.wait(30)
             initiated = perf_counter()
             _check(first.answer)
             answered = perf_counter()

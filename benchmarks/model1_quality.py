@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.bundles import VOCABULARY_WHEEL, medquad
-from benchmarks.peers import opened
+from benchmarks.peers import opened, retriever_of
 from benchmarks.place import Place
 from benchmarks.report import table
 from benchmarks.trained import HELD_OUT, TUNING_QUERIES, medquad_neural_model1
@@ -188,7 +188,7 @@ def _sparsified_or_not(
 ) -> tuple[float, float]:
     """Return the measure of BM25 and neural Model 1, by the exported table and by the network."""
     parts = opened(medquad(place))
-    base, ranker = parts.ranker(BASE), parts.ranker(NEURAL)
+    base, ranker = retriever_of(parts, BASE), parts.ranker(NEURAL)
     if not isinstance(ranker, NeuralModel1) or parts.documents is None:
         raise TypeError(f"{NEURAL} is {ranker!r}")
     network = neural_model1.load(medquad_neural_model1(place))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.bundles import google_wiki_model1, medquad
-from benchmarks.peers import opened
+from benchmarks.peers import opened, retriever_of
 from benchmarks.place import Place
 from benchmarks.report import goal, table
 from benchmarks.timing import spread, take_turns
@@ -72,7 +72,7 @@ def _rows(
 ) -> tuple[list[list[str]], tuple[float, float]]:
     """Return a row a part; and the mean ms of the whole, and tokens a document."""
     bundle = opened(path)
-    retriever, ranker = bundle.ranker(first), bundle.ranker(name)
+    retriever, ranker = retriever_of(bundle, first), bundle.ranker(name)
     if not isinstance(ranker, Model1) or bundle.documents is None:
         raise TypeError(f"{name} is {ranker!r}")
     field, table_, p_self = ranker.settings.field, ranker.table, ranker.settings.p_self

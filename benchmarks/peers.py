@@ -10,6 +10,7 @@ from benchmarks.bundles import google_wiki
 from benchmarks.place import Place
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import read_split
 
@@ -19,6 +20,14 @@ FIELD = "lemmas"
 def opened(path: Path) -> BundleFiles:
     """Open a bundle, for its parts."""
     return BundleFiles(path)
+
+
+def retriever_of(bundle: BundleFiles, name: str) -> Retriever:
+    """Return a ranker of a bundle that has an index of its own."""
+    ranker = bundle.ranker(name)
+    if not isinstance(ranker, Retriever):
+        raise TypeError(f"{name} is {ranker!r}")
+    return ranker
 
 
 def bm25s_folder(place: Place) -> Path:

@@ -85,6 +85,8 @@ def _digest(code: tuple[str, ...]) -> str:
     found = hashlib.sha256()
     for name in code:
         here = ROOT / name
+        if not here.exists():  # a name that matches nothing would keep what it no longer fits
+            raise FileNotFoundError(f"{name} is no file or folder of the code; was it moved?")
         for path in [here] if here.is_file() else sorted(here.rglob("*.py")):
             found.update(path.read_bytes())
     return found.hexdigest()

@@ -332,7 +332,8 @@ class Conformers:
         return tuned_bm25(self.place, self.collection, titles=self.titles)
 
     def _options(self, form: str) -> TermOptions:
-        field, sizes = self.bm25().field, {"hidden": self.hidden, "heads": self.heads}
+        field = self.bm25().field
+        sizes: dict[str, Any] = {"hidden": self.hidden, "heads": self.heads}
         if form == "tk":
             return TKOptions(
                 settings=TKSettings(field=field, max_document_terms=TK_TERMS),
