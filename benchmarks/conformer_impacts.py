@@ -214,9 +214,7 @@ def _study(
 
 
 def _candidates(
-    matching: TermMatching,
-    likely: LikelyTerms,
-    held: list[NDArray[np.int32]],
+    matching: TermMatching, likely: LikelyTerms, held: list[NDArray[np.int32]]
 ) -> CandidateScores:
     """Return what the network gives each document's candidates, of all documents."""
     blocks = [

@@ -182,9 +182,7 @@ class ByNetwork(NeuralModel1):
 
 
 def _sparsified_or_not(
-    place: Place,
-    queries: Sequence[JudgedQuery],
-    weights: Sequence[float],
+    place: Place, queries: Sequence[JudgedQuery], weights: Sequence[float]
 ) -> tuple[float, float]:
     """Return the measure of BM25 and neural Model 1, by the exported table and by the network."""
     parts = opened(medquad(place))

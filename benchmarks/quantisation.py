@@ -139,12 +139,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _ours(
-    source: Path,
-    target: Path,
-    *,
-    calibration: list[Feeds],
-    tokens: bool = True,
-    words: bool = True,
+    source: Path, target: Path, *, calibration: list[Feeds], tokens: bool = True, words: bool = True
 ) -> None:
     """Write int8 as `convert` does, without scales of tokens or of words."""
     import onnx

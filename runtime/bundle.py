@@ -48,12 +48,7 @@ class Bundle:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        check: Check = "fast",
-        *,
-        device: str = "auto",
-        strict: bool = False,
+        self, path: str | Path, check: Check = "fast", *, device: str = "auto", strict: bool = False
     ) -> None:
         self._bundle = BundleFiles(path, check, device=device, strict=strict)
 

@@ -65,12 +65,7 @@ class Declared(NamedTuple):
 
 
 def integer(
-    default: int | None,
-    about: str,
-    least: int,
-    most: int | None = None,
-    *,
-    flag: str | None = "",
+    default: int | None, about: str, least: int, most: int | None = None, *, flag: str | None = ""
 ) -> Any:
     """Return a field for a whole number."""
     return _field(default, Option(about, int, least, most, optional=default is None, flag=flag))

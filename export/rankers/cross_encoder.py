@@ -100,10 +100,7 @@ def export(
 
 
 def index(
-    source: BundleFiles,
-    name: str,
-    analysed: AnalysedCollection,
-    writer: BundleWriter,
+    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Copy the network: apart from the stored word pieces nothing depends on the collection."""
     _warn_of_long_documents(source, name, analysed)

@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.variants import (
-    probes_of,
-    tokenizer_of,
-)
+from ranklet.export.proof.variants import probes_of, tokenizer_of
 from ranklet.export.rankers import Exporter
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import index

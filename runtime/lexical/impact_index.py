@@ -206,21 +206,14 @@ class _List:
     __slots__ = ("bound", "documents", "impacts", "weight")
 
     def __init__(
-        self,
-        documents: NDArray[np.uint32],
-        impacts: Impacts,
-        weight: float,
-        bound: float,
+        self, documents: NDArray[np.uint32], impacts: Impacts, weight: float, bound: float
     ) -> None:
         self.documents, self.impacts = documents, impacts
         self.weight, self.bound = np.float32(weight), bound
 
 
 def _max_score(
-    lists: list[_List],
-    accumulator: NDArray[np.float32],
-    touched: list[NDArray[np.uint32]],
-    k: int,
+    lists: list[_List], accumulator: NDArray[np.float32], touched: list[NDArray[np.uint32]], k: int
 ) -> Scored:
     """Run a vectorised MaxScore (Turtle & Flood 1995).
 

@@ -21,10 +21,7 @@ class SparseStore:
     """
 
     def __init__(
-        self,
-        offsets: NDArray[np.int64],
-        terms: NDArray[np.uint16],
-        values: NDArray[np.float16],
+        self, offsets: NDArray[np.int64], terms: NDArray[np.uint16], values: NDArray[np.float16]
     ) -> None:
         self.offsets, self.terms, self.values = offsets, terms, values
 

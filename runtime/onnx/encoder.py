@@ -99,12 +99,7 @@ class Encoder:
     """
 
     def __init__(
-        self,
-        session: Runs,
-        output: str,
-        tokenizer: "Tokenizer",
-        dimension: int,
-        digest: str = "",
+        self, session: Runs, output: str, tokenizer: "Tokenizer", dimension: int, digest: str = ""
     ) -> None:
         self.session, self._output, self.digest = session, output, digest
         self._tokenizer, self._dimension = tokenizer, dimension

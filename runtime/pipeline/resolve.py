@@ -36,9 +36,5 @@ def resolve_pipeline(pipeline: PipelineLike, manifest: Manifest) -> Pipeline:
     try:  # also checks a Pipeline that the caller made
         raw = pipeline.to_json() if isinstance(pipeline, Pipeline) else pipeline
         return Pipeline.from_json(raw)
-    except (
-        BundleError,
-        TypeError,
-        AttributeError,
-    ) as error:  # not the bundle's error
+    except (BundleError, TypeError, AttributeError) as error:  # not the bundle's error
         raise InputError(f"this is not a pipeline: {error}") from error

@@ -45,12 +45,7 @@ class BundleFiles:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        check: Check = "fast",
-        *,
-        device: str = "auto",
-        strict: bool = False,
+        self, path: str | Path, check: Check = "fast", *, device: str = "auto", strict: bool = False
     ) -> None:
         self.path = Path(path)
         self.device, self.strict = device, strict

@@ -155,8 +155,7 @@ class Pairing:
             query_words = self._lexicon.words(query)
             document_words = self._lexicon.words(document[: self._lexicon.word_end(document, most)])
         marks = self.marker.marks(
-            query_words,
-            within(document_words, windows or piece_chunks(length, room, form.chunks)),
+            query_words, within(document_words, windows or piece_chunks(length, room, form.chunks))
         )
         reached = 0
         for number in range(len(windows) or form.chunks):

@@ -56,11 +56,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def ask(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        headers: dict[str, str] | None = None,
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> Reply:
         """Send a request on a connection of its own; a body that is not bytes goes as JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)

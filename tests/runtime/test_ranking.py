@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ranklet import runtime
-from ranklet.runtime import (
-    BundleError,
-    InputError,
-)
+from ranklet.runtime import BundleError, InputError
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -109,9 +109,7 @@ def document_impacts(
 
 
 def candidate_scores(
-    matching: TermMatching,
-    likely: LikelyTerms,
-    documents: Sequence[NDArray[np.int32]],
+    matching: TermMatching, likely: LikelyTerms, documents: Sequence[NDArray[np.int32]]
 ) -> CandidateScores:
     """Return the scores of each document's candidates.
 

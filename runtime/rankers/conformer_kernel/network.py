@@ -49,10 +49,7 @@ class TermNetwork:
     """
 
     def __init__(
-        self,
-        settings: TermSettings,
-        rows: NDArray[np.int32],
-        open_network: Callable[[], Runs],
+        self, settings: TermSettings, rows: NDArray[np.int32], open_network: Callable[[], Runs]
     ) -> None:
         self.settings, self.rows = settings, rows
         self._open, self._lock = open_network, Lock()

@@ -34,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder or .zip")
     parser.add_argument(
-        "--queries",
-        help="file with one query per line (default: titles of the bundle's documents)",
+        "--queries", help="file with one query per line (default: titles of the bundle's documents)"
     )
     parser.add_argument("--pipeline", help="pipeline to measure (default: the bundle's default)")
     parser.add_argument(

@@ -56,8 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "settings of some kinds", "They replace what the checkpoint says."
     )
     group.add_argument(
-        "--impacts",
-        help="learned impacts: their storage type, float32, float16 or uint8",
+        "--impacts", help="learned impacts: their storage type, float32, float16 or uint8"
     )
     group.add_argument(
         "--scorer",
@@ -71,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--m", type=int, help="HNSW: links per vector (default: 16)")
     group.add_argument(
-        "--ef-construction",
-        type=int,
-        help="HNSW: candidates while it is built (default: 200)",
+        "--ef-construction", type=int, help="HNSW: candidates while it is built (default: 200)"
     )
     group.add_argument(
         "--ef", type=int, help="HNSW: candidates while it is searched (default: 128)"

@@ -19,9 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", type=int, default=10, help="number of hits (default: %(default)s)")
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     parser.add_argument(
-        "--budget-ms",
-        type=float,
-        help="skip stages that would begin after this many milliseconds",
+        "--budget-ms", type=float, help="skip stages that would begin after this many milliseconds"
     )
     parser.add_argument("--explain", action="store_true", help="explain every score")
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")

@@ -12,10 +12,7 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.rankers.cross_encoder.ranker import (
-    HEADS,
-    CrossEncoder,
-)
+from ranklet.runtime.rankers.cross_encoder.ranker import HEADS, CrossEncoder
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 

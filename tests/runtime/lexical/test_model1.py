@@ -15,8 +15,7 @@ TOKENS = 6  # in the table's vocabulary; 6 and 7 are unknown to it
 Table = dict[int, dict[int, float]]  # T(q|d) by q, then d, without self-translations
 
 TABLES = st.dictionaries(
-    st.integers(0, TOKENS - 1),
-    st.dictionaries(st.integers(0, TOKENS - 1), st.floats(1e-3, 1)),
+    st.integers(0, TOKENS - 1), st.dictionaries(st.integers(0, TOKENS - 1), st.floats(1e-3, 1))
 ).map(lambda table: {q: {d: p for d, p in row.items() if d != q} for q, row in table.items()})
 TEXTS = st.lists(st.integers(0, TOKENS + 1), max_size=6)
 

@@ -119,10 +119,7 @@ GOOD = '{"_id": "a", "text": "t"}\n'
         ('{"_id": "b", "text": ["t"]}', r":2: the text is of type list"),
         ('{"_id": "b", "text": "t", "title": 3}', r":2: the title is of type int"),
         ('{"_id": "a", "text": "t"}', r":2: document id 'a' occurs twice"),
-        (
-            r'{"_id": "b", "text": "\ud83d"}',
-            r":2: .* a lone surrogate .* position 0",
-        ),
+        (r'{"_id": "b", "text": "\ud83d"}', r":2: .* a lone surrogate .* position 0"),
     ],
 )
 def test_bad_documents_name_file_and_line(tmp_path: Path, line: str, message: str) -> None:
@@ -223,12 +220,7 @@ def test_what_is_no_collection_is_never_replaced(tmp_path: Path) -> None:
     [
         ([*DOCUMENTS, DOCUMENTS[0]], [], "dev", r"document id 'd1' occurs twice"),
         ([Document("d 1", "", "")], [], "dev", r"document id 'd 1', expected one word"),
-        (
-            [Document("d1", "\ud83d", "")],
-            [],
-            "dev",
-            r"document 'd1': the title contains a lone",
-        ),
+        ([Document("d1", "\ud83d", "")], [], "dev", r"document 'd1': the title contains a lone"),
         (DOCUMENTS, [Query("q1", "a"), Query("q1", "b")], "dev", r"query id 'q1' occurs twice"),
         (DOCUMENTS, [Query("q1", " ")], "dev", r"the text of query 'q1' is empty"),
         (DOCUMENTS, [], "../dev", r"split '\.\./dev': use only letters"),

@@ -12,11 +12,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.training.indexing.impacts import (
-    index_of_rows,
-    storage_loss,
-    store_impacts,
-)
+from ranklet.training.indexing.impacts import index_of_rows, storage_loss, store_impacts
 
 Triples = list[tuple[int, int, float]]
 FORMS = ("float32", "float16", "uint8")

@@ -11,12 +11,7 @@ from ranklet.training.data.collection import Collection, Document
 from ranklet.training.errors import TrainingError
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.pretrained.options import PretrainingOptions
-from ranklet.training.pretrained.pretraining import (
-    MaskedLM,
-    MaskedTexts,
-    mask_pieces,
-    pretrain,
-)
+from ranklet.training.pretrained.pretraining import MaskedLM, MaskedTexts, mask_pieces, pretrain
 
 QUICK = PretrainingOptions(
     learning_rate=3e-3, epochs=15, device="cpu", evaluate_every=10, batch=8, max_tokens=16,

@@ -49,10 +49,7 @@ def test_the_best_point_of_the_grid_is_taken(
 
 
 def test_queries_that_find_nothing_count_as_missed(collection: Collection) -> None:
-    queries = [
-        JudgedQuery("1", "gnorp", {"tea": 1}),
-        JudgedQuery("2", "knead dough", {"bread": 1}),
-    ]
+    queries = [JudgedQuery("1", "gnorp", {"tea": 1}), JudgedQuery("2", "knead dough", {"bread": 1})]
     options = Options(k1_grid=(0.9,))
     assert train(collection, queries, [], options).training["best"] == 0.5
     assert train(collection, queries[:1], [], options).training["best"] == 0

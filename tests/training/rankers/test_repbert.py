@@ -22,11 +22,7 @@ from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.repbert import training as repbert
 from ranklet.training.rankers.repbert.options import Options
-from ranklet.training.rankers.repbert.training import (
-    RepBERT,
-    in_batch_loss,
-    masked_mean,
-)
+from ranklet.training.rankers.repbert.training import RepBERT, in_batch_loss, masked_mean
 from ranklet.training.sampling.encoder_texts import encoder_inputs
 from ranklet.training.sampling.text_pairs import Pool, TextPairs, tokenise
 

@@ -80,14 +80,7 @@ class Block(nn.Module):
     """
 
     def __init__(
-        self,
-        hidden: int,
-        heads: int,
-        attention: str,
-        *,
-        width: int,
-        groups: int,
-        dropout: float,
+        self, hidden: int, heads: int, attention: str, *, width: int, groups: int, dropout: float
     ) -> None:
         super().__init__()
         self.convolution = (

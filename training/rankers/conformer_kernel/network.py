@@ -17,12 +17,7 @@ from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     kernel_means,
     window_counts,
 )
-from ranklet.training.rankers.conformer_kernel.layers import (
-    HIDDEN,
-    Block,
-    in_parts,
-    texts_together,
-)
+from ranklet.training.rankers.conformer_kernel.layers import HIDDEN, Block, in_parts, texts_together
 from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 

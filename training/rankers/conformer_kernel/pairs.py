@@ -67,10 +67,7 @@ class TermReader:
     """
 
     def __init__(
-        self,
-        analysed: AnalysedCollection,
-        settings: TermSettings,
-        rows: NDArray[np.int32],
+        self, analysed: AnalysedCollection, settings: TermSettings, rows: NDArray[np.int32]
     ) -> None:
         self._analysed, self._settings, self._rows = analysed, settings, rows
         field = settings.field

@@ -34,9 +34,7 @@ class Options(CrossBatchOptions, CandidateOptions):
     settings: CrossEncoderSettings = SETTINGS
     layers: int = integer(0, "last layers that a CEDR head reads; 0 for all", 0)
     loss: str = one_of(
-        "margin",
-        ("margin", "cross_entropy"),
-        "margin of two documents, or cross_entropy of each",
+        "margin", ("margin", "cross_entropy"), "margin of two documents, or cross_entropy of each"
     )
     weight_decay: float = 1e-7
     accumulation: int = 4

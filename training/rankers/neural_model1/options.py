@@ -43,9 +43,7 @@ class Options(PairOptions, CandidateOptions, TunedOptions):
     parametrisation: str = one_of("network", PARAMETRISATIONS, "T(q|d) of two vectors")
     embeddings: str = one_of("backbone", ("backbone", "random"), "what the vectors begin with")
     objective: str = one_of(
-        "cross_entropy",
-        ("cross_entropy", "margin"),
-        "cross_entropy of all, or margin of pairs",
+        "cross_entropy", ("cross_entropy", "margin"), "cross_entropy of all, or margin of pairs"
     )
     margin: float = number(1.0, "of the objective margin, in nats per query token", 0, flag=None)
     tokenizer: str | Path | None = place("tokenizer.json or vocab.txt (default: the backbone's)")

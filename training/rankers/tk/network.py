@@ -10,12 +10,7 @@ from torch import Tensor
 
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING
 from ranklet.training.learning.device import full_precision
-from ranklet.training.rankers.conformer_kernel.network import (
-    Encoder,
-    LatentMatch,
-    Pairs,
-    TermModel,
-)
+from ranklet.training.rankers.conformer_kernel.network import Encoder, LatentMatch, Pairs, TermModel
 from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
 
 

@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklet.runtime.rankers.conformer_kernel.network import (
-    INPUTS,
-)
+from ranklet.runtime.rankers.conformer_kernel.network import INPUTS
 
 
 class Fake:

@@ -17,10 +17,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.cross_encoder.ranker import (
-    CrossEncoder,
-    CrossEncoderSettings,
-)
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoder, CrossEncoderSettings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 SHORT = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)

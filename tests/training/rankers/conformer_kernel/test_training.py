@@ -20,9 +20,7 @@ from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs
-from ranklet.training.rankers.conformer_kernel.pairs import (
-    weak_ranknet_loss,
-)
+from ranklet.training.rankers.conformer_kernel.pairs import weak_ranknet_loss
 from ranklet.training.rankers.tk import training as tk
 
 OPTIONS = tiny_options("conformer_kernel", epochs=1)

@@ -8,9 +8,7 @@ import torch
 
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.cross_encoder.ranker import (
-    CrossEncoderSettings,
-)
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.text.marking import TERMS
 from ranklet.runtime.text.pairing import Pairing, pair_inputs
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint

@@ -43,9 +43,7 @@ def test_words_get_numbers_of_their_own_and_word_pieces_keep_the_tokenizers_ids(
     assert pieces.arrays["source"].max() < pieces.tokenizer.get_vocab_size()
 
 
-def test_query_words_translate_from_document_words(
-    checkpoints: dict[str, Checkpoint],
-) -> None:
+def test_query_words_translate_from_document_words(checkpoints: dict[str, Checkpoint]) -> None:
     found = checkpoints["model1"]
     number = {token: at for at, token in enumerate(found.tokens)}
     pairs = set(zip(found.arrays["target"].tolist(), found.arrays["source"].tolist(), strict=True))
