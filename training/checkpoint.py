@@ -90,6 +90,12 @@ class Checkpoint:
         shutil.rmtree(earlier, ignore_errors=True)
         return path
 
+    def need_tokenizer(self) -> "Tokenizer":
+        """Return the tokenizer, or raise InputError if there is none."""
+        if self.tokenizer is None:
+            raise InputError(f"this {self.kind} checkpoint has no {TOKENIZER}; train it again")
+        return self.tokenizer
+
     def _write(self, folder: Path) -> None:
         for name, values in self.arrays.items():
             np.save(folder / f"{name}.npy", values, allow_pickle=False)

@@ -1,6 +1,6 @@
 """Store the sparse vectors of all documents, by document, for rescoring and explanations."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,12 @@ class SparseQuery(NamedTuple):
 
     terms: NDArray[np.int32]  # ascending and unique, (terms,)
     weights: NDArray[np.float32]  # > 0, (terms,)
+
+    @classmethod
+    def positive(cls, terms: NDArray[np.integer], weights: NDArray[np.float32]) -> Self:
+        """Return the vector of the terms, ascending and unique, whose weights are above 0."""
+        positive = weights > 0
+        return cls(terms[positive].astype(np.int32), weights[positive])
 
 
 class SparseRows(NamedTuple):

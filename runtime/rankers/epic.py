@@ -49,8 +49,7 @@ class EPICEncoders(SparseEncoders):
                 "the query encoder gave a weight below 0 or a term past the vocabulary. The bundle "
                 "is damaged: run `ranklet verify`"
             )
-        positive = weights > 0  # [CLS] and other special tokens are no terms
-        return SparseQuery(terms[positive], weights[positive])
+        return SparseQuery.positive(terms, weights)  # [CLS] and other special tokens have 0
 
 
 class EPIC(LearnedSparse):

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.sparse_store import SparseQuery
@@ -20,7 +19,7 @@ from ranklet.runtime.storage.checks import check_one_of
 # One graph encodes queries and documents; its output is (batch, vocabulary) float32.
 ENCODER = SparseEncoder("", "term_weights", segment=0)
 QUERY_WEIGHTS = "query_weights.npy"  # one per term, ≥ 0, (vocabulary,) float32
-QUERIES = ("network", "idf", "learned")  # what weighs the terms of a query
+QUERIES = ("network", "idf", "learned")  # what gives the terms of a query their weights
 
 
 @dataclass(frozen=True)
@@ -28,13 +27,12 @@ class SPLADESettings(SparseSettings):
     """What a SPLADE ranker is made of.
 
     Attributes:
-        queries: what weighs the terms of a query: the network, their IDF or learned weights.
+        queries: one of `QUERIES`.
     """
 
     queries: str = "network"
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         check_one_of("queries", self.queries, QUERIES)
 
@@ -57,10 +55,10 @@ class SPLADEEncoders(SparseEncoders):
         if self.settings.queries == "network":
             vectors, cut = self.query_encoder.encode(texts, limit, ENCODER.segment)
             terms = np.arange(self.settings.vocabulary)
-            return [_positive(terms, vector) for vector in vectors], cut
+            return [SparseQuery.positive(terms, vector) for vector in vectors], cut
         ids, cut = token_ids(self.tokenizer, texts, limit)
         weights = self.per_term(QUERY_WEIGHTS)
-        return [_positive(terms, weights[terms]) for terms in map(np.unique, ids)], cut
+        return [SparseQuery.positive(terms, weights[terms]) for terms in map(np.unique, ids)], cut
 
     def verify(self, name: str) -> None:
         """Check the arrays and run the encoder of documents; BundleError names the ranker."""
@@ -75,11 +73,6 @@ class SPLADE(LearnedSparse):
 
     label = "SPLADE"
     encoders_class = SPLADEEncoders
-
-
-def _positive(terms: NDArray[np.integer], weights: NDArray[np.float32]) -> SparseQuery:
-    positive = weights > 0
-    return SparseQuery(terms[positive].astype(np.int32), weights[positive])
 
 
 RANKER = SPLADE

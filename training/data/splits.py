@@ -6,6 +6,7 @@ two commands agree on which queries are held out.
 
 import re
 import zlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ class JudgedQuery(NamedTuple):
     id: str
     text: str
     relevant: dict[str, int]  # grade by document id, only grades above 0
+
+
+JudgedQueries = Sequence[JudgedQuery]
 
 
 def percentile(query_id: str) -> int:

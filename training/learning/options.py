@@ -50,7 +50,6 @@ class CheckedOptions:
     GROUP: ClassVar[str]
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_options(self)
 
 
@@ -81,7 +80,6 @@ class TunedOptions(CollectionOptions):
     measure: str = text("MRR@10", "what to tune for: MRR@k, nDCG@k or R@k")
 
     def __post_init__(self) -> None:
-        """Check every value."""
         from ranklet.training.evaluation.measures import parse_measure
 
         super().__post_init__()
@@ -164,7 +162,6 @@ class HeadOptions(EncoderOptions):
     head_rate: float = number(10.0, "factor of --lr for what is not the encoder", 0.001, 1000)
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         if self.start is not None and self.backbone is not None:
             raise InputError(
@@ -188,6 +185,11 @@ class TextPairOptions(CandidateOptions, EncoderOptions):
     max_document_tokens: int = integer(
         128, "tokens of a document, [CLS] and [SEP] counted", 3, 8192
     )
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Maximum number of tokens of a query and of a document."""
+        return self.max_query_tokens, self.max_document_tokens
 
 
 def recorded(options: Any) -> dict[str, Any]:

@@ -4,38 +4,38 @@ In a checkpoint the weights of the encoder are named without the prefix ``encode
 transformers can open it. All other weights have their names in the network.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
+from torch import nn
 
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from ranklet.training.checkpoint import Arrays, Checkpoint
 
 ENCODER = "encoder."
+M = TypeVar("M", bound=nn.Module)
 
 
-def weights_of(model: "nn.Module") -> "Arrays":
+def weights_of(model: nn.Module) -> "Arrays":
     """Return the weights of a network on the CPU, for `Checkpoint.weights`."""
     return {name.removeprefix(ENCODER): each.numpy() for name, each in model.state_dict().items()}
 
 
-def check_kind(checkpoint: "Checkpoint", kind: str, name: str = "") -> None:
-    """Raise InputError unless a checkpoint is of this kind and has weights.
-
-    Args:
-        checkpoint: the checkpoint.
-        kind: kind that it must have.
-        name: what the error calls the kind; empty for its own name.
-    """
+def check_kind(checkpoint: "Checkpoint", kind: str) -> None:
+    """Raise InputError unless a checkpoint is of this kind and has weights."""
     if checkpoint.kind != kind or not checkpoint.weights:
-        raise InputError(f"a {checkpoint.kind} checkpoint holds no {name or kind}")
+        raise InputError(f"a {checkpoint.kind} checkpoint holds no {kind}")
 
 
-def load_weights(model: "nn.Module", weights: "Arrays", prefix: str = "") -> None:
+def trained(model: M, weights: "Arrays") -> M:
+    """Return the network with a checkpoint's weights, in evaluation mode; see `load_weights`."""
+    load_weights(model, weights)
+    return model.eval()
+
+
+def load_weights(model: nn.Module, weights: "Arrays", prefix: str = "") -> None:
     """Put a checkpoint's weights into a network, in place.
 
     Args:

@@ -1,5 +1,6 @@
 """Train one encoder that reads queries and documents separately."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,16 +14,18 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import padding_token
+from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import Backbone
-from ranklet.training.sampling.text_pairs import Pool, TextPairs, Tokens
+from ranklet.training.sampling.text_pairs import Batch, Pool, TextPairs, Tokens
 
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
 Encode = Callable[[Tokens, NDArray[np.integer]], Tensor]
 
 ENCODED = 32  # texts per batch outside of training
+SAMPLED = 256  # documents of a sample, at least, if the pool has as many
 
 
 class EncoderTexts:
@@ -48,7 +51,7 @@ class EncoderTexts:
         options: TextPairOptions,
         backbone: Backbone,
     ) -> None:
-        backbone.check_length(max(options.max_query_tokens, options.max_document_tokens))
+        backbone.check_length(max(options.limits))
         self._options, self._backbone, self._dev = options, backbone, dev
         self.padding = padding_token(backbone.tokenizer)
         self._documents = list(collection.documents())
@@ -77,6 +80,28 @@ class EncoderTexts:
         return self.pool.mrr(
             _encode_all(self.pool.queries, queries), _encode_all(self.pool.documents, documents)
         )
+
+    def in_batch(
+        self,
+        batch: Batch,
+        loss: Callable[[Tensor, Tensor], Tensor],
+        queries: Tensor,
+        documents: Tensor,
+    ) -> Tensor:
+        """Return a loss of the inner products of a batch's vectors, (texts, dimension) each.
+
+        The loss takes the products and which documents are relevant, (queries, documents) each.
+        """
+        relevant = torch.from_numpy(self.pairs.relevant(batch)).to(documents.device)
+        with full_precision(documents.device):  # bfloat16 has 3 digits, which lose the margin
+            return loss(queries.float() @ documents.float().T, relevant)
+
+    def sample(self, encode: Encode) -> Tensor:
+        """Return the vectors of documents at even distances in the pool, without gradients."""
+        rows = np.arange(len(self.pool))[:: max(1, len(self.pool) // SAMPLED)]
+        blocks = np.array_split(rows, math.ceil(len(rows) / ENCODED))
+        with torch.no_grad():
+            return torch.cat([encode(self.pool.documents, block) for block in blocks])
 
     def learn(
         self,

@@ -195,7 +195,7 @@ def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tok
 
 
 def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
-    with pytest.raises(InputError, match="no RepBERT"):
+    with pytest.raises(InputError, match="no repbert"):
         repbert.load(replace(learned, kind="bm25"))
     with pytest.raises(InputError, match="do not fit"):
         repbert.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))

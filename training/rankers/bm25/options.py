@@ -22,7 +22,6 @@ class Options(FieldOptions):
     b_grid: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.75, 0.9)
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         self.need_tokenizer(self.field)
         for k1, b in product(self.k1_grid, self.b_grid):

@@ -1,6 +1,5 @@
 """Tune BM25: choose k1 and b of one field on a grid."""
 
-from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -9,7 +8,7 @@ from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.retriever import open_bm25
@@ -21,8 +20,8 @@ from ranklet.training.tuning.judged_candidates import grades
 
 def train(
     collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],  # noqa: ARG001 (every kind has it)
+    queries: JudgedQueries,
+    dev: JudgedQueries,  # noqa: ARG001 (every kind has it)
     options: Options,
 ) -> Checkpoint:
     """Choose the k1 and b that rank best.

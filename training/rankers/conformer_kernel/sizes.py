@@ -29,7 +29,6 @@ class TermSizes:
     dropout: float = number(0.2, "dropout rate", 0, 0.99)
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_options(self)
         check_integer("vocabulary", self.vocabulary, 0)
         self.check_multiple(heads=self.heads, halves=2)
@@ -64,7 +63,6 @@ class Network(TermSizes):
     stride: int = integer(100, "terms from one window to the next", 1, flag="--pool-stride")
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         check_one_of("architecture", self.architecture, ARCHITECTURES)
         if self.width and not self.width % 2:

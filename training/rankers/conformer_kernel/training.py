@@ -19,12 +19,12 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.query_log import with_query_log
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.splits import JudgedQueries, JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.weights import check_kind, load_weights, weights_of
+from ranklet.training.learning.weights import check_kind, trained, weights_of
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
 from ranklet.training.rankers.conformer_kernel.options import Options, TermOptions
@@ -49,10 +49,7 @@ WARMING = 10  # batches for the first statistics
 
 
 def train(
-    collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
-    options: Options,
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
     """Learn the score of a query term in a document.
 
@@ -75,8 +72,8 @@ def train_on_terms(
     kind: str,
     build: Callable[[Any], TermModel],
     collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
+    queries: JudgedQueries,
+    dev: JudgedQueries,
     options: TermOptions,
 ) -> Checkpoint:
     """Train a model over word forms by RankNet, a Conformer-Kernel or a TK.
@@ -169,9 +166,7 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
             f"the network is a {network.architecture} and the settings are those of a "
             f"{checkpoint.settings.architecture}"
         )
-    model = ConformerKernel(network)
-    load_weights(model, checkpoint.weights)
-    return model.eval()
+    return trained(ConformerKernel(network), checkpoint.weights)
 
 
 def _warn_of_long_documents(model: TermModel, longest: int) -> None:

@@ -41,7 +41,6 @@ class Options(CrossBatchOptions, CandidateOptions):
     evaluations: int = 5
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         if self.loss == "cross_entropy" and self.settings.head == "model1":
             raise InputError(

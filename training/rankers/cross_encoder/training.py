@@ -18,7 +18,7 @@ from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.indexing.wordpieces import padding_token
@@ -26,8 +26,8 @@ from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import margin_loss, pointwise_loss
 from ranklet.training.learning.weights import load_weights, weights_of
-from ranklet.training.pretrained.backbone import Backbone, new_model
-from ranklet.training.pretrained.start import load_start
+from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, make_head
 from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.network import CrossNetwork
@@ -47,10 +47,7 @@ HEAD_LAYERS = "ranklet_head_layers"  # key in config.json: number of layers that
 
 
 def train(
-    collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
-    options: Options,
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
     """Fine-tune an encoder and a head on pairs of a query and a document.
 
@@ -115,26 +112,16 @@ def train(
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork:
-    """Return the network of a cross-encoder's checkpoint, in evaluation mode.
+    """Return the network of a checkpoint; see `load_network`."""
 
-    Args:
-        checkpoint: the checkpoint.
-        attention: implementation in transformers: sdpa, or eager, which export needs.
+    def build(encoder: Any) -> CrossNetwork:
+        read = checkpoint.network.get(HEAD_LAYERS)
+        if type(read) is not int or read < 1:
+            raise InputError(f"config.json: {HEAD_LAYERS} is {read!r}; it must be a number from 1")
+        pairing = Pairing(checkpoint.settings, checkpoint.need_tokenizer())
+        return _network(encoder, checkpoint.settings, read, pairing)
 
-    Raises:
-        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
-    """
-    if checkpoint.kind != "cross_encoder" or not checkpoint.weights or checkpoint.tokenizer is None:
-        raise InputError(f"a {checkpoint.kind} checkpoint holds no cross-encoder")
-    config = dict(checkpoint.network)
-    read = config.pop(HEAD_LAYERS, None)
-    if type(read) is not int or read < 1:
-        raise InputError(f"config.json: {HEAD_LAYERS} is {read!r}; it must be a number from 1")
-    encoder = new_model(config, attention)
-    pairing = Pairing(checkpoint.settings, checkpoint.tokenizer)
-    model = _network(encoder, checkpoint.settings, read, pairing)
-    load_weights(model, checkpoint.weights)
-    return model.eval()
+    return load_network(checkpoint, "cross_encoder", build, attention)
 
 
 def score_pairs(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> NDArray[np.float32]:

@@ -28,7 +28,6 @@ class Options(HeadOptions, TextPairOptions):
     negatives: str = "bm25"
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         if self.pairwise and self.negatives == "in-batch":
             raise InputError(

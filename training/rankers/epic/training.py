@@ -12,17 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.indexing.wordpieces import special_tokens
-from ranklet.training.learning.device import full_precision, seeded
+from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.learning.weights import load_weights
-from ranklet.training.pretrained.backbone import Backbone, new_model
-from ranklet.training.pretrained.start import load_start
+from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
 from ranklet.training.rankers.epic.options import Options
@@ -31,10 +30,7 @@ from ranklet.training.sampling.text_pairs import Batch, Tokens
 
 
 def train(
-    collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
-    options: Options,
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
     """Fine-tune an encoder and EPIC's head; see `EncoderTexts`.
 
@@ -44,9 +40,7 @@ def train(
         TrainingError: see `fit`.
     """
     backbone, start = load_start(options, "epic")
-    settings = EPICSettings(
-        options.max_query_tokens, options.max_document_tokens, backbone.config.vocab_size
-    )
+    settings = EPICSettings(*options.limits, backbone.config.vocab_size)
     texts = EncoderTexts(collection, queries, dev, options, backbone)
     with seeded(options.seed):
         model = EPIC(backbone.model, _head(backbone.config, special_tokens(backbone.tokenizer)))
@@ -71,13 +65,8 @@ def train(
         terms = np.unique(pairs.queries.padded(batch.queries, texts.padding)[0])
         query_vectors = of_queries(pairs.queries, batch.queries, terms)
         vectors = of_documents(pairs.documents, batch.documents, terms)
-        with full_precision(vectors.device):
-            scores = query_vectors @ vectors.T
-            if options.pairwise:
-                pair = scores.diagonal(), scores[:, len(batch.queries) :].diagonal()
-                return listwise_loss(torch.stack(pair, dim=1), 1.0)
-            relevant = torch.from_numpy(pairs.relevant(batch)).to(vectors.device)
-            return in_batch_softmax(scores, relevant)
+        compare = _of_pairs if options.pairwise else in_batch_softmax
+        return texts.in_batch(batch, compare, query_vectors, vectors)
 
     def evaluate() -> float:
         terms = np.unique(np.append(texts.pool.queries.ids, texts.padding))
@@ -90,21 +79,18 @@ def train(
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:
-    """Return the network of an EPIC checkpoint, in evaluation mode.
+    """Return the network of a checkpoint; see `load_network`."""
 
-    Args:
-        checkpoint: the checkpoint.
-        attention: implementation in transformers: sdpa, or eager, which export needs.
+    def build(encoder: Any) -> EPIC:
+        return EPIC(encoder, _head(encoder.config, special_tokens(checkpoint.need_tokenizer())))
 
-    Raises:
-        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
-    """
-    if checkpoint.kind != "epic" or not checkpoint.weights or checkpoint.tokenizer is None:
-        raise InputError(f"a {checkpoint.kind} checkpoint holds no EPIC")
-    encoder: Any = new_model(checkpoint.network, attention)
-    model = EPIC(encoder, _head(encoder.config, special_tokens(checkpoint.tokenizer)))
-    load_weights(model, checkpoint.weights)
-    return model.eval()
+    return load_network(checkpoint, "epic", build, attention)
+
+
+def _of_pairs(scores: Tensor, relevant: Tensor) -> Tensor:  # noqa: ARG001
+    """Return the loss of each query's own document against its one negative (003, §3)."""
+    negatives = scores[:, len(scores) :]
+    return listwise_loss(torch.stack([scores.diagonal(), negatives.diagonal()], dim=1), 1.0)
 
 
 def _begin(head: EPICHead, backbone: Backbone, start: Checkpoint | None) -> str:

@@ -19,6 +19,5 @@ class Options(FieldOptions, CandidateOptions):
     )
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         self.need_tokenizer(self.field, self.bm25.field)

@@ -1,7 +1,5 @@
 """Train Model 1: learn a table by EM, then choose p_self and λ on a grid."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +7,7 @@ from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
@@ -22,10 +20,7 @@ from ranklet.training.rankers.model1.options import Options
 
 
 def train(
-    collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
-    options: Options,
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
     """Learn T(q|d) from queries and their relevant documents, then choose p_self and λ.
 
@@ -78,7 +73,7 @@ def train(
 
 
 def _aligned(
-    analysed: AnalysedCollection, queries: Sequence[JudgedQuery], field: str
+    analysed: AnalysedCollection, queries: JudgedQueries, field: str
 ) -> tuple[list[NDArray[np.integer]], list[NDArray[np.integer]]]:
     """Return the tokens of a query and of a relevant document, for each such pair."""
     tokens, offsets = analysed.tokens(field), analysed.offsets(field)

@@ -154,7 +154,6 @@ class Network:
     lambda_: float = 0.1
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_integer("vocabulary", self.vocabulary, 1)
         check_integer("padding", self.padding, 0, self.vocabulary - 1)
         check_integer("vector", self.vector, 1)

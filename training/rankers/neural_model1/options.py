@@ -52,7 +52,6 @@ class Options(PairOptions, CandidateOptions, TunedOptions):
     weight_decay: float = 1e-7
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         if self.tokenizer is not None and self.embeddings == "backbone":
             raise InputError(

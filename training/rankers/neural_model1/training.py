@@ -3,7 +3,6 @@
 Source: Boytsov & Kolter 2021 (paper 000), §3.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.retriever import open_bm25
 from ranklet.training.indexing.translation_tables import background
@@ -24,7 +23,7 @@ from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer, 
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss
-from ranklet.training.learning.weights import check_kind, load_weights, weights_of
+from ranklet.training.learning.weights import check_kind, trained, weights_of
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
 from ranklet.training.rankers.model1.constants import Likelihoods, fused_value, tune_constants
 from ranklet.training.rankers.neural_model1.embeddings import projected
@@ -42,10 +41,7 @@ DEV_QUERIES = 200  # evaluated after each epoch
 
 
 def train(
-    collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
-    options: Options,
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
     """Learn T(q|d) from pairs of a relevant and another document, then choose p_self and λ.
 
@@ -141,9 +137,8 @@ def load(checkpoint: Checkpoint) -> NeuralModel1:
     Raises:
         InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
-    check_kind(checkpoint, "neural_model1", "neural Model 1")
+    check_kind(checkpoint, "neural_model1")
     tuned = {"p_self": checkpoint.settings.p_self, "lambda_": checkpoint.settings.lambda_}
     network = replace(Network.from_json(checkpoint.network), **tuned)
     model = NeuralModel1(network, np.ones(network.vocabulary, np.float32))
-    load_weights(model, checkpoint.weights)
-    return model.eval()
+    return trained(model, checkpoint.weights)

@@ -3,7 +3,6 @@
 Source: Zhan et al. 2020 (paper 004).
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 import torch
@@ -12,10 +11,9 @@ from torch import Tensor, nn
 from ranklet.runtime.rankers.repbert import DOCUMENT_SEGMENT, QUERY_SEGMENT, RepBERTSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.learning.device import full_precision
-from ranklet.training.learning.weights import check_kind, load_weights
-from ranklet.training.pretrained.backbone import load_backbone, new_model
+from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.pretrained.start import load_network
 from ranklet.training.rankers.repbert.options import Options
 from ranklet.training.sampling.encoder_texts import EncoderTexts
 from ranklet.training.sampling.text_pairs import Batch
@@ -76,10 +74,7 @@ def in_batch_loss(scores: Tensor, relevant: Tensor) -> Tensor:
 
 
 def train(
-    collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
-    options: Options,
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
     """Fine-tune an encoder on queries and their relevant documents; see `EncoderTexts`.
 
@@ -96,28 +91,13 @@ def train(
     def loss(batch: Batch) -> Tensor:
         query_vectors = of_queries(texts.pairs.queries, batch.queries)
         vectors = of_documents(texts.pairs.documents, batch.documents)
-        relevant = torch.from_numpy(texts.pairs.relevant(batch)).to(vectors.device)
-        with full_precision(vectors.device):  # bfloat16 has 3 digits, which lose the margin
-            return in_batch_loss(query_vectors.float() @ vectors.float().T, relevant)
+        return texts.in_batch(batch, in_batch_loss, query_vectors, vectors)
 
-    settings = RepBERTSettings(
-        options.max_query_tokens, options.max_document_tokens, backbone.config.hidden_size
-    )
+    settings = RepBERTSettings(*options.limits, backbone.config.hidden_size)
     evaluate = partial(texts.pool_mrr, of_queries, of_documents)
     return texts.learn("repbert", settings, model, loss, evaluate)
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> RepBERT:
-    """Return the encoder of a RepBERT checkpoint, in evaluation mode.
-
-    Args:
-        checkpoint: the checkpoint.
-        attention: implementation in transformers: sdpa, or eager, which export needs.
-
-    Raises:
-        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
-    """
-    check_kind(checkpoint, "repbert", "RepBERT")
-    model = RepBERT(new_model(checkpoint.network, attention))
-    load_weights(model, checkpoint.weights)
-    return model.eval()
+    """Return the encoder of a checkpoint; see `load_network`."""
+    return load_network(checkpoint, "repbert", RepBERT, attention)

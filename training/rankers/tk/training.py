@@ -4,12 +4,10 @@ Source: Hofstätter et al. 2020; the training is that of Mitra et al. 2020 (pape
 compares with it.
 """
 
-from collections.abc import Sequence
-
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.learning.weights import check_kind, load_weights
+from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.learning.weights import check_kind, trained
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
 from ranklet.training.rankers.tk.network import TK
@@ -17,10 +15,7 @@ from ranklet.training.rankers.tk.options import Options
 
 
 def train(
-    collection: Collection,
-    queries: Sequence[JudgedQuery],
-    dev: Sequence[JudgedQuery],
-    options: Options,
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
     """Learn to score pairs; arguments and errors are those of a Conformer-Kernel's training."""
     return conformer_kernel.train_on_terms("tk", TK, collection, queries, dev, options)
@@ -33,6 +28,4 @@ def load(checkpoint: Checkpoint) -> TK:
         InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     check_kind(checkpoint, "tk")
-    model = TK(TKNetwork.from_json(checkpoint.network))
-    load_weights(model, checkpoint.weights)
-    return model.eval()
+    return trained(TK(TKNetwork.from_json(checkpoint.network)), checkpoint.weights)

@@ -210,7 +210,7 @@ def test_an_interrupted_training_ends_the_same(
 
 
 def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
-    with pytest.raises(InputError, match="no EPIC"):
+    with pytest.raises(InputError, match="no epic"):
         epic.load(replace(learned, kind="bm25"))
     with pytest.raises(InputError, match="do not fit"):
         epic.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
