@@ -34,8 +34,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no
 test: setup     ## every test, doctests included (a few minutes)
 	$(PYTEST) --doctest-modules tests/commands/demo/test_command.py tests src/ranklet
 
-quick: setup    ## the quick tests of every folder, in about two minutes
-	$(PYTEST) -m 'not slow' tests
+quick: setup    ## the quick tests of every folder, in about a minute
+	$(PYTEST) -m 'not slow' --hypothesis-profile=quick tests
 
 clients: setup  ## the server against real client libraries, a fuzzer and a browser; checks of infra/
 	$(BIN)/python -m pip install --quiet --editable '.[clients]'

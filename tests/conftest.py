@@ -1,5 +1,6 @@
 """Fixtures: two tiny collections and the bundles made of them, once per run."""
 
+import gc
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 from tests.kinds import TinyData, TinyRankers
+from tests.once import once
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
@@ -39,9 +41,11 @@ DATA = Path(__file__).parent / "data"
 # torch is imported, by the tests that need it, and imports nothing for the others.
 os.environ |= {"OMP_NUM_THREADS": "1", "RANKLET_THREADS": "1"}
 FIELDS = ("lemmas", "words", "wordpieces")
+RANKERS = ("bm25", "bm25_words", "bm25_pieces", "model1", "model1_pieces")
 
 # A machine that does something else, too, is no fault of an example.
 settings.register_profile("unhurried", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=12)  # of `make quick`
 settings.load_profile("unhurried")
 
 
@@ -51,6 +55,13 @@ def ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Keep what was imported out of later garbage collections: it stays until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)
@@ -115,27 +126,42 @@ def checkpoints(collection: Collection, tokenizer_file: Path) -> dict[str, Check
 
 
 @pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all processes of a test run share."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of the whole run
+    (folder / "shared").mkdir(exist_ok=True)
+    return folder / "shared"
+
+
+@pytest.fixture(scope="session")
 def built(
     collection: Collection,
-    checkpoints: dict[str, Checkpoint],
     tokenizer_file: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    shared_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> Built:
     """Return the bundles that all of it ends in."""
-    folder = tmp_path_factory.mktemp("bundles")
-    saved = {name: each.save(folder / name) for name, each in checkpoints.items()}
-    exported = export_bundle(checkpoints, folder / "exported.ranklet")
-    indexed = index_bundle(exported, collection, folder / "indexed.ranklet")
-    queries = read_split(collection, "train")
-    rankers = ("bm25", "model1", "model1_pieces")
-    for target in ("fused.ranklet", "fused.zip"):
-        fuse_bundle(indexed, folder / target, queries, rankers=rankers)
+
+    def build(folder: Path) -> None:
+        checkpoints: dict[str, Checkpoint] = request.getfixturevalue("checkpoints")
+        for name, each in checkpoints.items():
+            each.save(folder / "checkpoints" / name)
+        exported = export_bundle(checkpoints, folder / "exported.ranklet")
+        indexed = index_bundle(exported, collection, folder / "indexed.ranklet")
+        queries = read_split(collection, "train")
+        rankers = ("bm25", "model1", "model1_pieces")
+        for target in ("fused.ranklet", "fused.zip"):
+            fuse_bundle(indexed, folder / target, queries, rankers=rankers)
+
+    folder = once(shared_folder / "bundles", build)
     return Built(
         collection,
-        saved,
+        {name: folder / "checkpoints" / name for name in RANKERS},
         tokenizer_file,
-        exported,
-        indexed,
+        folder / "exported.ranklet",
+        folder / "indexed.ranklet",
         folder / "fused.ranklet",
         folder / "fused.zip",
     )
@@ -268,14 +294,10 @@ def tiny(
     tiny_collection: Collection,
     tiny_analysed: AnalysedCollection,
     tiny_bert: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    shared_folder: Path,
 ) -> TinyRankers:
     """A tiny ranker of every kind, and its bundles."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # that of the whole run
-    (folder / "kinds").mkdir(exist_ok=True)
-    return TinyRankers(TinyData(tiny_collection, tiny_bert), folder / "kinds")
+    return TinyRankers(TinyData(tiny_collection, tiny_bert), shared_folder)
 
 
 @pytest.fixture(scope="session")

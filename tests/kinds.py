@@ -4,15 +4,15 @@
 tests/runtime/rankers/test_rankers.py, which hold for every kind, run for it.
 """
 
-import fcntl
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from tests.once import alone_at, once
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
@@ -153,7 +153,7 @@ class TinyRankers:
         chosen = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
         path = self._folder / f"{kind}-{chosen}.checkpoint"
         if path not in self._checkpoints:
-            with self._alone_at(path) as needed:
+            with alone_at(path) as needed:
                 if needed:
                     train(kind, self.data, **settings).save(path)
             self._checkpoints[path] = read_checkpoint(path)
@@ -169,7 +169,7 @@ class TinyRankers:
     def exported(self, kind: str) -> Path:
         """Return the kind's bundle without a collection; a test may not change it."""
         path = self._folder / f"{kind}.exported"
-        with self._alone_at(path) as needed:
+        with alone_at(path) as needed:
             if needed:
                 export_bundle(self.checkpoints(kind), path, ROWS[kind].options)
         return path
@@ -177,7 +177,7 @@ class TinyRankers:
     def indexed(self, kind: str) -> Path:
         """Return the kind's bundle with the tiny collection; a test may not change it."""
         path = self._folder / f"{kind}.indexed"
-        with self._alone_at(path) as needed:
+        with alone_at(path) as needed:
             if needed:
                 index_bundle(self.exported(kind), self.data.collection, path)
         return path
@@ -191,27 +191,10 @@ class TinyRankers:
 
     def once(self, name: str, build: Callable[[Path], object]) -> Path:
         """Return a folder that the first of all processes fills; a test may not change it."""
-        path = self._folder / name
-        with self._alone_at(path) as needed:
-            if needed:
-                partial = path.with_name(f"{name}.partial")
-                partial.mkdir()
-                build(partial)
-                partial.rename(path)
-        return path
+        return once(self._folder / name, build)
 
     def bundle(self, kind: str) -> Bundle:
         """Return the kind's indexed bundle, loaded; immutable, so all tests may share it."""
         if kind not in self._bundles:
             self._bundles[kind] = Bundle(self.indexed(kind), device="cpu")
         return self._bundles[kind]
-
-    @contextmanager
-    def _alone_at(self, path: Path) -> Iterator[bool]:
-        """Tell whether nobody has made a path yet; nobody else makes it meanwhile."""
-        if path.exists():  # it was written whole: what writes it renames it into place
-            yield False
-            return
-        with path.with_name(f"{path.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield not path.exists()

@@ -87,19 +87,11 @@ def test_a_kind_of_ranker_is_loaded_only_with_a_bundle_that_has_it() -> None:
     assert not kinds & loaded_by("import ranklet.runtime")
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "ranklet.training",
-        "ranklet.training.pretrained.backbone",
-        "ranklet.training.checkpoint",
-        "ranklet.training.learning.options",
-        "ranklet.training.sampling.batches",
-        "ranklet.training.sampling.text_pairs",
-        "ranklet.training.rankers.bm25.training",
-        "ranklet.training.rankers.model1.training",
-        "ranklet.commands.train",
-    ],
-)
-def test_lexical_training_does_without_pytorch(module: str) -> None:
-    assert not loaded_by(f"import {module}") & NEURAL
+def test_lexical_training_does_without_pytorch() -> None:
+    modules = (
+        "ranklet.training", "ranklet.training.pretrained.backbone", "ranklet.training.checkpoint",
+        "ranklet.training.learning.options", "ranklet.training.sampling.batches",
+        "ranklet.training.sampling.text_pairs", "ranklet.training.rankers.bm25.training",
+        "ranklet.training.rankers.model1.training", "ranklet.commands.train",
+    )  # fmt: skip
+    assert not loaded_by(f"import {', '.join(modules)}") & NEURAL

@@ -386,7 +386,8 @@ def test_nothing_of_a_zip_is_written_to_disk(
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=settings.default.max_examples * 3 // 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.data())
 def test_any_changed_bytes_of_a_zips_directory_are_damage_or_harmless(

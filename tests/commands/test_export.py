@@ -34,6 +34,7 @@ def saved(tiny: TinyRankers, tmp_path: Path) -> Path:
     return tiny.checkpoint("repbert").save(tmp_path / "checkpoint" / "dense")
 
 
+@pytest.mark.slow
 def test_a_variant_out_of_tolerance_is_not_written_and_the_exit_status_says_so(
     tiny: TinyRankers, saved: Path, tmp_path: Path, capsys: Capture
 ) -> None:

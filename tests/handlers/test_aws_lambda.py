@@ -118,6 +118,7 @@ def test_an_answer_past_the_limit_is_a_413_and_what_fits_arrives(
     assert "the answer has 6,3" in invocation.answer["errorMessage"]
 
 
+@pytest.mark.slow
 def test_the_deadline_of_an_invocation_is_its_budget(api: RuntimeAPI, start: Start) -> None:
     function = start(RANKLET_MARGIN_MS="900")
     api.invoke({"query": QUERY})
@@ -129,6 +130,7 @@ def test_the_deadline_of_an_invocation_is_its_budget(api: RuntimeAPI, start: Sta
     assert [line["LeftOut"] for line in function.lines("request")] == [0, 2, 0]
 
 
+@pytest.mark.slow
 def test_without_a_bundle_it_stays_and_says_so(api: RuntimeAPI, start: Start) -> None:
     function = start(RANKLET_BUNDLE="/nowhere")
     reply = api.invoke((EVENTS / "http.json").read_bytes())
@@ -153,6 +155,7 @@ def test_a_damaged_bundle_is_no_bundle(
     until(lambda: api.invoke((EVENTS / "alb.json").read_bytes())["statusCode"] == 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("initialization", ["snap-start", "provisioned-concurrency"])
 def test_a_version_without_a_bundle_does_not_go_live(
     api: RuntimeAPI, start: Start, initialization: str
@@ -164,6 +167,7 @@ def test_a_version_without_a_bundle_does_not_go_live(
     assert function.process.wait(PATIENCE) == 1
 
 
+@pytest.mark.slow
 def test_a_variable_that_cannot_be_used_is_an_init_error(api: RuntimeAPI, start: Start) -> None:
     function = start(RANKLET_MAX_K="many")
     kind, error = api.init_errors.get(timeout=PATIENCE)
@@ -171,11 +175,13 @@ def test_a_variable_that_cannot_be_used_is_an_init_error(api: RuntimeAPI, start:
     assert "RANKLET_MAX_K is 'many'" in error["errorMessage"]
 
 
+@pytest.mark.slow
 def test_a_handler_of_another_name_is_told(api: RuntimeAPI, start: Start) -> None:
     start(handler="ranklet.handlers.aws_lambda.handle")
     assert api.init_errors.get(timeout=PATIENCE)[0] == "Runtime.HandlerNotFound"
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_taken_when_all_is_open_and_a_restored_copy_starts_cold(
     api: RuntimeAPI, start: Start
 ) -> None:
@@ -218,6 +224,7 @@ def test_several_workers_share_one_mapped_bundle(
     assert {line.split()[0] for line in maps[0]} == {"r--s"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [False, True])
 def test_sigterm_ends_an_idle_function_at_once(
     api: RuntimeAPI, start: Start, threads: bool
@@ -232,6 +239,7 @@ def test_sigterm_ends_an_idle_function_at_once(
     assert function.lines("stopped by SIGTERM")
 
 
+@pytest.mark.slow
 def test_sigterm_lets_a_running_request_end(api: RuntimeAPI, start: Start, gate: Gate) -> None:
     function = start()
     assert api.waited_for.wait(PATIENCE)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.commands.running import Capture, fails, succeeds
 
 from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from tests.conftest import Built
 
 
+@pytest.mark.slow
 def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     collection, tokenizer = built.collection.path, built.tokenizer
     bm25, pieces, model1 = (tmp_path / name for name in ("bm25", "pieces", "lr=1"))

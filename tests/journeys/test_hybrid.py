@@ -21,6 +21,7 @@ HYBRID: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_a_hybrid_pipeline_ranks_explains_and_names_its_providers(
     tiny: TinyRankers, tmp_path: Path
 ) -> None:

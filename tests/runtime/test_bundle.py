@@ -432,7 +432,13 @@ def test_a_pipeline_of_unknown_rankers_is_refused(bundle: Bundle) -> None:
                 bundle.rank("dough", documents, pipeline=pipeline)
 
 
-@pytest.mark.parametrize("unit", ["water gnorp{} ", "water", "é", "日", "\0", "a'"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        pytest.param("water gnorp{} ", marks=pytest.mark.slow), "water", "é",
+        pytest.param("日", marks=pytest.mark.slow), "\0", "a'",
+    ],
+)  # fmt: skip
 def test_a_query_of_a_megabyte_is_answered(bundle: Bundle, unit: str) -> None:
     def rank(query: str) -> None:
         bundle.rank(query, pipeline=recipe("even"))

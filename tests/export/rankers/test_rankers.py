@@ -22,7 +22,13 @@ def test_an_indexed_bundle_can_be_indexed_again(
     assert BundleFiles(again, check="full").manifest.files == BundleFiles(first).manifest.files
 
 
-@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind if kind in ("bm25", "repbert") else pytest.param(kind, marks=pytest.mark.slow)
+        for kind in ROWS
+    ],
+)
 def test_without_probes_there_is_no_proof(kind: str, tiny: TinyRankers, tmp_path: Path) -> None:
     proven = read_reports(tiny.exported(kind))
     for name in ROWS[kind].rankers:

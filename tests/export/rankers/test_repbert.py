@@ -55,6 +55,7 @@ def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> No
     assert cosine > 0.98  # int8 is what a processor runs
 
 
+@pytest.mark.slow
 def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Path) -> None:
     dense = tiny.checkpoint("repbert", search="hnsw")
     target = tiny.build(tmp_path, {"dense": dense})

@@ -102,6 +102,7 @@ def test_an_object_that_is_not_what_was_published_is_removed_and_told(
         open_bundle(ADDRESS)  # it is what was published, which was no bundle
 
 
+@pytest.mark.slow
 def test_what_is_no_digest_is_told(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     bucket.put_object(**PLACE, Body=b"x", Metadata={"sha256": "abc"})
     with pytest.raises(InputError, match=r"the metadata sha256 of s3://bundles/team/search.zip is"):
@@ -110,6 +111,7 @@ def test_what_is_no_digest_is_told(bucket: Any, monkeypatch: pytest.MonkeyPatch)
         fetch(ADDRESS, "xyz")
 
 
+@pytest.mark.slow
 def test_without_a_published_digest_the_bundles_own_are_checked(bucket: Any, built: Built) -> None:
     data = bytearray(built.zipped.read_bytes())
     at = data.index(b"knead")  # in a document's text: no rule but its digest can tell
@@ -153,6 +155,7 @@ def test_an_object_that_never_stands_still_is_given_up(
     assert left(tmp_path) == [".lock"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_before_anything_is_read(
     bucket: Any, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +173,7 @@ def test_a_full_disk_is_told_before_anything_is_read(
     assert seen.calls == ["head_object"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_others_can_write_is_refused(bucket: Any, tmp_path: Path) -> None:
     folder = tmp_path / f"ranklet-{os.getuid()}"
     folder.mkdir()

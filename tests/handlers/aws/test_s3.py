@@ -15,6 +15,7 @@ from ranklet.handlers.aws.bundle_download import fetch
 from ranklet.runtime.errors import BundleError
 
 
+@pytest.mark.slow
 def test_parts_that_break_off_are_read_again(
     bucket: Any, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -33,6 +34,7 @@ def test_parts_that_break_off_are_read_again(
     assert seen.calls.count("get_object") == 20 + 6
 
 
+@pytest.mark.slow
 def test_a_network_that_stays_away_is_told_and_leaves_nothing(
     bucket: Any, watch: Any, tmp_path: Path
 ) -> None:
@@ -48,6 +50,7 @@ def test_a_network_that_stays_away_is_told_and_leaves_nothing(
     assert left(tmp_path) == [".lock"]
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_told(bucket: Any, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="there is no such object; upload the bundle's zip"):
         fetch(ADDRESS)
@@ -56,6 +59,7 @@ def test_what_is_not_there_is_told(bucket: Any, tmp_path: Path) -> None:
     assert left(tmp_path) == [".lock", ".lock"]
 
 
+@pytest.mark.slow
 def test_what_may_not_be_read_is_told(bucket: Any, watch: Any) -> None:
     from botocore.exceptions import ClientError, NoCredentialsError
 
@@ -79,6 +83,7 @@ def test_what_may_not_be_read_is_told(bucket: Any, watch: Any) -> None:
     assert seen.calls == ["head_object"]
 
 
+@pytest.mark.slow
 def test_a_bucket_that_may_not_be_listed_hides_that_no_digest_is_there(
     bucket: Any, watch: Any
 ) -> None:
@@ -101,6 +106,7 @@ def test_without_boto3_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         fetch(ADDRESS)
 
 
+@pytest.mark.slow
 def test_what_a_role_may_not_read_is_told(bucket: Any, endpoint: str) -> None:
     bucket.put_object(**PLACE, Body=b"x")
 

@@ -1,13 +1,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nltk.stem.porter import PorterStemmer
 
 from ranklet.runtime.text.porter import stem
 from ranklet.runtime.text.words import stop_words
 
 
 def original(word: str) -> str:
+    from nltk.stem.porter import PorterStemmer  # which imports scipy.stats, a second of work
+
     stemmer = PorterStemmer(PorterStemmer.ORIGINAL_ALGORITHM)
     found: str = stemmer.stem(word)
     return found

@@ -173,7 +173,10 @@ splits = st.dictionaries(
 )
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings.default.max_examples // 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     documents=st.lists(
         st.builds(Document, ids, texts, texts), unique_by=lambda document: document.id

@@ -15,7 +15,10 @@ scores = st.floats(allow_nan=False, allow_infinity=False)
 hits = st.lists(st.tuples(ids, scores), min_size=1, unique_by=lambda hit: hit[0]).map(
     lambda hits: sorted(hits, key=lambda hit: -hit[1])
 )
-again = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+again = settings(
+    max_examples=settings.default.max_examples // 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 
 def written(path: Path, text: str | bytes) -> Path:

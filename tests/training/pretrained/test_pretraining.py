@@ -47,12 +47,14 @@ def test_long_documents_are_several_texts_and_masks_hang_on_the_epoch(
     )
 
 
+@pytest.mark.slow
 def test_it_learns_to_tell_what_is_hidden(tiny_documents: list[Document], tiny_bert: Path) -> None:
     _, progress = pretrain(tiny_documents, replace(QUICK, backbone=tiny_bert))
     course = [value for _, value in progress.evaluations]
     assert max(course) > course[0] + 1  # nats a piece
 
 
+@pytest.mark.slow
 def test_interrupted_it_goes_on_to_the_same_bits(
     tiny_documents: list[Document], tiny_bert: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -116,6 +116,7 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
     assert scored_rows[0] == matching.rows[own].tolist()
 
 
+@pytest.mark.slow
 def test_an_interrupted_indexing_goes_on_and_ends_the_same(
     exported: Path, indexed: Bundle, tiny_collection: Collection, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load_file
+from tests.kinds import TinyRankers
 
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
@@ -59,6 +60,7 @@ def test_training_finds_more_relevant_documents(
     assert report["best"] == max(values) > 2 * values[0]
 
 
+@pytest.mark.slow
 def test_a_strong_penalty_leaves_fewer_terms(tiny_collection: Collection, tiny_bert: Path) -> None:
     ids = torch.arange(10, 58).reshape(4, 12)
     work = []
@@ -87,9 +89,9 @@ def test_an_encoder_without_predictions_begins_with_few_terms(
 
 @pytest.mark.parametrize("queries", ["idf", "learned"])
 def test_a_query_without_a_network_weighs_each_of_its_terms_once(
-    tiny_collection: Collection, tiny_bert: Path, queries: str
+    tiny: TinyRankers, queries: str
 ) -> None:
-    checkpoint = train(tiny_collection, tiny_bert, queries=queries)
+    checkpoint = tiny.checkpoint("splade", queries=queries)
     model = splade.load(checkpoint)
     weights = checkpoint.weights["head.weight"][:, 0]
     assert checkpoint.tokenizer is not None
@@ -102,9 +104,9 @@ def test_a_query_without_a_network_weighs_each_of_its_terms_once(
     np.testing.assert_array_equal(vectors, expected)
 
 
-def test_idf_stays_and_learned_weights_move(tiny_collection: Collection, tiny_bert: Path) -> None:
+def test_idf_stays_and_learned_weights_move(tiny: TinyRankers) -> None:
     idf, learned = (
-        train(tiny_collection, tiny_bert, queries=queries).weights["head.weight"]
+        tiny.checkpoint("splade", queries=queries).weights["head.weight"]
         for queries in ("idf", "learned")
     )
     assert (idf >= 0).all()
@@ -112,9 +114,9 @@ def test_idf_stays_and_learned_weights_move(tiny_collection: Collection, tiny_be
 
 
 def test_transformers_opens_a_checkpoint_as_the_model_that_it_is(
-    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path
+    tiny: TinyRankers, tmp_path: Path
 ) -> None:
-    folder = train(tiny_collection, tiny_bert, epochs=1).save(tmp_path / "splade")
+    folder = tiny.checkpoint("splade", queries="network").save(tmp_path / "splade")
     theirs = load_backbone(folder, masked=True).model
     ours = splade.load(read_checkpoint(folder))
     ids = torch.tensor([[2, 7, 8, 9, 3]])
