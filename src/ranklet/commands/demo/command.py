@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 QUESTIONS = (
     "how to remove leading whitespace from a multiline string",
-    "run another program and capture what it prints",
-    "pick random elements without repeating any",
+    "run another program and capture its output",
+    "choose random elements from a list without repeating any",
     "keep the most recently used results of a function",
-    "read a spreadsheet exported as comma separated text",
+    "read a comma separated file into rows",
 )
-TUNING_QUERIES = 600  # of about 1,600; more queries change neither k1 nor b
+TUNING_QUERIES = 600  # of about 1,300; more queries change neither k1 nor b
 MEASURE = "nDCG@10"  # to tune for
 LEXICAL, NEURAL = ("bm25", "model1"), ("neural_model1", "repbert")
 NEURAL_MINUTES, DENSE_MINUTES = 1.0, 1.5  # training time, long enough for a gain
@@ -63,18 +63,15 @@ def run(options: argparse.Namespace) -> None:
 
 def _collect(folder: Path) -> None:
     from ranklet.commands.demo import python_docs
-    from ranklet.training.data.collection import write_collection
+    from ranklet.training.data.collection import Document, write_collection
 
     _headline("1. Collect Python's own documentation")
     docs = python_docs.collect()
     # Training and evaluation use a collection whose summaries are removed and become queries.
     # Serving uses a collection with the whole text.
-    judged = write_collection(
-        folder / "judged", *python_docs.as_collection(docs, summaries=False), overwrite=True
-    )
-    write_collection(
-        folder / "whole", *python_docs.as_collection(docs, summaries=True), overwrite=True
-    )
+    judged = write_collection(folder / "judged", *python_docs.judged(docs), overwrite=True)
+    whole = [Document(doc.id, doc.title, doc.text) for doc in docs]
+    write_collection(folder / "whole", whole, {}, overwrite=True)
     counts = {split: len(judged.queries(split)) for split in judged.splits()}
     sizes = ", ".join(f"{count} {split}" for split, count in counts.items())
     print(f"{len(docs):,} documents; summary lines as queries, split by module: {sizes}")

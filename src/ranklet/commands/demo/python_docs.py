@@ -1,195 +1,179 @@
 """Turn the documentation inside the installed Python into a collection that needs no download.
 
-The documents are the docstrings of the standard library's sources and of built-in and extension
-modules, and the chapters of the language reference that ``help()`` shows. A docstring begins with a
-summary line. The summary becomes a query whose answer is the rest of the document, so a ranker
-learns to find answers to what a programmer asks in other words.
+The documents are the docstrings of the standard library's sources, of the builtins and of common
+extension modules. A docstring's summary line becomes a query whose answer is the rest of it.
 """
 
+import ast
+import inspect
+import os
 import re
+import sysconfig
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
-from ranklet.commands.demo.docstrings import Docstring, from_extensions, from_sources, from_topics
+from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.collection import Document, Query, Splits
 
-SUMMARY_WORDS = range(4, 31)
-MIN_BODY_WORDS = 8
-# Shorter docstrings, such as "USub" or "exception filename", are not used.
-MIN_WORDS = 3
+# Modules that are wholly or partly written in C, so no source has all of their docstrings.
+EXTENSIONS = (
+    "builtins", "io", "array", "collections", "csv", "datetime", "functools", "itertools", "math",
+    "os", "random", "select", "signal", "socket", "sqlite3", "ssl", "struct", "sys", "time", "zlib",
+)  # fmt: skip
+# Tests, programs that are not part of the library, tables, and paths of other systems.
+SKIPPED = {"distutils", "encodings", "idlelib", "lib2to3", "ntpath", "test", "tests", "turtledemo"}
+RENAMED = {"posixpath": "os.path", "genericpath": "os.path"}  # as programs import them
 
-# The percentage of the queries at which each split ends. The splits have 60, 10, 10 and 20 %.
-SPLITS = {"train": 60, "fusion": 70, "dev": 80, "test": 100}
-# The largest modules are always for training, because they would dominate a small split.
-TRAIN_MODULES = {"builtins", "distutils", "tkinter", "turtle"}
+MIN_WORDS = 3  # shorter docstrings, such as "exception filename", are not used
+SUMMARY_WORDS = range(4, 31)
+MIN_BODY_WORDS = 8  # before the first example of what is left without the summary
+# The largest modules are always for training, because they would dominate a small split. The others
+# are dealt by the crc32 of their names, which leads to splits of about 60, 10, 10 and 20 %.
+TRAIN_MODULES = {"builtins", "email", "os", "tkinter", "turtle"}
+SPLITS = ("train", "train", "fusion", "dev", "test", "test")
+
+NOTICE = re.compile(r"(?i)\W*(copyright|\(c\)|licen[sc]ed|all rights reserved|\$id)")
+# "name(arguments) -> result" on a line, or before the summary, as in "D.pop(k) -> v, remove it".
+SIGNATURES = re.compile(r"([\w.]+\(.*?\)( *-+> *\w+[.,](?= +\w)| *-+>.*| *--|:|(?=\n|$))\s*)*")
+# The opening prose ends at a blank line, an indented line, a list, an example or a field.
+PROSE_END = re.compile(r"\n(?=\s*\n|[ \t]+[^a-z\s]|>>>|[-*+@] ?\w|:\w|[-=~*]{3,})")
+# A short line without a full stop is a title if a new sentence follows it.
+SUMMARY = re.compile(r".{1,50}[^.,;:\s](?=\n[A-Z])|(?s:.*?)(?<!\.[eg])[.!?](?=\s+[^a-z\s]|\s*$)")
+# Lines about the docstring or the code, and lines of syntax, which do not describe a purpose.
+NO_SUMMARY = re.compile(
+    r"(?i)\W*(same as|see |usage|author|alias|deprecated|internal|overrid)|\(|>>>|.*(=|->|\|)"
+)
 
 
 class PythonDoc(NamedTuple):
-    """One docstring.
+    """One docstring; `summary` is "" if it begins with no usable one."""
 
-    Attributes:
-        id: the dotted name, such as ``textwrap.dedent`` or ``topic.with``.
-        title: the name with its signature, if one is known.
-        summary: the summary line without its markup, or "" if there is no usable one.
-        body: the docstring without its summary line.
-        module: the top-level module, ``builtins`` or ``topic``.
-    """
-
-    id: str
-    title: str
+    id: str  # the dotted name, such as textwrap.dedent
+    title: str  # the name with its arguments, if they are known
     summary: str
-    body: str
-    module: str
+    body: str  # all after the summary
+    module: str  # the top-level module
 
     @property
     def text(self) -> str:
-        """The whole docstring, which is summary and body."""
-        return "\n\n".join(part for part in (self.summary, self.body) if part)
+        """The whole docstring."""
+        return f"{self.summary}.\n\n{self.body}".strip() if self.summary else self.body
 
 
 def collect() -> list[PythonDoc]:
     """Return all docstrings of the installed Python, each once, always in the same order.
 
-    This takes some seconds, nearly all for parsing the standard library.
-
     Raises:
         CollectionError: this Python has no sources of its standard library.
     """
     docs: dict[str, PythonDoc] = {}
-    seen: set[str] = set()
     with warnings.catch_warnings():
-        # Old sources contain invalid escapes, and old modules announce their removal.
-        warnings.simplefilter("ignore")
-        for docstring in (*from_sources(), *from_extensions(), *from_topics()):
-            # An inherited docstring comes once per heir, of which only the first is kept.
-            key = " ".join(docstring.text.split())
-            if docstring.id not in docs and key not in seen and _says_something(key):
-                seen.add(key)
-                docs[docstring.id] = _document(docstring)
-    return list(docs.values())
+        warnings.simplefilter("ignore")  # old sources contain invalid escapes
+        for doc in (*_from_sources(), *_from_extensions()):
+            # csv takes its docstring from its C part; the one in its source says next to nothing.
+            if doc.id not in docs or len(doc.body) > len(docs[doc.id].body):
+                docs[doc.id] = doc
+    unique: dict[str, PythonDoc] = {}
+    for doc in docs.values():
+        text = " ".join(doc.body.split())
+        if len(text.split()) >= MIN_WORDS and not NOTICE.match(text):
+            unique.setdefault(text, doc)  # heirs repeat the docstrings that they inherit
+    return [_with_summary(doc) for doc in unique.values()]
 
 
-def as_collection(docs: Sequence[PythonDoc], *, summaries: bool) -> tuple[list[Document], Splits]:
+def judged(docs: Sequence[PythonDoc]) -> tuple[list[Document], Splits]:
     """Return documents, queries and judgements for ``write_collection``.
 
-    A summary becomes a query if it belongs to only one document and the rest of that document has
-    at least MIN_BODY_WORDS words outside of examples. All other documents keep their whole text as
-    distractors. Whole modules are assigned to the splits in the order of a hash of their names, so
-    that training and evaluation use different modules.
-
-    Args:
-        docs: the result of ``collect``.
-        summaries: True keeps every text whole, for an index that people search, and makes no
-            splits, because each answer would contain its query. False removes the summaries from
-            the texts and makes them queries, for training and evaluation.
+    A summary is removed from its document and becomes a query if it stands nowhere else and enough
+    is left. All other documents keep their whole text as distractors.
     """
-    if summaries:
-        return [Document(doc.id, doc.title, doc.text) for doc in docs], {}
     times = Counter(_words(doc.summary) for doc in docs)
-    answers = {doc.id for doc in docs if times[_words(doc.summary)] == 1 and _is_answer(doc)}
-    split_of = _deal(Counter(doc.module for doc in docs if doc.id in answers))
     documents: list[Document] = []
     splits: dict[str, tuple[list[Query], dict[str, dict[str, int]]]]
     splits = {split: ([], {}) for split in SPLITS}
     for doc in docs:
-        if doc.id in answers:
-            queries, qrels = splits[split_of[doc.module]]
-            query = Query(f"q:{doc.id}", doc.summary)
-            queries.append(query)
-            qrels[query.id] = {doc.id: 1}
-        text = doc.body if doc.id in answers else doc.text
-        documents.append(Document(doc.id, doc.title, text))
+        summary = _words(doc.summary)
+        enough = len(doc.body.partition(">>>")[0].split()) >= MIN_BODY_WORDS
+        repeated = times[summary] > 1 or f" {summary} " in f" {_words(doc.body)} "
+        asks = summary and enough and not repeated
+        documents.append(Document(doc.id, doc.title, doc.body if asks else doc.text))
+        if asks:
+            dealt = SPLITS[zlib.crc32(doc.module.encode()) * len(SPLITS) >> 32]
+            queries, qrels = splits["train" if doc.module in TRAIN_MODULES else dealt]
+            queries.append(Query(f"q:{doc.id}", doc.summary))
+            qrels[f"q:{doc.id}"] = {doc.id: 1}
     return documents, splits
 
 
-def _is_answer(doc: PythonDoc) -> bool:
-    body = _words(doc.body)
-    enough = len(EXAMPLE.sub("", doc.body).split()) >= MIN_BODY_WORDS
-    # Some docstrings repeat their summary.
-    return bool(doc.summary) and enough and f" {_words(doc.summary)} " not in f" {body} "
+def _from_sources() -> Iterator[PythonDoc]:
+    """Yield the docstrings of the standard library's sources, which are parsed but never run."""
+    library = Path(sysconfig.get_path("stdlib"))
+    paths: list[Path] = []
+    for folder, folders, files in os.walk(library):
+        folders[:] = filter(_is_public, folders)  # site-packages may be huge
+        paths += [Path(folder, file) for file in files if file.endswith(".py")]
+    if not paths:
+        raise CollectionError(f"no Python sources in {library}; use a Python whose files are there")
+    # Packages come before their parts, so that a docstring that they share is the package's.
+    for path in sorted(paths, key=lambda path: (len(path.parts), path.parts)):
+        name = ".".join(path.relative_to(library).with_suffix("").parts).removesuffix(".__init__")
+        if all(map(_is_public, name.split("."))):
+            yield from _definitions(ast.parse(path.read_bytes()), RENAMED.get(name, name))
 
 
-def _deal(queries: Counter[str]) -> dict[str, str]:
-    """Return the split of each module, based on the number of queries of each module."""
-    # crc32 instead of hash(), whose salt differs in every process.
-    order = sorted(queries, key=lambda m: (m not in TRAIN_MODULES, zlib.crc32(m.encode()), m))
-    split_of: dict[str, str] = {}
-    dealt = 0
-    for module in order:
-        middle = 100 * (dealt + queries[module] / 2) / queries.total()
-        split_of[module] = next(split for split, end in SPLITS.items() if middle < end)
-        dealt += queries[module]
-    return split_of
+def _definitions(node: ast.AST, name: str) -> Iterator[PythonDoc]:
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        arguments = ast.unparse(node.args) if hasattr(node, "args") else ""
+        yield _undivided(name, arguments, ast.get_docstring(node))
+    if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try):
+        for child in ast.iter_child_nodes(node):
+            own = getattr(child, "name", "") if isinstance(child, ast.stmt) else ""
+            if not own or _is_public(own):
+                yield from _definitions(child, f"{name}.{own}".rstrip("."))
 
 
-NOTICE = re.compile(r"\W*(copyright|\(c\)|licen[sc]ed|all rights reserved|\$id)", re.IGNORECASE)
-# A chapter's underlined first line.
-HEADING = re.compile(r"(?P<title>.+)\n[*=~-]{3,}\n+")
-# "name(arguments) -> rest" or "name(arguments)", where the arguments may contain parentheses.
-SIGNATURE = re.compile(
-    r"[\w.]+(?P<arguments>\((?:[^()]|\([^()]*\))*\)) *(?:(?:-?->|=>|=|--|:)(?P<rest>.*))?(?:\n+|$)"
-)
-# "v, " or "None. " in "D.pop(k[,d]) -> v, remove specified key".
-RESULT = re.compile(r"\s*\w+[,.] +")
-# The opening prose ends at a blank line, an indented line, a list, an example or a field.
-PROSE_END = re.compile(r"\n(?=\s*\n|[ \t]+[^a-z\s]|>>>|[-*+@] ?\w|:\w|[-=~*]{3,})")
-SENTENCE_END = re.compile(
-    r"""(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?](?=\s+["'`(<*A-Z]|\s*$)"""
-)
-# A short line without a full stop, followed by a line that begins a new sentence.
-TITLE_LINE = re.compile(r".{1,50}[^.,;:\s](?=\n[A-Z])")
-EXAMPLE = re.compile(r"^[ \t]*(>>>|\.\.\.).*", re.MULTILINE)
-# Lines about the docstring or the code, and lines of syntax, which do not describe a purpose.
-NO_SUMMARY = re.compile(
-    r"\W*(copyright|licen|same as|see |usage|author|alias|deprecated|internal|todo|xxx|undocumented"
-    r"|overrid|written by|based on|new in version|source code)|\(|>>>|.*( = |->|::=|\|)",
-    re.IGNORECASE,
-)
+def _from_extensions() -> Iterator[PythonDoc]:
+    objects = [(name, import_module(name)) for name in EXTENSIONS]
+    for name, value in objects:
+        signature = getattr(value, "__text_signature__", None) or ""
+        yield _undivided(name, signature[1:-1], value.__doc__)
+        if inspect.ismodule(value) or (inspect.isclass(value) and name.count(".") == 1):
+            objects += [
+                (f"{name}.{inner}", member)
+                for inner, member in vars(value).items()
+                if _is_public(inner) and (callable(member) or inspect.isdatadescriptor(member))
+            ]
 
 
-def _says_something(text: str) -> bool:
-    return len(text.split()) >= MIN_WORDS and not NOTICE.match(text)
+def _is_public(name: str) -> bool:
+    return name.isidentifier() and not name.startswith("_") and name not in SKIPPED
 
 
-def _document(docstring: Docstring) -> PythonDoc:
-    title, text = docstring.id + docstring.signature, docstring.text.strip()
-    topic = docstring.module == "topic"
-    if topic and (heading := HEADING.match(text)):
-        title, text = heading["title"], text[heading.end() :]
-    opening, signatures = text, ""
-    if opening.startswith(f"{docstring.id}\n"):
-        opening = opening.removeprefix(docstring.id).lstrip()
-    while not topic and (match := SIGNATURE.match(opening)):
-        if title == docstring.id:
-            title += " ".join(match["arguments"].split())
-        if len((match["rest"] or "").split()) >= SUMMARY_WORDS.start:
-            opening = opening[match.start("rest") :]
-            if result := RESULT.match(opening):
-                opening = opening[result.end() :]
-            opening = opening.lstrip()
-            break
-        signatures += match[0].rstrip() + "\n"
-        opening = opening[match.end() :]
-    summary, body = _split_summary(opening)
-    body = (signatures + body).strip() if summary else text
-    return PythonDoc(docstring.id, title, summary, body, docstring.module)
+def _undivided(name: str, arguments: str, text: object) -> PythonDoc:
+    """Return a document that still has its summary in its body."""
+    module, public = name.partition(".")[0], name.removeprefix("builtins.")  # len is just len
+    arguments = re.sub(r"^(\$\w+|self|cls)(, /)?(, |$)", "", " ".join(arguments.split()))
+    body = inspect.cleandoc(text).strip() if isinstance(text, str) else ""
+    return PythonDoc(public, f"{public}({arguments})" if arguments else public, "", body, module)
 
 
-def _split_summary(text: str) -> tuple[str, str]:
-    """Return the cleaned first sentence or title line and the rest, or ("", text) if unusable."""
-    prose = PROSE_END.split(text, maxsplit=1)[0]
-    match = TITLE_LINE.match(prose) or SENTENCE_END.search(prose)
-    end = match.end() if match else len(prose)
-    summary = re.sub(r":[\w:]+:(?=`)", "", text[:end])  # the role of :class:`Name`
-    summary = re.sub(r"`+([^`']*)(`+|')", r"\1", summary)
-    summary = re.sub(r"(?<!\w)(\*{1,2})(\w[\w ]*)\1(?!\w)", r"\2", summary)
-    summary = " ".join(re.sub(r"(?<=\w-)\n\s*", "", summary).split()).strip("+.:;, ")
+def _with_summary(doc: PythonDoc) -> PythonDoc:
+    """Return a document whose first sentence or title is cut out, if it can be a query."""
+    text = doc.body.removeprefix(f"{doc.id}\n").lstrip()
+    opening = SIGNATURES.sub("", text, count=1)
+    prose = PROSE_END.split(opening, maxsplit=1)[0]
+    end = match.end() if (match := SUMMARY.match(prose)) else len(prose)
+    summary = " ".join(re.sub(r":[\w:]+:(?=`)|[`*]", "", opening[:end]).split()).strip("+.:;, ")
     if len(summary.split()) not in SUMMARY_WORDS or NO_SUMMARY.match(summary):
-        return "", text
-    return summary, text[end:].lstrip(" .\n")
+        return doc
+    rest = opening[end:].lstrip(" .\n")
+    body = f"{text.removesuffix(opening).rstrip()}\n{rest}".strip()
+    return doc._replace(summary=summary, body=body)
 
 
 def _words(text: str) -> str:
