@@ -9,9 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import BENCHMARKS, report
-from benchmarks.place import ROOT, MissingDataError, Place, default_data
-from benchmarks.processes import ONE_THREAD
+from benchmarks import BENCHMARKS
+from benchmarks.harness import report
+from benchmarks.harness.place import ROOT, MissingDataError, Place, default_data
+from benchmarks.harness.processes import ONE_THREAD
 
 PLACE = "benchmarks"  # the only folder of the work folder that is written, or deleted
 
@@ -73,7 +74,7 @@ def _run(name: str, options: argparse.Namespace) -> str | None:
 
 
 def _section(name: str, place: Place) -> str:
-    module = import_module(f"benchmarks.{name}")
+    module = import_module(f"benchmarks.{BENCHMARKS[name]}.{name}")
     try:
         return report.section(name, _title(name), module.run(place), module.PACKAGES)
     except MissingDataError as reason:
@@ -82,7 +83,7 @@ def _section(name: str, place: Place) -> str:
 
 def _title(name: str) -> str:
     """Return the first line of a benchmark's docstring, read without importing its packages."""
-    source = Path(__file__).with_name(f"{name}.py").read_text()
+    source = (Path(__file__).parent / BENCHMARKS[name] / f"{name}.py").read_text()
     return source.split('"""')[1].splitlines()[0].rstrip(".")
 
 

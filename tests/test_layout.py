@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from benchmarks import BENCHMARKS
 from tests.product_imports import Graph, cycles, import_graph
 
 from ranklet.export.rankers import Exporter, exporter
@@ -52,10 +53,10 @@ def test_the_package_folders_are_links_to_the_top_level() -> None:
         assert link.resolve() == ROOT / layer
 
 
-def product_folders() -> dict[Path, list[Path]]:
-    """Return the modules of each folder of the product."""
+def code_folders() -> dict[Path, list[Path]]:
+    """Return the modules of each folder of the product and of the benchmarks."""
     folders: dict[Path, list[Path]] = {}
-    for layer in (*LAYERS, "src/ranklet/commands"):
+    for layer in (*LAYERS, "src/ranklet/commands", "benchmarks"):
         for path in sorted((ROOT / layer).rglob("*.py")):
             folders.setdefault(path.parent, []).append(path)
     return folders
@@ -83,7 +84,7 @@ def mirrored(test: Path) -> bool:
 def test_tests_stand_where_their_code_does() -> None:
     tests = [
         path.relative_to(ROOT / "tests")
-        for layer in (*LAYERS, "commands")
+        for layer in (*LAYERS, "commands", "benchmarks")
         for path in (ROOT / "tests" / layer).rglob("test_*.py")
     ]
     assert len(tests) > 80
@@ -93,7 +94,7 @@ def test_tests_stand_where_their_code_does() -> None:
 def test_no_file_is_longer_than_400_lines() -> None:
     long = {
         str(path.relative_to(ROOT)): lines
-        for paths in product_folders().values()
+        for paths in code_folders().values()
         for path in paths
         if (lines := len(path.read_text("utf-8").splitlines())) > 400
     }
@@ -103,11 +104,16 @@ def test_no_file_is_longer_than_400_lines() -> None:
 def test_no_folder_has_more_than_12_modules() -> None:
     full = {
         str(folder.relative_to(ROOT)): len(modules)
-        for folder, paths in product_folders().items()
+        for folder, paths in code_folders().items()
         if folder != ROOT / "src/ranklet/commands"  # a command per file
         and len(modules := [path for path in paths if path.name != "__init__.py"]) > 12
     }
     assert full == {}
+
+
+def test_every_benchmark_stands_in_the_package_that_its_list_names() -> None:
+    for name, package in BENCHMARKS.items():
+        assert (ROOT / "benchmarks" / package / f"{name}.py").is_file(), name
 
 
 # ------------------------------------------------------------------------------ who imports whom

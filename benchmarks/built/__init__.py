@@ -1,0 +1,1 @@
+"""What several benchmarks measure: trained networks, bundles, and the indexes of peers."""

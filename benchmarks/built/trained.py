@@ -1,0 +1,364 @@
+"""The networks that several benchmarks share: trained once, on all cores, and kept."""
+
+import math
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.place import Place
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
+from ranklet.runtime.rankers.cross_encoder import ranker as cross
+from ranklet.runtime.rankers.tk import TKSettings
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.learning.state import STATE
+from ranklet.training.rankers.bm25 import training as bm25
+from ranklet.training.rankers.bm25.options import Options as BM25Options
+from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
+from ranklet.training.rankers.conformer_kernel.options import Options as ConformerKernelOptions
+from ranklet.training.rankers.conformer_kernel.options import TermOptions
+from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
+from ranklet.training.rankers.cross_encoder import training as cross_encoder
+from ranklet.training.rankers.cross_encoder.options import Options as CrossEncoderOptions
+from ranklet.training.rankers.epic import training as epic
+from ranklet.training.rankers.epic.options import Options as EPICOptions
+from ranklet.training.rankers.neural_model1 import training as neural_model1
+from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
+from ranklet.training.rankers.repbert import training as repbert
+from ranklet.training.rankers.repbert.options import Options as RepBERTOptions
+from ranklet.training.rankers.tk import training as tk
+from ranklet.training.rankers.tk.options import Options as TKOptions
+
+LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
+TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
+REPBERT_MINUTES = 16.0
+EPIC_MINUTES = 14.0
+# EPIC goes on with scifact: first titles find their abstracts, of which there are 5,183; then its
+# claims, of which there are 809. Abstracts have some 300 tokens.
+TITLES_MINUTES, TITLES_TOKENS = 9.0, 128
+SCIFACT_EPOCHS, SCIFACT_TOKENS = 3, 256
+CROSS_STEP = 16  # queries, as in paper 000
+# Paper 000 has 2e-5 for BERT-base; MiniLM's small layers want more. First for the body that all
+# systems begin with, then for each system.
+CROSS_RATES = 1e-4, 5e-5
+CROSS_BODY_MINUTES = 10.0
+# By form; NDRM2 has four numbers to learn.
+CONFORMER_MINUTES = {"ndrm1": 8.0, "ndrm2": 1.5, "ndrm3": 8.0, "tk": 6.0}
+CONFORMER_QUERIES = 10_000  # of train
+EVALUATE_EVERY = 200  # steps of theirs
+CONFORMER_SIZES = {"hidden": 128, "heads": 16, "groups": 16}  # half of the paper's: 3 × the steps
+TK_TERMS = 500  # of a document; its attention makes matrices of n × n
+
+# What a trained network depends on. The rest of training/ may change without a new training.
+_LEARNING = (
+    "training/learning",
+    "training/sampling",
+    "training/pretrained/backbone.py",
+    "training/data/splits.py",
+)
+_NEURAL_MODEL1 = (*_LEARNING, "training/rankers/neural_model1")
+EPIC = (*_LEARNING, "training/rankers/epic")
+_REPBERT = (*_LEARNING, "training/rankers/repbert")
+CROSS = (*_LEARNING, "training/rankers/cross_encoder")
+_CONFORMER = (*_LEARNING, "training/rankers/conformer_kernel", "training/rankers/tk")
+
+
+def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Settings:
+    """Return BM25 over lemmas with k1 and b tuned for MRR@10, as `ranklet train bm25` does."""
+
+    def build(path: Path) -> None:
+        documents = place.collection(collection)
+        queries = read_split(documents, "train", limit=TUNING_QUERIES)
+        bm25.train(documents, queries, [], BM25Options(titles=titles)).save(path)
+
+    name = f"{collection}{'' if titles else '.untitled'}.bm25"
+    kept = place.keep(name, build, ("training/rankers/bm25",))
+    settings = read_checkpoint(kept).settings
+    if not isinstance(settings, BM25Settings):
+        raise TypeError(f"{kept} holds {type(settings).__name__}")
+    return settings
+
+
+def medquad_neural_model1(place: Place) -> Checkpoint:
+    """Return neural Model 1, learned from medquad without titles (some 15 minutes)."""
+    collection = place.collection("medquad")
+    base = tuned_bm25(place, "medquad", titles=False)
+
+    def build(path: Path) -> None:
+        options = NeuralModel1Options(bm25=base, titles=False)
+        with all_cores():
+            neural_model1.train(
+                collection,
+                read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                options,
+            ).save(path)
+
+    return read_checkpoint(place.keep("medquad.neural_model1", build, _NEURAL_MODEL1))
+
+
+def qa_mix_repbert(place: Place) -> Checkpoint:
+    """Return RepBERT, MiniLM-L6 fine-tuned on qa-mix for `REPBERT_MINUTES`."""
+    collection = place.collection("qa-mix")
+
+    def build(path: Path) -> None:
+        options = RepBERTOptions(
+            max_minutes=REPBERT_MINUTES,
+            evaluate_every=120,
+            negatives="bm25",
+            bm25=tuned_bm25(place, "qa-mix"),
+        )
+        with all_cores():
+            repbert.train(
+                collection,
+                read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                options,
+            ).save(path)
+
+    return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
+
+
+def qa_mix_epic(place: Place) -> Checkpoint:
+    """Return EPIC, MiniLM-L6 fine-tuned on qa-mix for `EPIC_MINUTES`; resumed if interrupted."""
+    return read_checkpoint(_qa_mix_epic(place))
+
+
+def scifact_titles_epic(place: Place) -> Checkpoint:
+    """Return `qa_mix_epic` gone on with on titles of scifact, whose answers are their abstracts."""
+    return read_checkpoint(_scifact_titles_epic(place))
+
+
+def scifact_epic(place: Place) -> Checkpoint:
+    """Return `scifact_titles_epic` gone on with on scifact's train."""
+    options = EPICOptions(
+        epochs=SCIFACT_EPOCHS,
+        evaluate_every=70,
+        max_document_tokens=SCIFACT_TOKENS,
+        start=_scifact_titles_epic(place),
+    )
+    return read_checkpoint(_epic(place, "scifact", "scifact", options))
+
+
+def _scifact_titles_epic(place: Place) -> Path:
+    titles = [
+        JudgedQuery(f"title of {each.id}", each.title, {each.id: 1})
+        for each in place.collection("scifact").documents()
+        if each.title
+    ]
+    options = EPICOptions(
+        max_minutes=TITLES_MINUTES,
+        evaluate_every=70,
+        max_document_tokens=TITLES_TOKENS,
+        titles=False,
+        start=_qa_mix_epic(place),
+    )
+    return _epic(place, "scifact", "scifact-titles", options, titles)
+
+
+def _qa_mix_epic(place: Place) -> Path:
+    options = EPICOptions(max_minutes=EPIC_MINUTES, evaluate_every=240)
+    return _epic(place, "qa-mix", "qa-mix", options)
+
+
+def _epic(
+    place: Place,
+    collection_name: str,
+    name: str,
+    options: EPICOptions,
+    queries: Sequence[JudgedQuery] = (),
+) -> Path:
+    """Return the folder of an EPIC of a collection, trained on its train if on no other queries."""
+    collection, state = place.collection(collection_name), place.state(f"{name}.epic", EPIC)
+
+    def build(path: Path) -> None:
+        with all_cores():
+            epic.train(
+                collection,
+                queries or read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                replace(
+                    options,
+                    bm25=tuned_bm25(place, collection_name),
+                    folder=state,
+                    resume=(state / STATE).is_file(),
+                ),
+            ).save(path)
+        shutil.rmtree(state, ignore_errors=True)
+
+    return place.keep(f"{name}.epic", build, EPIC)
+
+
+def cross_body(place: Place) -> Path:
+    """Return the folder of a vanilla cross-encoder of qa-mix: what all others begin with.
+
+    So a table of many systems fits into hours: the long training is shared, and each system learns
+    its own head and marks from there (a second phase, as in paper 001, §7.4).
+    """
+
+    def build(path: Path) -> None:
+        documents = place.collection("qa-mix")
+        options = CrossEncoderOptions(
+            learning_rate=CROSS_RATES[0],
+            max_minutes=CROSS_BODY_MINUTES,
+            evaluate_every=150,
+            bm25=tuned_bm25(place, "qa-mix"),
+        )
+        with all_cores():
+            cross_encoder.train(
+                documents,
+                read_split(documents, LEARN),
+                read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
+                options,
+            ).save(path)
+
+    return place.keep("qa-mix.cross_body", build, CROSS)
+
+
+def cross_checkpoint(
+    place: Place,
+    collection: str,
+    name: str,
+    settings: cross.CrossEncoderSettings,
+    *,
+    titles: bool,
+    learn: int,
+) -> Path:
+    """Return the folder of a cross-encoder: `cross_body`, then one epoch of `learn` queries.
+
+    Args:
+        place: of the run.
+        collection: its name.
+        name: of the system.
+        settings: of the cross-encoder.
+        titles: whether titles are part of the text.
+        learn: queries of train.
+    """
+    body = cross_body(place)
+
+    def build(path: Path) -> None:
+        documents = place.collection(collection)
+        options = CrossEncoderOptions(
+            backbone=body,
+            settings=settings,
+            learning_rate=CROSS_RATES[1],
+            evaluate_every=math.ceil(learn / CROSS_STEP),  # at the end
+            bm25=tuned_bm25(place, collection, titles=titles),
+            titles=titles,
+        )
+        with all_cores():
+            cross_encoder.train(
+                documents,
+                read_split(documents, LEARN, limit=learn),
+                read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
+                options,
+            ).save(path)
+
+    return place.keep(f"{collection}.cross.{name}", build, CROSS)
+
+
+@dataclass(frozen=True)
+class Conformers:
+    """The Conformer-Kernels of a collection, NDRM1 to NDRM3 and TK: trained alike, each kept.
+
+    All read the field of the BM25 that they are compared with.
+
+    Attributes:
+        place: where they are kept.
+        collection: what they learn from.
+        titles: whether titles are part of the text.
+        minutes: of training, by form.
+        queries: of train, at most.
+        tuning: held out, at most.
+        hidden, heads, groups: sizes of the networks.
+        batch: queries of a step.
+        every: steps between evaluations.
+    """
+
+    place: Place
+    collection: str
+    titles: bool = False
+    minutes: tuple[tuple[str, float], ...] = tuple(CONFORMER_MINUTES.items())
+    queries: int = CONFORMER_QUERIES
+    tuning: int = TUNING_QUERIES
+    hidden: int = CONFORMER_SIZES["hidden"]
+    heads: int = CONFORMER_SIZES["heads"]
+    groups: int = CONFORMER_SIZES["groups"]
+    batch: int = ConformerKernelOptions.batch
+    every: int = EVALUATE_EVERY
+
+    @property
+    def name(self) -> str:
+        """What kept things of these trainings are called."""
+        told = f"{self.queries}q.{self.hidden}-{self.heads}-{self.groups}.b{self.batch}"
+        return f"{self.collection}{'' if self.titles else '.untitled'}.{told}"
+
+    def checkpoint(self, form: str) -> Checkpoint:
+        """Return the network of a form; one that was interrupted goes on."""
+        minutes = dict(self.minutes)[form]
+        name = f"{self.name}.{form}.{minutes:g}min"
+
+        def build(path: Path) -> None:
+            state = self.place.state(name, _CONFORMER)
+            held_out = read_split(self._documents(), HELD_OUT, limit=self.tuning)
+            options = replace(
+                self._options(form),
+                epochs=1000,
+                max_minutes=minutes,
+                evaluate_every=self.every,
+                batch=self.batch,
+                vectors="word2vec",
+                bm25=self.bm25(),
+                titles=self.titles,
+                folder=state,
+                resume=(state / STATE).is_file(),
+            )
+            with all_cores():
+                train: Any = tk.train if form == "tk" else conformer_kernel.train
+                found: Checkpoint = train(self._documents(), self._learn(), held_out, options)
+            found.save(path)
+            shutil.rmtree(state, ignore_errors=True)
+
+        return read_checkpoint(self.place.keep(name, build, _CONFORMER))
+
+    def bm25(self) -> BM25Settings:
+        """Return the ranker that they are compared with, and that gives negatives."""
+        return tuned_bm25(self.place, self.collection, titles=self.titles)
+
+    def _options(self, form: str) -> TermOptions:
+        field = self.bm25().field
+        sizes: dict[str, Any] = {"hidden": self.hidden, "heads": self.heads}
+        if form == "tk":
+            return TKOptions(
+                settings=TKSettings(field=field, max_document_terms=TK_TERMS),
+                network=TKNetwork(**sizes),
+            )
+        return ConformerKernelOptions(
+            settings=ConformerKernelSettings(field=field, architecture=form, scorer="onnx"),
+            network=Network(**sizes, groups=self.groups),
+        )
+
+    def _documents(self) -> Collection:
+        return self.place.collection(self.collection)
+
+    def _learn(self) -> list[JudgedQuery]:
+        return read_split(self._documents(), LEARN, limit=self.queries)
+
+
+@contextmanager
+def all_cores() -> Iterator[None]:
+    """Train on all cores, though benchmarks run on one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(os.cpu_count() or 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

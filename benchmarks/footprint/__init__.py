@@ -1,0 +1,1 @@
+"""What a process costs: its start, and its memory."""

@@ -1,0 +1,1 @@
+"""What all benchmarks share: where things are kept, fresh processes, timing, RESULTS.md."""

@@ -1,0 +1,62 @@
+"""Contests in one process, in an environment that has the peers: everybody takes turns there."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.place import ROOT, Place
+from benchmarks.harness.processes import ONE_THREAD
+
+PEERS = ("torch==2.13.0", "sentence-transformers[onnx]", "fastembed", "bm25s", "flashrank")
+
+
+def contest(
+    place: Place, module: str, request: dict[str, Any], *, threads: int = 1
+) -> dict[str, Any]:
+    """Run a module of benchmarks/speed/ in the peers' environment; return the JSON that it prints.
+
+    Args:
+        place: of the run; the request is left in its work folder.
+        module: its name; it is given the path of the request.
+        request: what it is to do.
+        threads: that everybody may use.
+    """
+    path = place.work / f"{module}.json"
+    path.write_text(json.dumps(request))
+    count = dict.fromkeys(ONE_THREAD, str(threads))
+    done = subprocess.run(
+        [str(peer_python(place)), "-m", f"benchmarks.speed.{module}", str(path)],
+        cwd=ROOT,
+        env={
+            "PATH": os.defpath,
+            "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
+            "HF_HUB_OFFLINE": "1",
+            "ORT_DISABLE_TELEMETRY": "1",
+            "RANKLET_THREADS": str(threads),
+            "HOME": str(place.work),
+            **count,
+        },
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def peer_python(place: Place) -> Path:
+    """Return the Python of an environment with the peers; what is missing is installed."""
+    folder = place.work / "peers"
+    python, listed = folder / "bin" / "python", folder / "peers.txt"
+    wanted = "\n".join(PEERS)
+    if not listed.is_file() or listed.read_text() != wanted:
+        print("installing the peers …", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        for package in PEERS:  # torch first: the build for processors, where it can be had
+            command = [str(python), "-m", "pip", "install", "--quiet", package]
+            subprocess.run(command, check=True)
+        listed.write_text(wanted)
+    return python

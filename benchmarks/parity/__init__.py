@@ -1,0 +1,1 @@
+"""Whether numbers are the expected ones: published ones, and those of another checkout."""

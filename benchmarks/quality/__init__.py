@@ -1,0 +1,1 @@
+"""What rankers find, and what smaller variants of them lose."""

@@ -1,0 +1,245 @@
+"""What a Conformer-Kernel's impacts lose: how many terms a document keeps, which, in how many bits.
+
+Full scoring of every document by the network is the reference. The network runs once for all rows.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.built.trained import Conformers
+from benchmarks.harness.place import Place
+from benchmarks.harness.report import table
+from benchmarks.quality.conformer_quality import bundle_of
+from ranklet.export.rankers.conformer_kernel.floors import (
+    FLOOR_DOCUMENTS,
+    drawn_documents,
+    quantiles,
+    scores_of_all,
+)
+from ranklet.export.rankers.conformer_kernel.impacts import CandidateScores, candidate_scores
+from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms, likely_terms
+from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.session import Session
+from ranklet.runtime.pipeline.candidates import StoredCandidates
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.documents import Documents
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.measures import discount
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.progress import progress
+
+PACKAGES = ("onnxruntime",)
+COLLECTION, FORM = "medquad", "ndrm3"
+QUERIES = 300
+DOCUMENTS = 4000  # all that are relevant to these among them
+KEPT = (100, 200, 500)  # impacts a document
+CANDIDATES = (400, 1500)  # terms a document that impacts are computed for
+FLOORS = (0.0, 0.25, 0.5, 0.9)  # quantiles
+STORED = ("float32", "float16")
+BLOCK = 128  # documents whose scores are computed together
+
+Top = NDArray[np.intp]  # the best documents, best first
+
+
+def run(place: Place) -> str:
+    """Score everything by the network, then by impacts of several kinds."""
+    trained = Conformers(place, COLLECTION)
+    bundle = BundleFiles(bundle_of(trained))
+    queries = read_split(place.collection(COLLECTION), "dev", limit=QUERIES)
+    return section(bundle, queries)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Some documents and queries, and how the network ranks them.
+
+    Attributes:
+        ids: of the documents.
+        relevant: of each query.
+        asked: of each query, its terms and their counts.
+        reference: of each query, the network's 100 best documents.
+    """
+
+    ids: list[str]
+    relevant: list[set[str]]
+    asked: list[tuple[NDArray[np.int32], NDArray[np.float32]]]
+    reference: list[Top]
+
+    def row(self, told: str, index: ImpactIndex) -> list[str]:
+        """Return a row of the table."""
+        found = [index.retrieve(*each, 100)[0].astype(np.intp) for each in self.asked]
+        return self.measured(told, found, index.documents.nbytes + index.impacts.nbytes)
+
+    def measured(self, told: str, found: list[Top], size: int) -> list[str]:
+        """Return the row of what was found, best first."""
+        gains, recalls, shared = [], [], []
+        for top, wanted, relevant in zip(found, self.reference, self.relevant, strict=True):
+            hit = np.array([self.ids[at] in relevant for at in top.tolist()], np.float64)
+            ideal = discount(np.arange(1, min(len(relevant), 10) + 1)).sum()
+            gains.append(float(hit[:10] @ discount(np.arange(1, len(hit[:10]) + 1))) / ideal)
+            recalls.append(hit.sum() / len(relevant))
+            if len(wanted):
+                first = {*wanted[:10].tolist()}
+                shared.append(len(first & {*top[:10].tolist()}) / len(first))
+        return [
+            told,
+            f"{np.mean(gains):.4f}",
+            f"{np.mean(recalls):.4f}",
+            f"{np.mean(shared):.1%}",
+            f"{size / 1e6:.1f}" if size else "",
+        ]
+
+
+def section(bundle: BundleFiles, queries: list[JudgedQuery], most: int = DOCUMENTS) -> str:
+    """Return the table for a bundle that holds `FORM`.
+
+    Args:
+        bundle: with the collection that the queries are of.
+        queries: judged ones.
+        most: documents; those that are relevant to a query are always among them.
+    """
+    ranker, documents = bundle.ranker(FORM), bundle.documents
+    if not isinstance(ranker, ConformerKernel) or documents is None:
+        raise TypeError(f"{bundle.path} holds no indexed {FORM}")
+    forwards = {"words": documents.forward("words")}  # lemmas follow from it
+    field = ranker.settings.field
+    analysed = AnalysedCollection(documents, bundle.analyzer, forwards, (field,), titles=False)
+    matching = _exact(bundle, ranker)
+    usual, words = ranker.settings, len(matching.rows)
+    numbers = _drawn(documents, queries, most)
+    study = _study(bundle, documents, matching, queries, numbers)
+    offsets, tokens = analysed.offsets(field), analysed.tokens(field)
+    most_terms = usual.max_document_terms
+    lengths = np.minimum(np.diff(offsets), most_terms)
+    held = [np.asarray(tokens[offsets[at] :][: lengths[at]], np.int32) for at in numbers.tolist()]
+    known = np.flatnonzero(matching.rows >= FIRST)
+    drawn = drawn_documents(matching, analysed, FLOOR_DOCUMENTS)
+    of_floors = scores_of_all(matching, known, drawn, "floors of terms")
+    floors = {}
+    for share in FLOORS:
+        matching.settings = replace(usual, floor=share)
+        floors[share] = quantiles(matching, of_floors)
+    matching.settings, matching.floors = usual, floors[usual.floor]
+    likely = likely_terms(matching, analysed)
+    scores, usual_floors = _candidates(matching, likely, held), floors[usual.floor]
+    kinds = {"as it is made": scores}
+    for count in CANDIDATES:
+        matching.settings = replace(usual, candidates=count)
+        kinds[f"{count:,} candidates"] = _candidates(matching, likely, held)
+    rows = [study.measured("the network, every document", study.reference, 0)]
+    for told, each in kinds.items():
+        index = each.largest(usual_floors, usual.terms).indexed(words, usual.impacts)
+        rows.append(study.row(told, index))
+    own = _own(scores).largest(usual_floors, words).indexed(words, usual.impacts)
+    rows.append(study.row("its own terms only", own))
+    for share in FLOORS:
+        if share != usual.floor:
+            index = scores.largest(floors[share], usual.terms).indexed(words, usual.impacts)
+            rows.append(study.row(f"floor at {share:.0%}", index))
+    for kept in KEPT:
+        index = scores.largest(usual_floors, kept).indexed(words, usual.impacts)
+        rows.append(study.row(f"{kept:,} terms kept", index))
+    for stored in STORED:
+        index = scores.largest(usual_floors, usual.terms).indexed(words, stored)
+        rows.append(study.row(stored, index))
+    head = ["impacts", "nDCG@10", "R@100", "network's 10 best found", "MB"]
+    return f"""
+{COLLECTION}, {FORM.upper()}, {len(queries)} dev queries and {len(numbers):,} documents, all that \
+are relevant to them and others at random. A term's scores are counted from its floor, a quantile \
+of what the network gives it for other documents; what is below is left out. Candidates are a \
+document's own terms and those that the network is likely to give most, as foretold for \
+{len(likely.terms):,} common terms from {len(likely.anchors)} of them. A bundle is made with \
+{usual.candidates} candidates, floors at {usual.floor:.0%}, {usual.terms} terms kept, \
+{usual.impacts}; each row changes one of these.
+
+{table(head, rows)}
+"""
+
+
+def _exact(bundle: BundleFiles, ranker: ConformerKernel) -> TermMatching:
+    """Return the model by its fp32 network, without floors."""
+    held = ranker.matching
+    name = f"rankers/{FORM}/{VARIANTS['fp32']}"
+    return TermMatching(
+        ranker.settings, held.rows, held.idf_of, np.zeros_like(held.floors),
+        lambda: Session(bundle.file(name), name, device="cpu", many=True),
+        bundle.manifest.documents,
+    )  # fmt: skip
+
+
+def _drawn(documents: Documents, queries: list[JudgedQuery], most: int) -> NDArray[np.uint32]:
+    """Return the documents that are relevant to a query, and others at random; ascending."""
+    wanted = {name for query in queries for name in query.relevant}
+    relevant = np.array([at for at, name in enumerate(documents.ids) if name in wanted], np.int64)
+    others = np.setdiff1d(np.arange(len(documents)), relevant)
+    drawn = np.random.default_rng(0).permutation(others)[: max(0, most - len(relevant))]
+    return np.sort(np.append(relevant, drawn)).astype(np.uint32)
+
+
+def _study(
+    bundle: BundleFiles,
+    documents: Documents,
+    matching: TermMatching,
+    queries: list[JudgedQuery],
+    numbers: NDArray[np.uint32],
+) -> Study:
+    """Rank by the network: each document is read once, for all queries' terms."""
+    analysis = bundle.analyzer.begin()
+    asked = [QueryContext(query.text, analysis) for query in queries]
+    parts = [
+        matching.scores(asked, StoredCandidates(documents, numbers[at : at + BLOCK]))
+        for at in progress(range(0, len(numbers), BLOCK), "scores by the network")
+    ]
+    scores = np.concatenate(parts, axis=1)
+    counted = []
+    for query in asked:
+        tokens = query.tokens(matching.settings.field)[: matching.settings.max_query_terms]
+        terms, counts = np.unique(tokens, return_counts=True)
+        known = terms < len(matching.rows)
+        counted.append((terms[known], counts[known].astype(np.float32)))
+    reference = [
+        top_k(row, 100) if len(terms) else np.empty(0, np.intp)
+        for row, (terms, _) in zip(scores, counted, strict=True)
+    ]
+    ids = [documents.ids[at] for at in numbers.tolist()]
+    return Study(ids, [{*query.relevant} for query in queries], counted, reference)
+
+
+def _candidates(
+    matching: TermMatching, likely: LikelyTerms, held: list[NDArray[np.int32]]
+) -> CandidateScores:
+    """Return what the network gives each document's candidates, of all documents."""
+    blocks = [
+        candidate_scores(matching, likely, held[at : at + BLOCK])
+        for at in progress(range(0, len(held), BLOCK), "scores of candidates")
+    ]
+    lengths = np.concatenate([np.diff(each.offsets) for each in blocks])
+    return CandidateScores(
+        np.append(0, np.cumsum(lengths)).astype(np.int64),
+        np.concatenate([each.own for each in blocks]),
+        np.concatenate([each.terms for each in blocks]),
+        np.concatenate([each.latent for each in blocks]),
+        np.concatenate([each.explicit for each in blocks]),
+    )
+
+
+def _own(scores: CandidateScores) -> CandidateScores:
+    """Return the scores of the documents' own terms only."""
+    lengths = np.diff(scores.offsets)
+    place = np.arange(len(scores.terms)) - np.repeat(scores.offsets[:-1], lengths)
+    kept = place < np.repeat(scores.own, lengths)
+    return CandidateScores(
+        np.append(0, np.cumsum(scores.own)).astype(np.int64),
+        scores.own,
+        scores.terms[kept],
+        scores.latent[kept],
+        scores.explicit[kept],
+    )

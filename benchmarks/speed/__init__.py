@@ -1,0 +1,1 @@
+"""How long it takes to encode, retrieve, rescore and serve."""

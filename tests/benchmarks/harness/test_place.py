@@ -1,0 +1,25 @@
+from pathlib import Path
+
+import pytest
+from benchmarks.built import epic_bundles, trained
+from benchmarks.harness import place
+from benchmarks.quality import conformer_quality
+from benchmarks.speed import splade_speed
+
+
+@pytest.mark.parametrize("module", [conformer_quality, epic_bundles, place, splade_speed, trained])
+def test_what_a_kept_thing_depends_on_exists(module: object) -> None:
+    lists = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, tuple) and any(str(each).startswith("training") for each in value)
+    ]
+    assert lists
+    missing = [each for names in lists for each in names if not (place.ROOT / each).exists()]
+    assert missing == []
+
+
+def test_a_name_that_matches_nothing_is_reported(tmp_path: Path) -> None:
+    here = place.Place(tmp_path, tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"training/gone\.py is no file or folder"):
+        here.keep("thing", lambda path: path.write_text(""), ("training/gone.py",))

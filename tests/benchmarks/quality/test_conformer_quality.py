@@ -1,0 +1,64 @@
+"""The Conformer-Kernel's benchmarks run end to end on a tiny collection, as they do on a large."""
+
+import shutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+
+MINUTES = (("ndrm1", 0.02), ("ndrm2", 0.01), ("ndrm3", 0.02), ("tk", 0.01))
+
+
+@pytest.mark.slow
+def test_the_tables_are_made_and_what_is_kept_is_found_again(
+    tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("gensim")
+    place, trained, quality, impacts, exporting = (
+        import_module(name)
+        for name in (
+            "benchmarks.harness.place", "benchmarks.built.trained",
+            "benchmarks.quality.conformer_quality", "benchmarks.quality.conformer_impacts",
+            "ranklet.export.rankers.conformer_kernel.exporting",
+        )
+    )  # fmt: skip
+    monkeypatch.setattr(exporting, "PROBES", (5, 16))
+    monkeypatch.setattr("ranklet.export.rankers.tk.PROBES", (5, 8))
+    monkeypatch.setattr(trained, "HELD_OUT", "dev")
+    (tmp_path / "data").mkdir()
+    shutil.copytree(tiny_collection.path, tmp_path / "data" / "tiny")
+    here = place.Place(tmp_path / "data", tmp_path / "work")
+    given: dict[str, Any] = {"minutes": MINUTES, "queries": 30, "tuning": 8, "batch": 8}
+    networks = trained.Conformers(
+        here, "tiny", titles=True, hidden=16, heads=4, groups=4, every=5, **given
+    )
+    page = quality.section(networks, few=8)
+    for system in (*quality.without_network(), *quality.with_network()):
+        assert f"| {system} |" in page
+    assert "NDRM3, fullrank against NDRM1, fullrank" in page
+    assert "0 above theirs" in page  # impacts against PyTorch, term by term
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(trained.conformer_kernel, "train", refused)
+    path = quality.bundle_of(networks)
+    queries = read_split(tiny_collection, "dev")
+    found = impacts.section(BundleFiles(path), queries, most=20)
+    assert "16 dev queries and 20 documents" in found
+    rows = [line for line in found.splitlines() if line.startswith("|")]
+    assert (
+        len(rows) == 2 + 1 + 3 + 1 + 3 + 3 + 2
+    )  # head, network, kinds, own terms, floors, kept, stored
+    assert "| 100.0% |" in rows[2]
+    # Other minutes are another training, and titles another BM25.
+    other = trained.Conformers(here, "tiny", **{**given, "minutes": (("ndrm2", 9.0),)})
+    with pytest.raises(AssertionError, match="trained again"):
+        other.checkpoint("ndrm2")
+    assert (here.work / "tiny.untitled.bm25").is_dir()
+    assert (here.work / "tiny.bm25").is_dir()
