@@ -1,9 +1,9 @@
 """Checkpoint folders: what training writes and export reads.
 
-``ranklet.json`` names the kind, its settings and how they came about; arrays are .npy files beside
-it, word pieces a ``tokenizer.json``. A neural kind has Hugging Face's files as well,
-``config.json`` and ``model.safetensors``: transformers' AutoModel opens a RepBERT as it stands.
-Nothing is pickled.
+``ranklet.json`` names the kind, its settings and how they came about. Arrays are .npy files, and
+the tokenizer of word pieces is ``tokenizer.json``. A neural kind also has ``config.json`` and
+``model.safetensors``, which are Hugging Face's, so transformers' AutoModel opens a RepBERT without
+conversion. Nothing is pickled.
 """
 
 import json
@@ -27,11 +27,8 @@ from ranklet.training.indexing.wordpieces import read_tokenizer
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-RANKLET = "ranklet.json"  # ours
-TOKENIZER = "tokenizer.json"
-NETWORK = "config.json"  # Hugging Face's
-WEIGHTS = "model.safetensors"
-TOKENS = "tokens.json"
+RANKLET, TOKENS = "ranklet.json", "tokens.json"  # our own files
+TOKENIZER, NETWORK, WEIGHTS = "tokenizer.json", "config.json", "model.safetensors"  # Hugging Face's
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -43,13 +40,13 @@ class Checkpoint:
     Attributes:
         kind: one of `KINDS`.
         settings: the kind's frozen settings.
-        arrays: by name.
-        tokens: spellings of token ids, where the arrays use ids of their own.
-        tokenizer: for the field wordpieces, and for neural kinds.
-        training: how it came about; for people.
-        network: what a neural network is made of, as config.json holds it; empty for other kinds.
-        weights: of the network, by the name of the parameter.
-        probes: texts that export proves its variants on, set aside by training.
+        arrays: the kind's arrays by name.
+        tokens: the spellings of token ids if the arrays use ids of their own.
+        tokenizer: the tokenizer of the field wordpieces or of a neural kind.
+        training: a report of the training, for people.
+        network: the content of config.json, which describes the network; empty for other kinds.
+        weights: the weights of the network by the names of its parameters.
+        probes: the texts on which export proves its variants. Training sets them aside.
     """
 
     kind: str
@@ -66,10 +63,10 @@ class Checkpoint:
         """Write the folder atomically, replacing an earlier checkpoint there.
 
         Raises:
-            InputError: something that is not a checkpoint is in the way, or a number that was
-                learned is not finite.
+            InputError: the path is something that is not a checkpoint, or a number that was learned
+                is not finite.
         """
-        path = Path(path).absolute()  # "." has no name to put a folder beside
+        path = Path(path).absolute()  # "." has no name, and the folders below need one
         check_place(path)
         check_finite({**self.arrays, **self.weights}, f"this {self.kind} checkpoint")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +77,7 @@ class Checkpoint:
         try:
             self._write(partial)
             if path.exists():
-                path.rename(earlier)  # aside, not away: the new one has not taken its place yet
+                path.rename(earlier)  # and not removed, because the next line may fail
             partial.rename(path)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -100,15 +97,15 @@ class Checkpoint:
         for name, values in self.arrays.items():
             np.save(folder / f"{name}.npy", values, allow_pickle=False)
         if self.tokens:
-            _write_json(folder / "tokens.json", self.tokens)
+            _write_json(folder / TOKENS, self.tokens)
         if self.tokenizer is not None:
             self.tokenizer.save(str(folder / TOKENIZER))
         if self.weights:
             from safetensors.numpy import save
 
-            whole = {name: np.ascontiguousarray(each) for name, each in self.weights.items()}
-            transformers_asks_for = {"format": "pt"}
-            (folder / WEIGHTS).write_bytes(save(whole, transformers_asks_for))
+            whole = {name: np.ascontiguousarray(values) for name, values in self.weights.items()}
+            needed_by_transformers = {"format": "pt"}
+            (folder / WEIGHTS).write_bytes(save(whole, needed_by_transformers))
             _write_json(folder / NETWORK, self.network)
         if self.probes is not None:
             self.probes.save(folder)
@@ -122,23 +119,21 @@ class Checkpoint:
 
 
 def check_place(path: Path, *, replace: bool = True) -> None:
-    """Raise InputError where something that is not a checkpoint is in the way of one.
+    """Raise InputError unless a checkpoint can be written to a path.
 
-    Args:
-        path: where it is to be written.
-        replace: whether a checkpoint there may be replaced; else it is in the way, too.
+    The path must be free or, if `replace`, an earlier checkpoint. Nothing else is ever replaced.
     """
     if path.exists() and not (path / RANKLET).is_file():
         raise InputError(
             f"{str(path)!r} exists and is no checkpoint (it holds no {RANKLET}); choose another "
-            "folder"
+            "name"
         )
     if path.exists() and not replace:
         raise InputError(f"{str(path)!r} exists; choose another name, or replace it with --force")
 
 
 def check_finite(weights: Arrays, what: str) -> None:
-    """Raise InputError, which names `what`, where a weight is infinite or not a number."""
+    """Raise an InputError that names `what` if a weight is infinite or not a number."""
     for name, values in weights.items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             bad = int(values.size - np.isfinite(values).sum())
@@ -153,13 +148,13 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     """Read a checkpoint folder.
 
     Raises:
-        InputError: it is not there, not a checkpoint, or damaged.
+        InputError: there is no checkpoint, or it is damaged.
     """
     path = Path(path)
     if not (path / RANKLET).is_file():
         raise InputError(
-            f"no checkpoint at {str(path)!r} (no {RANKLET} in it): `ranklet train` writes such a "
-            "folder"
+            f"there is no checkpoint at {str(path)!r}, because {RANKLET} is missing; give a folder "
+            "that `ranklet train` wrote"
         )
     try:
         described = _read_json(path / RANKLET)
@@ -167,26 +162,26 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
             raise ValueError(f"kind is {described['kind']!r}; known are {', '.join(KINDS)}")
         kind, raw, _ = translated(described["kind"], dict(described["settings"]))
         settings = ranker_module(kind).SETTINGS.from_json(raw, str(path / RANKLET))
-        arrays = {each.stem: np.load(each, allow_pickle=False) for each in path.glob("*.npy")}
-        listed, training = _tokens(path / TOKENS), dict(described.get("training", {}))
+        arrays = {file.stem: np.load(file, allow_pickle=False) for file in path.glob("*.npy")}
+        tokens, training = _read_tokens(path / TOKENS), dict(described.get("training", {}))
         network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}
         network = translated_network(network)
     except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error!r}") from error
-    except BundleError as error:  # a setting, which is named
+    except BundleError as error:  # a wrong setting, which the message names
         raise InputError(str(error)) from error
     weights = _read_weights(path / WEIGHTS) if (path / WEIGHTS).is_file() else {}
     tokenizer = read_tokenizer(path / TOKENIZER) if (path / TOKENIZER).is_file() else None
     return Checkpoint(
-        kind, settings, arrays, listed, tokenizer, training, network, weights, read_probes(path)
+        kind, settings, arrays, tokens, tokenizer, training, network, weights, read_probes(path)
     )
 
 
-def _tokens(path: Path) -> tuple[str, ...]:
-    found = _read_json(path) if path.is_file() else []
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+def _read_tokens(path: Path) -> tuple[str, ...]:
+    tokens = _read_json(path) if path.is_file() else []
+    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
         raise ValueError(f"{path.name} is not a list of strings")
-    return tuple(found)
+    return tuple(tokens)
 
 
 def _read_weights(path: Path) -> Arrays:

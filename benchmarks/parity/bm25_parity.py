@@ -14,8 +14,7 @@ from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
 from ranklet.training.tuning.judged_candidates import grades
 
 PACKAGES = ("bm25s", "simplemma")

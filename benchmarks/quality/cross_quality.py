@@ -23,15 +23,10 @@ from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
 from ranklet.training.pretrained.backbone import load_backbone
-from ranklet.training.rankers.cross_encoder.pairs import (
-    DEV_CANDIDATES,
-    DEV_QUERIES,
-    document_pieces,
-    query_pieces,
-)
+from ranklet.training.rankers.cross_encoder.pairs import document_pieces, query_pieces
+from ranklet.training.sampling.dev_candidates import DEV_CANDIDATES, DEV_QUERIES
 from ranklet.training.sampling.negatives import relevant_numbers
 from ranklet.training.tuning.cross_validation import interpolate
 

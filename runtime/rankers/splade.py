@@ -1,7 +1,7 @@
 """SPLADE: a masked language model gives each text sparse weights over the vocabulary.
 
-Source: Formal et al. 2021, "SPLADE v2" (arXiv 2109.10086). Queries may do without a network: each
-of their terms then has one weight in all queries (eq. 7; Geng et al. 2024, arXiv 2411.04403).
+Source: Formal et al. 2021, "SPLADE v2" (arXiv 2109.10086). Queries can be encoded without a
+network. Then a term has the same weight in all queries (eq. 7; Geng et al. 2024, arXiv 2411.04403).
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from ranklet.runtime.rankers.learned_sparse import LearnedSparse
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
 from ranklet.runtime.storage.checks import check_one_of
 
-# One graph encodes queries and documents; its output is (batch, vocabulary) float32.
+# One graph encodes queries and documents. Its output is (batch, vocabulary) float32.
 ENCODER = SparseEncoder("", "term_weights", segment=0)
 QUERY_WEIGHTS = "query_weights.npy"  # one per term, ≥ 0, (vocabulary,) float32
 QUERIES = ("network", "idf", "learned")  # what gives the terms of a query their weights
@@ -24,7 +24,7 @@ QUERIES = ("network", "idf", "learned")  # what gives the terms of a query their
 
 @dataclass(frozen=True)
 class SPLADESettings(SparseSettings):
-    """What a SPLADE ranker is made of.
+    """The settings of a SPLADE ranker.
 
     Attributes:
         queries: one of `QUERIES`.
@@ -46,11 +46,11 @@ class SPLADEEncoders(SparseEncoders):
 
     @property
     def provider(self) -> str:
-        """What queries run on: an onnxruntime provider, or numpy if they run no network."""
+        """The onnxruntime provider that encodes queries, or numpy if no network does."""
         return super().provider if self.settings.queries == "network" else "numpy"
 
     def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
-        """Return the vectors of some queries, and the places of the queries that were cut."""
+        """Return the vectors of queries, and the indices of the queries that were truncated."""
         limit = self.settings.max_query_tokens
         if self.settings.queries == "network":
             vectors, cut = self.query_encoder.encode(texts, limit, ENCODER.segment)
@@ -61,11 +61,12 @@ class SPLADEEncoders(SparseEncoders):
         return [SparseQuery.positive(terms, weights[terms]) for terms in map(np.unique, ids)], cut
 
     def verify(self, name: str) -> None:
-        """Check the arrays and run the encoder of documents; BundleError names the ranker."""
+        """Check the arrays and run the document encoder; a BundleError names the ranker."""
         super().verify(name)
-        weights = self.per_term(QUERY_WEIGHTS) if self.settings.queries != "network" else None
-        if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
-            raise BundleError(f"{name}: {QUERY_WEIGHTS} holds a value that is not finite and ≥ 0")
+        if self.settings.queries != "network":
+            weights = self.per_term(QUERY_WEIGHTS)
+            if not (np.isfinite(weights) & (weights >= 0)).all():
+                raise BundleError(f"{name}: {QUERY_WEIGHTS} has a value that is not finite and ≥ 0")
 
 
 class SPLADE(LearnedSparse):

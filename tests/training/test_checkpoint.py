@@ -75,7 +75,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [lambda path: path / "nothing", lambda path: path])
 def test_no_checkpoint_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:
-    with pytest.raises(InputError, match=r"no checkpoint at .*: `ranklet train` writes"):
+    with pytest.raises(InputError, match=r"no checkpoint at .* that `ranklet train` wrote"):
         read_checkpoint(make(tmp_path))
 
 

@@ -132,23 +132,14 @@ class Judged:
         return cls(padded, mask, query, column, grade[query, column], ideal_grades)
 
     def scores(self, weights: NDArray[np.floating]) -> NDArray[np.float32]:
-        """Return the weighted sums of the features, (queries, candidates) float32.
-
-        Args:
-            weights: (features,), rounded to float32 like the features.
-        """
+        """Return the weighted sums of the features, (queries, candidates) float32."""
         return self.features @ weights.astype(np.float32)
 
     def rank_of_relevant(self, scores: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Return the rank of each relevant candidate among its query's candidates, from 1.
+        """Return the rank of each relevant candidate in its query, from 1, (relevant,) int64.
 
-        If scores are equal, the lower column ranks first.
-
-        Args:
-            scores: (queries, candidates); scores on padding are ignored.
-
-        Returns:
-            (relevant,) int64.
+        If scores, (queries, candidates), are equal, the lower column ranks first. Scores on padding
+        are ignored.
 
         Raises:
             InputError: the shape is wrong or a relevant candidate's score is NaN.
@@ -176,15 +167,8 @@ def per_query(
 ) -> NDArray[np.float64]:
     """Return the measure's value of each query, (queries,) float64 in [0, 1].
 
-    The value of a query without a relevant document is 0, as in trec_eval.
-
-    Args:
-        judged: candidates and judgements.
-        scores: (queries, candidates); see `Judged.rank_of_relevant`.
-        measure: the measure to compute.
-
-    Raises:
-        InputError: as `Judged.rank_of_relevant`.
+    The value of a query without a relevant document is 0, as in trec_eval. Scores and errors are
+    those of `Judged.rank_of_relevant`.
     """
     ranks = judged.rank_of_relevant(scores)
     counted = ranks <= measure.cutoff
@@ -215,12 +199,7 @@ def discount(ranks: NDArray[np.integer]) -> NDArray[np.float64]:
 
 
 def ideal_dcg(ideal_grades: NDArray[np.float64], cutoff: int) -> NDArray[np.float64]:
-    """Return DCG@cutoff of the best order, with the grades as gains, (queries,) float64.
-
-    Args:
-        ideal_grades: (queries, relevant documents), descending and padded with 0.
-        cutoff: number of ranks that count.
-    """
+    """Return DCG@cutoff of the best order, with the grades as gains, (queries,) float64."""
     top = ideal_grades[:, :cutoff]
     ideal: NDArray[np.float64] = top @ discount(np.arange(1, top.shape[1] + 1))
     return ideal

@@ -77,13 +77,8 @@ def compare(
 def paired_t_test(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return the two-sided p-value of the hypothesis that the mean of first − second is 0.
 
-    Args:
-        first: (queries,) float64, two or more queries.
-        second: (queries,) float64, for the same queries.
-
-    Returns:
-        The p-value. It is 1 if all values agree, where the t statistic is undefined, and 0 if all
-        differ by the same amount, where it is infinite.
+    Both are (queries,) float64. The p-value is 1 if all values agree, where the t statistic is
+    undefined, and 0 if all differ by the same amount, where it is infinite.
     """
     differences = first - second
     if not differences.any():
@@ -100,12 +95,6 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Correct p-values (Holm 1979) by multiplying the i-th smallest of m, from 1, by m − i + 1.
 
     A corrected value is at least the corrected value of every smaller p-value, and at most 1.
-
-    Args:
-        p_values: the p-values of one family of tests, in any order.
-
-    Returns:
-        The corrected p-values in the same order.
     """
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p, kind="stable")

@@ -12,6 +12,7 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
+from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import FIELDS, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
@@ -116,6 +117,11 @@ class Postings:
         impacts = weight * np.repeat(idf(df, len(self.lengths)), df)
         largest = largest_impacts(self.offsets, impacts)
         return ImpactIndex(self.offsets, self.documents, impacts, largest, len(self.lengths))
+
+
+def open_bm25(settings: BM25Settings, postings: Postings) -> BM25:
+    """Return a BM25 ranker over postings in memory, for negatives and candidates."""
+    return BM25(settings, postings.bm25(settings.k1, settings.b), postings.average_length)
 
 
 def analyse(

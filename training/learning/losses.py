@@ -10,10 +10,7 @@ SHARPNESS = 5.0  # default factor in the softmax of scores that are means over q
 def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
     """Return the summed pairwise margin loss Σ max(0, margin − (positive − negative)) (000, §4.1).
 
-    Args:
-        positive: scores of relevant documents, float32.
-        negative: scores of other documents, broadcast to `positive`.
-        margin: minimum difference of the scores without a loss.
+    The scores of relevant and of other documents broadcast, float32.
     """
     return torch.relu(margin - (positive - negative)).sum()
 
@@ -21,13 +18,9 @@ def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
 def listwise_loss(scores: Tensor, sharpness: float = SHARPNESS) -> Tensor:
     """Return the mean of −log softmax(sharpness · scores) at the relevant documents.
 
-    The paper learns from one negative at a time. With seven negatives this loss reaches in two
-    epochs more than `margin_loss` in four (docs/LOG.md).
-
-    Args:
-        scores: scores of each query's documents, the relevant one first, (batch, documents)
-            float32.
-        sharpness: factor of the scores.
+    Scores are (batch, documents) float32, the relevant document first. The paper learns from one
+    negative at a time. With seven negatives this loss reaches in two epochs more than `margin_loss`
+    in four (docs/LOG.md).
     """
     return -torch.log_softmax(sharpness * scores, dim=1)[:, 0].mean()
 
@@ -49,20 +42,11 @@ def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
     """Return the mean of −log R at relevant documents and −log (1 − R) at others (001, eq. 4.4).
 
     R is σ(score), because a softmax over two classes is the sigmoid of the difference of logits.
-
-    Args:
-        positive: scores of relevant documents, float32.
-        negative: scores of other documents.
+    The scores of relevant and of other documents are float32.
     """
-    losses = torch.cat([softplus(-positive).flatten(), softplus(negative).flatten()])
-    return losses.mean()
+    return torch.cat([softplus(-positive).flatten(), softplus(negative).flatten()]).mean()
 
 
 def ranknet_loss(better: Tensor, worse: Tensor) -> Tensor:
-    """Return the mean of −log σ(s_better − s_worse) (Burges et al. 2005, as in paper 002, §4).
-
-    Args:
-        better: scores, float32.
-        worse: scores that should be lower, broadcast to `better`.
-    """
+    """Return the mean of −log σ(s_better − s_worse) (Burges et al. 2005, as in paper 002, §4)."""
     return softplus(worse - better).mean()

@@ -9,18 +9,14 @@ from ranklet.training.learning.options import TrainingOptions
 def make_optimiser(
     model: nn.Module, options: TrainingOptions, device: torch.device
 ) -> torch.optim.Optimizer:
-    """Return an optimiser of all parameters.
-
-    Args:
-        model: the model; parameters under ``head`` learn `head_rate` times as fast as the others.
-        options: kind of optimiser and learning rates.
-        device: device of the model.
-    """
-    head = [each for name, each in model.named_parameters() if name.startswith("head.")]
-    body = [each for name, each in model.named_parameters() if not name.startswith("head.")]
-    groups = [{"params": body}, {"params": head}] if options.head_rate != 1 else [
-        {"params": list(model.parameters())}
-    ]  # fmt: skip
+    """Return an optimiser; parameters under ``head`` learn `head_rate` times as fast as others."""
+    if options.head_rate == 1:
+        groups = [{"params": list(model.parameters())}]
+    else:
+        named = list(model.named_parameters())
+        head = [parameter for name, parameter in named if name.startswith("head.")]
+        body = [parameter for name, parameter in named if not name.startswith("head.")]
+        groups = [{"params": body}, {"params": head}]
     kind = torch.optim.AdamW if options.optimiser == "adamw" else torch.optim.Adam
     return kind(
         [group for group in groups if group["params"]],
@@ -38,11 +34,7 @@ def set_rate(optimiser: torch.optim.Optimizer, options: TrainingOptions, now: fl
 
 
 def rate(options: TrainingOptions, done: float) -> float:
-    """Return the factor of the learning rate at some point of the training.
-
-    Args:
-        options: the schedule.
-        done: completed share of the whole training, in [0, 1].
+    """Return the factor of the learning rate when a share of the training, in [0, 1], is done.
 
     >>> options = TrainingOptions(warmup=0.5)
     >>> [rate(options, done) for done in (0, 0.25, 0.5, 0.75, 1)]

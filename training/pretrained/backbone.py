@@ -127,12 +127,9 @@ def wheel_folder() -> Path:
 
 
 def new_model(config: "Any", attention: str = "sdpa", *, masked: bool = False) -> "torch.nn.Module":
-    """Return an encoder with random weights, as its config.json describes it.
+    """Return an encoder with random weights, as the content of a config.json describes it.
 
-    Args:
-        config: the content of a config.json.
-        attention: as in `load_backbone`.
-        masked: as in `load_backbone`.
+    `attention` and `masked` are those of `load_backbone`.
 
     Raises:
         InputError: transformers does not know the encoder, or it has no segments.

@@ -47,11 +47,6 @@ class Masked(NamedTuple):
 class MaskedTexts:
     """A collection's texts, masked differently in each epoch.
 
-    Args:
-        texts: the documents' texts.
-        tokenizer: the backbone's tokenizer.
-        options: size of the batches and texts, and the seed of all draws.
-
     Raises:
         InputError: there is no text, or the tokenizer has no [MASK].
     """
@@ -128,11 +123,7 @@ def mask_pieces(
 
 
 class MaskedLM(nn.Module):
-    """An encoder and a head that predicts the hidden pieces from their embeddings.
-
-    Args:
-        encoder: a BERT-like model of transformers.
-    """
+    """A BERT-like encoder and a head that predicts the hidden pieces from their embeddings."""
 
     def __init__(self, encoder: Any) -> None:
         super().__init__()
@@ -143,13 +134,7 @@ class MaskedLM(nn.Module):
         self.bias = nn.Parameter(torch.zeros(table.num_embeddings))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
-        """Return the mean cross-entropy of the hidden pieces, or 0 if none is hidden.
-
-        Args:
-            input_ids: (texts, tokens) int64.
-            attention_mask: (texts, tokens) int64.
-            labels: (texts, tokens) int64, −100 where no piece is hidden.
-        """
+        """Return the mean cross-entropy of the hidden pieces, or 0; arguments as in `Masked`."""
         output = self.encoder(input_ids=input_ids, attention_mask=attention_mask)
         hidden = labels != -100
         states = output.last_hidden_state[hidden]  # (hidden pieces, dimension)
@@ -163,15 +148,9 @@ class MaskedLM(nn.Module):
 def pretrain(
     documents: Iterable[Document], options: PretrainingOptions
 ) -> tuple[Backbone, Progress]:
-    """Train a backbone on documents.
+    """Train a backbone on documents, which are read once.
 
-    Args:
-        documents: read once.
-        options: the backbone, duration and learning rate.
-
-    Returns:
-        The backbone, and the progress, whose values are the negated cross-entropy of the held-out
-        texts.
+    The values of the progress are the negated cross-entropy of the held-out texts.
 
     Raises:
         InputError: there is too little text, or the encoder reads fewer tokens.

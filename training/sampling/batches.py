@@ -4,6 +4,7 @@ All draws are a function of seed and epoch, so a resumed training draws the same
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +32,7 @@ def draw_documents(
 def draw(pools: Sequence[Numbers], seed: int, epoch: int, stream: int = 0) -> Numbers:
     """Draw one document from each pool, another in each epoch; (pools,) int64.
 
-    Args:
-        pools: documents to draw from; none is empty.
-        seed: random seed of the training.
-        epoch: from 0.
-        stream: distinguishes several draws in one epoch.
+    The number of the stream distinguishes several draws in one epoch.
 
     Raises:
         InputError: a pool is empty.
@@ -63,6 +60,20 @@ def draw_several(pools: Sequence[Numbers], count: int, seed: int, epoch: int) ->
     return np.stack([np.resize(rng.permutation(pool), count) for pool in pools])
 
 
+class Batch(NamedTuple):
+    """Queries, and the documents that each is compared with, a relevant one first."""
+
+    queries: Numbers  # (batch,) int64
+    documents: Numbers  # (batch, documents) int64
+
+
+def query_batches(
+    documents: Numbers, lengths: NDArray[np.integer], size: int, seed: int, epoch: int
+) -> list[Batch]:
+    """Return an epoch's batches of queries with their rows of documents; see `batches`."""
+    return [Batch(rows, documents[rows]) for rows in batches(lengths, size, seed, epoch)]
+
+
 def batches(
     lengths: NDArray[np.integer], size: int, seed: int, epoch: int, *, window: int = WINDOW
 ) -> list[Numbers]:
@@ -77,9 +88,6 @@ def batches(
         seed: random seed of the training.
         epoch: from 0.
         window: batches per window; 1 for batches drawn at random.
-
-    Returns:
-        Numbers of the items; each item is in one batch.
     """
     rng = np.random.default_rng((seed, _ORDER, epoch))
     order = rng.permutation(len(lengths))

@@ -1,15 +1,16 @@
 """Some dev queries with candidates from BM25, for a quick measure during training."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retriever
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.splits import JudgedQueries, JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.sampling.negatives import Numbers, relevant_numbers
+
+DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs, 10 to 15 s on two cores
+MEASURE = f"MRR@10 of reranking BM25's top {DEV_CANDIDATES} and relevant documents"
 
 
 class CandidateLists:
@@ -17,14 +18,6 @@ class CandidateLists:
 
     Relevant documents are candidates even if BM25 does not find them, so the measure compares
     weights and is not for reports.
-
-    Args:
-        analysed: the collection.
-        queries: judged queries, of which some are drawn.
-        retriever: a BM25 ranker.
-        most: maximum number of queries.
-        depth: candidates from BM25 per query.
-        seed: random seed of the draw.
 
     Attributes:
         lists: each query with the numbers of its candidates, (candidates,) int64, and which of
@@ -37,28 +30,23 @@ class CandidateLists:
     def __init__(
         self,
         analysed: AnalysedCollection,
-        queries: Sequence[JudgedQuery],
+        queries: JudgedQueries,
         retriever: Retriever,
         *,
-        most: int,
-        depth: int,
         seed: int,
     ) -> None:
         usable, relevant = relevant_numbers(list(analysed.documents.ids), queries, "dev query")
         self.lists: list[tuple[JudgedQuery, Numbers, NDArray[np.bool_]]] = []
-        for at in np.sort(np.random.default_rng(seed).permutation(len(usable))[:most]).tolist():
+        drawn = np.random.default_rng(seed).permutation(len(usable))[:DEV_QUERIES]
+        for at in np.sort(drawn).tolist():
             query = QueryContext(usable[at].text, analysed.analyzer.begin())
-            retrieved = retriever.retrieve(query, depth).numbers
+            retrieved = retriever.retrieve(query, DEV_CANDIDATES).numbers
             others = np.setdiff1d(retrieved.astype(np.int64), relevant[at])
             numbers = np.concatenate([others, relevant[at]])
             self.lists.append((usable[at], numbers, np.isin(numbers, relevant[at])))
 
     def mrr(self, scores: NDArray[np.float32]) -> float:
-        """Return MRR@10 of reranking; a tie counts against the relevant document.
-
-        Args:
-            scores: scores of all candidates, list after list, float32.
-        """
+        """Return MRR@10 of reranking by the scores of all candidates, list after list, float32."""
         ends = np.cumsum([len(numbers) for _, numbers, _ in self.lists])
         by_list = np.split(scores, ends[:-1])
         relevant = [relevant for _, _, relevant in self.lists]
@@ -70,10 +58,6 @@ def reciprocal_rank(scores: NDArray[np.float32], relevant: NDArray[np.bool_]) ->
 
     >>> reciprocal_rank(np.array([3.0, 1.0, 1.0], np.float32), np.array([False, False, True]))
     0.3333333333333333
-
-    Args:
-        scores: (documents,) float32.
-        relevant: (documents,) bool, at least one True.
     """
     rank = 1 + int((~relevant & (scores >= scores[relevant].max())).sum())
     return 1 / rank if rank <= 10 else 0.0

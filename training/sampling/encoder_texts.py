@@ -19,6 +19,7 @@ from ranklet.training.learning.loop import learn
 from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.sampling.ragged import by_length
 from ranklet.training.sampling.text_pairs import Batch, Pool, TextPairs, Tokens
 
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
@@ -31,13 +32,7 @@ SAMPLED = 256  # documents of a sample, at least, if the pool has as many
 class EncoderTexts:
     """The texts that an encoder is trained on, and those that it is measured on.
 
-    Args:
-        collection: the documents.
-        queries: judged queries to learn from.
-        dev: other judged queries. The best weights are those with which some of these rank a pool
-            of documents best.
-        options: options of the training.
-        backbone: the encoder.
+    The best weights are those with which some queries of `dev` rank a pool of documents best.
 
     Raises:
         InputError: no query has a relevant document here, or the encoder reads fewer tokens.
@@ -77,9 +72,12 @@ class EncoderTexts:
 
     def pool_mrr(self, queries: Encode, documents: Encode) -> float:
         """Return MRR@10 of ranking the pool by the vectors that two functions return."""
-        return self.pool.mrr(
-            _encode_all(self.pool.queries, queries), _encode_all(self.pool.documents, documents)
-        )
+
+        def vectors(texts: Tokens, encode: Encode) -> NDArray[np.float32]:
+            return by_length(texts.lengths, ENCODED, lambda rows: encode(texts, rows).cpu().numpy())
+
+        pool = self.pool
+        return pool.mrr(vectors(pool.queries, queries), vectors(pool.documents, documents))
 
     def in_batch(
         self,
@@ -143,13 +141,3 @@ def encoder_inputs(
     """Return input_ids, attention_mask and token_type_ids, (rows, tokens) int64 each."""
     ids, mask = (torch.from_numpy(array).to(device) for array in tokens.padded(rows, padding))
     return ids, mask, mask * segment
-
-
-def _encode_all(tokens: Tokens, encode: Encode) -> NDArray[np.float32]:
-    """Return the vectors of all texts, (texts, dimension); texts of similar length run together."""
-    order = np.argsort(tokens.lengths, kind="stable")
-    rows = [order[begin : begin + ENCODED] for begin in range(0, len(order), ENCODED)]
-    by_length: NDArray[np.float32] = np.concatenate(
-        [encode(tokens, block).cpu().numpy() for block in rows]
-    )
-    return by_length[np.argsort(order)]

@@ -28,12 +28,9 @@ _KEEP, _FILL = 0, 1
 def relevant_numbers(
     ids: Sequence[str], queries: Sequence[JudgedQuery], name: str = "query"
 ) -> tuple[list[JudgedQuery], list[Numbers]]:
-    """Return the queries with a relevant document in the collection, and those documents.
+    """Return the queries with a relevant document among `ids`, and the numbers of those documents.
 
-    Args:
-        ids: document ids, in the order of their numbers.
-        queries: judged queries.
-        name: what an error message calls a query.
+    `name` is what the error message calls a query.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -60,29 +57,16 @@ def bm25_negatives(
     count: int = NEGATIVES,
     seed: int = 0,
 ) -> list[Numbers]:
-    """Choose documents for each query that BM25 ranks high and that are not relevant.
+    """Choose `count` documents for each query that are not relevant, from BM25's best `depth`.
 
-    If BM25 finds too few, random documents are added.
-
-    Args:
-        analysed: the collection.
-        queries: queries that need negatives.
-        relevant: relevant documents of each query.
-        retriever: a BM25 ranker.
-        depth: ranks that the negatives come from.
-        count: negatives per query.
-        seed: random seed of the choice.
-
-    Returns:
-        For each query the numbers of up to `count` documents, (negatives,) int64. There are fewer
-        only if the collection has no more.
+    If BM25 finds too few, random documents are added. So there are fewer than `count`,
+    (negatives,) int64 per query, only if the collection has no more.
     """
     negatives = []
     for at, query in enumerate(progress(queries, "BM25 negatives")):
         rng = np.random.default_rng((seed, _KEEP, at))
-        ranked = retriever.retrieve(
-            QueryContext(query.text, analysed.analyzer.begin()), depth
-        ).numbers
+        context = QueryContext(query.text, analysed.analyzer.begin())
+        ranked = retriever.retrieve(context, depth).numbers
         candidates = np.setdiff1d(ranked.astype(np.int64), relevant[at])
         chosen = rng.permutation(candidates)[:count]
         if len(chosen) < count:
@@ -135,13 +119,5 @@ def negative_pools(
 
 
 def known_positives(relevant: Sequence[Numbers], documents: Numbers) -> NDArray[np.bool_]:
-    """Return which documents of a batch are relevant to which of its queries.
-
-    Args:
-        relevant: relevant documents of each query, int64.
-        documents: documents of the batch, (documents,) int64.
-
-    Returns:
-        (queries, documents) bool.
-    """
+    """Return which documents are relevant to which query, (queries, documents) bool."""
     return np.array([np.isin(documents, numbers) for numbers in relevant])

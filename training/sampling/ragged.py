@@ -1,6 +1,6 @@
 """Store rows of different length in one array and make padded matrices of some of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,22 @@ def padded(
     matrix = np.full((len(rows), width), fill, values.dtype)
     matrix[np.arange(width) < lengths[:, None]] = gathered
     return matrix
+
+
+def by_length(
+    lengths: NDArray[np.integer], size: int, run: Callable[[NDArray[np.intp]], NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Return the results of all rows; rows of similar length run together.
+
+    Args:
+        lengths: lengths of the rows, (rows,).
+        size: rows at a time.
+        run: returns the results of some rows, (some rows, …) float32.
+    """
+    order = np.argsort(lengths, kind="stable")
+    blocks = [order[begin : begin + size] for begin in range(0, len(order), size)]
+    results: NDArray[np.float32] = np.concatenate([run(block) for block in blocks])
+    return results[np.argsort(order)]
 
 
 def first_tokens(

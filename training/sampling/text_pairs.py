@@ -10,11 +10,11 @@ from ranklet.runtime.onnx.encoder import truncate
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import analyse
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import analyse, open_bm25
 from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.progress import progress
 from ranklet.training.sampling.batches import batches, draw
+from ranklet.training.sampling.dev_candidates import reciprocal_rank
 from ranklet.training.sampling.negatives import (
     Numbers,
     bm25_negatives,
@@ -63,11 +63,8 @@ def tokenise(
 ) -> Tokens:
     """Cut texts into word pieces with [CLS] and [SEP], as serving does.
 
-    Args:
-        tokenizer: a tokenizer that adds [CLS] and [SEP].
-        texts: longer texts are cut at their end and keep [SEP].
-        max_tokens: maximum tokens per text, [CLS] and [SEP] included.
-        label: label of the progress bar; None for no bar.
+    A text of more than `max_tokens`, [CLS] and [SEP] included, is cut at its end and keeps [SEP].
+    Without a label there is no progress bar.
     """
     rows = []
     blocks = range(0, len(texts), _BLOCK)
@@ -85,13 +82,7 @@ class Batch(NamedTuple):
 
 
 class TextPairs:
-    """The batches of every epoch.
-
-    Args:
-        documents: the collection's documents.
-        queries: judged queries.
-        tokenizer: the encoder's tokenizer.
-        options: batches, lengths of texts, the BM25 of hard negatives, and the random seed.
+    """The batches of every epoch, over the collection's documents and judged queries.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -147,11 +138,6 @@ class TextPairs:
 class Pool:
     """Some dev queries and a pool of documents to rank, for a quick measure during training.
 
-    Args:
-        pairs: the tokenised documents.
-        queries: judged queries, of which some are drawn.
-        seed: random seed of the draw.
-
     Raises:
         InputError: no query has a relevant document in the collection.
     """
@@ -173,16 +159,8 @@ class Pool:
         return len(self.documents.lengths)
 
     def mrr(self, queries: NDArray[np.float32], documents: NDArray[np.float32]) -> float:
-        """Return MRR@10 of ranking the pool by inner product.
-
-        Args:
-            queries: vectors of the queries, (queries, dimension) float32.
-            documents: vectors of the pool, (documents, dimension) float32.
-        """
-        scores = queries @ documents.T
-        best = np.where(self._relevant, scores, -np.inf).max(1, keepdims=True)
-        ranks = 1 + (~self._relevant & (scores >= best)).sum(1)
-        return float(np.where(ranks <= 10, 1 / ranks, 0).mean())
+        """Return MRR@10 of ranking the pool by inner product; (texts, dimension) float32 each."""
+        return float(np.mean(list(map(reciprocal_rank, queries @ documents.T, self._relevant))))
 
 
 def _rows(tokens: Tokens, rows: Numbers) -> Tokens:

@@ -98,14 +98,8 @@ def line(weight: float, non_negative: bool) -> NDArray[np.float64]:
     """Return the values to try for one weight, by ever longer steps down and up, and 0.
 
     Each step is twice as long as the one before, so a few steps reach any scale. The next pass
-    begins with small steps again, which refine the result.
-
-    Args:
-        weight: the present value.
-        non_negative: whether to exclude values below 0.
-
-    Returns:
-        (values,) float64, ascending and unique, without `weight` itself.
+    begins with small steps again, which refine the result. The values, (values,) float64, are
+    ascending and unique, without `weight` itself.
     """
     first = max(FIRST_STEP * abs(weight), SMALLEST_STEP if weight == 0 else 0.0)
     reach = first * (2.0 ** np.arange(1, STEPS + 1) - 1)  # (steps,) cumulative sums of the steps

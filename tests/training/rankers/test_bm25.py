@@ -7,8 +7,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.rankers.bm25.options import Options
 from ranklet.training.rankers.bm25.training import train
 from ranklet.training.tuning.judged_candidates import grades

@@ -4,17 +4,18 @@ import pytest
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.retriever import open_bm25
-from ranklet.training.sampling.dev_candidates import CandidateLists
+from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
+from ranklet.training.sampling import dev_candidates
 
 
 def test_the_dev_measure_by_hand(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(dev_candidates, "DEV_QUERIES", 4)
+    monkeypatch.setattr(dev_candidates, "DEV_CANDIDATES", 5)
     retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
     dev = read_split(tiny_collection, "dev")
-    lists = CandidateLists(tiny_analysed, dev, retriever, most=4, depth=5, seed=0)
+    lists = dev_candidates.CandidateLists(tiny_analysed, dev, retriever, seed=0)
     assert len(lists.lists) == 4
     for _, numbers, relevant in lists.lists:
         assert relevant.sum() == 1

@@ -4,8 +4,7 @@ import pytest
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.sampling.negatives import (
     bm25_negatives,
     known_positives,

@@ -10,8 +10,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
-from ranklet.training.indexing.analysed import analyse
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import analyse, open_bm25
 from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.training.progress import progress
 from ranklet.training.rankers.bm25.options import Options
@@ -24,16 +23,9 @@ def train(
     dev: JudgedQueries,  # noqa: ARG001 (every kind has it)
     options: Options,
 ) -> Checkpoint:
-    """Choose the k1 and b that rank best.
+    """Choose the k1 and b that rank the queries best; a thousand are enough for two parameters.
 
-    Args:
-        collection: the documents.
-        queries: judged queries to tune on; a thousand are enough for two parameters.
-        dev: not used, because nothing else is learned.
-        options: options of BM25.
-
-    Returns:
-        A checkpoint, whose ``training`` has the measure at every point of the grid.
+    The checkpoint's ``training`` has the measure at every point of the grid. `dev` is not used.
 
     Raises:
         InputError: the tokenizer cannot be read.

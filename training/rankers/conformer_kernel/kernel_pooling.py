@@ -19,9 +19,7 @@ def kernel_means(kernels: int) -> Tensor:
 def cosines(queries: Tensor, documents: Tensor) -> Tensor:
     """Return the cosine of each query term with each document term, (batch, terms, n) float32.
 
-    Args:
-        queries: (batch, terms, hidden) float32.
-        documents: (batch, n, hidden) float32.
+    Queries are (batch, terms, hidden) and documents (batch, n, hidden) float32.
     """
     return _unit(queries) @ _unit(documents).transpose(1, 2)
 

@@ -16,14 +16,8 @@ AT_ONCE = 1 << 27  # numbers in one matrix of full attention, 512 MB; a layer ma
 def full_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """Return Φ(Q Kᵀ / √d) V (paper 002, eq. 1), which needs a matrix of n × n.
 
-    Args:
-        queries: (batch, heads, n, key) float32.
-        keys: (batch, heads, n, key) float32.
-        values: (batch, heads, n, value) float32.
-        mask: False at padding, (batch, n) bool.
-
-    Returns:
-        (batch, heads, n, value) float32.
+    Q and K are (batch, heads, n, key), V and the result (batch, heads, n, value), all float32. The
+    mask is False at padding, (batch, n) bool.
     """
     weights = queries @ keys.transpose(2, 3) / math.sqrt(keys.shape[3])
     closed = weights.masked_fill(~mask[:, None, None, :], HIDDEN)
@@ -42,13 +36,7 @@ def separable_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Ten
 
 
 class SelfAttention(nn.Module):
-    """Multi-head self-attention.
-
-    Args:
-        hidden: number of dimensions, a multiple of `heads`.
-        heads: number of heads.
-        attention: separable or full.
-    """
+    """Multi-head self-attention, separable or full; `hidden` is a multiple of `heads`."""
 
     def __init__(self, hidden: int, heads: int, attention: str) -> None:
         super().__init__()
@@ -68,16 +56,7 @@ class SelfAttention(nn.Module):
 
 
 class Block(nn.Module):
-    """A conformer block, or a transformer block if there is no convolution.
-
-    Args:
-        hidden: number of dimensions.
-        heads: number of attention heads.
-        attention: separable or full.
-        width: terms that the convolution sees, an odd number; 0 for no convolution.
-        groups: groups of the convolution.
-        dropout: dropout rate.
-    """
+    """A conformer block, or a transformer block if the convolution's width is 0."""
 
     def __init__(
         self, hidden: int, heads: int, attention: str, *, width: int, groups: int, dropout: float
@@ -94,12 +73,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return (batch, n, hidden) float32; the values at padding affect no other term.
-
-        Args:
-            states: (batch, n, hidden) float32.
-            mask: False at padding, (batch, n) bool.
-        """
+        """Return (batch, n, hidden) float32 like `states`; padding affects no other term."""
         if self.convolution is not None:
             masked = states * mask.unsqueeze(2)  # zeros at padding, as beyond the end of the text
             convolved = self.convolution(masked.transpose(1, 2)).transpose(1, 2)
@@ -119,11 +93,6 @@ def in_parts(module: nn.Module, each: int, *inputs: Tensor) -> Tensor:
 
     With more than one part, the states of a part are dropped and computed again for its gradient,
     which is the same (Chen et al. 2016). The module must treat every row separately.
-
-    Args:
-        module: returns (rows, …) for some rows.
-        each: number of rows per part.
-        inputs: (batch, …) each.
     """
     batch = len(inputs[0])
     if each >= batch:

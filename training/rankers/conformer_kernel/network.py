@@ -37,11 +37,8 @@ class Pairs(NamedTuple):
 class Encoder(nn.Module):
     """Encode terms as a learned mean of their embeddings and contextual vectors.
 
-    The mean is TK's (Hofstätter et al. 2020): α x + (1 − α) context(x).
-
-    Args:
-        sizes: sizes of the network.
-        width, groups: sizes of the convolution.
+    The mean is TK's (Hofstätter et al. 2020): α x + (1 − α) context(x). `width` and `groups` are
+    those of the convolution.
     """
 
     def __init__(self, sizes: TermSizes, *, width: int = 0, groups: int = 1) -> None:
@@ -91,12 +88,7 @@ class LatentMatch(nn.Module):
     """NDRM1: score each query term in a document by windowed kernel pooling.
 
     log(1 + soft count) of each window goes through a hidden layer, and the best window counts.
-
-    Args:
-        encoder: encoder of queries and documents.
-        sizes: sizes of the network.
-        window: terms that are pooled together.
-        stride: from one window to the next.
+    `window` terms are pooled together, and `stride` terms lie between the starts of two windows.
     """
 
     def __init__(
@@ -132,9 +124,7 @@ class LatentMatch(nn.Module):
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
         """Return s_latent of each query term, (batch, query terms) float32.
 
-        Args:
-            query_rows: (batch, query terms) int64.
-            document_rows: (batch, n) int64.
+        The rows are (batch, query terms) and (batch, n) int64.
         """
         features, exists = self.features(query_rows, document_rows)
         with full_precision(features.device):
@@ -197,11 +187,7 @@ class TermModel(nn.Module):
 
 
 class ConformerKernel(TermModel):
-    """Score a pair by Σ_t s_{t,d}, of latent or explicit matching or both (paper 002, eq. 3).
-
-    Args:
-        network: architecture and sizes of the network.
-    """
+    """Score a pair by Σ_t s_{t,d}, of latent or explicit matching or both (paper 002, eq. 3)."""
 
     network: Network
 

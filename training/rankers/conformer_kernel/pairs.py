@@ -5,7 +5,6 @@ paper 002, §4).
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.losses import ranknet_loss
 from ranklet.training.rankers.conformer_kernel.network import Pairs
 from ranklet.training.rankers.conformer_kernel.options import TermOptions
-from ranklet.training.sampling.batches import batches, draw, draw_several
+from ranklet.training.sampling.batches import Batch, draw, draw_several, query_batches
 from ranklet.training.sampling.negatives import (
     Numbers,
     bm25_negatives,
@@ -33,15 +32,7 @@ from ranklet.training.sampling.ragged import first_tokens, packed, padded
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must differ
 # Lengths are padded to multiples of these, so that there are few shapes; see `ragged.rounded`.
 QUERY_MULTIPLE, DOCUMENT_MULTIPLE = 4, 32
-DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 15 s of the paper's sizes on a core
 SCORED = 8  # documents per batch outside of training
-
-
-class Batch(NamedTuple):
-    """Queries, and the documents of each: a relevant one, one of BM25's, and random ones."""
-
-    queries: Numbers  # (batch,) int64
-    documents: Numbers  # (batch, 2 + random) int64
 
 
 def weak_ranknet_loss(scores: Tensor) -> Tensor:
@@ -50,7 +41,7 @@ def weak_ranknet_loss(scores: Tensor) -> Tensor:
     The relevant document should score above all others, and BM25's above the random ones.
 
     Args:
-        scores: scores of the documents in the order of `Batch`, (batch, 2 + random) float32.
+        scores: of the relevant document, BM25's and the random ones, (batch, 2 + random) float32.
     """
     relevant, bm25, drawn = scores[:, :1], scores[:, 1:2], scores[:, 2:]
     better = torch.cat([relevant, relevant.expand_as(drawn), bm25.expand_as(drawn)], 1)
@@ -60,10 +51,7 @@ def weak_ranknet_loss(scores: Tensor) -> Tensor:
 class TermReader:
     """Make a network's inputs from queries and documents of a collection.
 
-    Args:
-        analysed: the collection, with the settings' field.
-        settings: field and limits.
-        rows: row of the embeddings of each token, (tokens,) int32.
+    `rows` are the rows of the embeddings of each token, (tokens,) int32.
     """
 
     def __init__(
@@ -89,12 +77,7 @@ class TermReader:
         return terms[: self._settings.max_query_terms].astype(np.int64)
 
     def pairs(self, queries: Sequence[NDArray[np.int64]], documents: Numbers) -> Pairs:
-        """Return the inputs of every query with each of its documents.
-
-        Args:
-            queries: terms of each query.
-            documents: numbers of the documents of each query, (queries, documents) int64.
-        """
+        """Return the inputs of queries, as terms, and their documents, (queries, documents)."""
         rows = np.arange(len(queries)).repeat(documents.shape[1])
         terms = padded(*packed(queries), rows, NO_TERM, QUERY_MULTIPLE)
         numbers = documents.ravel()
@@ -117,14 +100,7 @@ class TermReader:
 
 
 class TermPairs:
-    """The batches of every epoch.
-
-    Args:
-        analysed: the collection.
-        queries: judged queries; queries without terms are left out.
-        retriever: a BM25 ranker.
-        reader: makes the network's inputs.
-        options: batches, negatives and random seed.
+    """The batches of every epoch, without the queries that have no terms.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -160,8 +136,7 @@ class TermPairs:
             ]
         )
         longest = self._reader.lengths[documents].max(1)
-        rows_of_batches = batches(longest, options.batch, seed, epoch)
-        return [Batch(rows, documents[rows]) for rows in rows_of_batches]
+        return query_batches(documents, longest, options.batch, seed, epoch)
 
     def pairs(self, batch: Batch) -> Pairs:
         """Return the inputs of a batch, query by query."""

@@ -1,4 +1,4 @@
-"""Sizes of networks over word forms, as config.json holds them; the defaults are paper 002's."""
+"""Sizes of networks over word forms, which config.json stores; the defaults are paper 002's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -17,12 +17,12 @@ class TermSizes:
     """Sizes of a network over word forms.
 
     Attributes:
-        vocabulary: rows of the embeddings; 0 until training has chosen the terms.
+        vocabulary: number of rows of the embeddings, 0 until training has chosen the terms.
     """
 
     vocabulary: int = 0
     hidden: int = integer(256, "size of the embeddings and of every layer", 1)
-    layers: int = integer(2, "blocks of the document's encoder", 1, flag="--blocks")
+    layers: int = integer(2, "blocks of the document encoder", 1, flag="--blocks")
     heads: int = integer(32, "attention heads; they divide --hidden", 1)
     attention: str = one_of("separable", ATTENTIONS, "separable, or full, for short texts")
     kernels: int = integer(10, "kernels of the pooling", 1)
@@ -34,16 +34,18 @@ class TermSizes:
         self.check_multiple(heads=self.heads, halves=2)
 
     def check_multiple(self, **parts: int) -> None:
-        """Raise InputError where `hidden` cannot be cut into so many parts."""
+        """Raise InputError if `hidden` is no multiple of a number of parts."""
         for name, count in parts.items():
             if self.hidden % count:
-                raise InputError(f"hidden is {self.hidden}, no multiple of {name} ({count})")
+                raise InputError(
+                    f"hidden is {self.hidden}; it must be a multiple of {name} ({count})"
+                )
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Self:
-        """Read a config.json; InputError where it is none of ours."""
+        """Read a config.json, or raise InputError if it is of another network."""
         try:
-            return cls(**{each.name: raw[each.name] for each in fields(cls)})
+            return cls(**{field.name: raw[field.name] for field in fields(cls)})
         except KeyError as error:
             raise InputError(f"the config.json of this checkpoint lacks {error}") from error
 

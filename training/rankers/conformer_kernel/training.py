@@ -20,8 +20,7 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.query_log import with_query_log
 from ranklet.training.data.splits import JudgedQueries, JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.weights import check_kind, trained, weights_of
@@ -29,10 +28,7 @@ from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
 from ranklet.training.rankers.conformer_kernel.options import Options, TermOptions
 from ranklet.training.rankers.conformer_kernel.pairs import (
-    DEV_CANDIDATES,
-    DEV_QUERIES,
     SCORED,
-    Batch,
     TermPairs,
     TermReader,
     weak_ranknet_loss,
@@ -40,8 +36,10 @@ from ranklet.training.rankers.conformer_kernel.pairs import (
 from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
 from ranklet.training.rankers.conformer_kernel.word2vec import word_vectors
-from ranklet.training.sampling.dev_candidates import CandidateLists
+from ranklet.training.sampling.batches import Batch
+from ranklet.training.sampling.dev_candidates import MEASURE, CandidateLists
 from ranklet.training.sampling.negatives import Numbers
+from ranklet.training.sampling.ragged import by_length
 
 _log = logging.getLogger(__name__)
 
@@ -51,13 +49,7 @@ WARMING = 10  # batches for the first statistics
 def train(
     collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
-    """Learn the score of a query term in a document.
-
-    Args:
-        collection: the documents.
-        queries: judged queries to learn from.
-        dev: other judged queries. The best weights are those that rerank some of these best.
-        options: options of a Conformer-Kernel.
+    """Learn the score of a query term in a document; the best weights rerank some of `dev` best.
 
     Raises:
         InputError: an option is not allowed, or no query has a relevant document.
@@ -76,16 +68,7 @@ def train_on_terms(
     dev: JudgedQueries,
     options: TermOptions,
 ) -> Checkpoint:
-    """Train a model over word forms by RankNet, a Conformer-Kernel or a TK.
-
-    Args:
-        kind: kind of the checkpoint.
-        build: returns a model of some sizes.
-        collection: as for `train`.
-        queries: as for `train`.
-        dev: as for `train`.
-        options: options of the kind.
-    """
+    """Train a model over word forms, which `build` makes of its sizes, by RankNet; see `train`."""
     settings, bm25 = options.settings, options.bm25
     if options.query_log:
         documents = with_query_log(collection, options.query_log, [*queries, *dev])
@@ -106,9 +89,7 @@ def train_on_terms(
         model = build(replace(options.network, vocabulary=len(terms) + FIRST))
         network = asdict(model.network)
         pairs = TermPairs(analysed, queries, retriever, reader, options)
-        lists = CandidateLists(
-            analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=options.seed
-        )
+        lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
         _warn_of_long_documents(model, int(reader.lengths.max(initial=0)))
         if options.vectors == "word2vec" and model.latent is not None and not options.resume:
             texts = [*_rows_of(analysed, settings.field, rows)]
@@ -127,11 +108,12 @@ def train_on_terms(
 
     def score(query: JudgedQuery, numbers: Numbers) -> NDArray[np.float32]:
         terms = [reader.query_terms(query.text)]
-        order = np.argsort(reader.lengths[numbers], kind="stable")  # for little padding
-        blocks = [order[at : at + SCORED] for at in range(0, len(order), SCORED)]
-        inputs = [_moved(reader.pairs(terms, numbers[block][None]), model) for block in blocks]
-        scores = torch.cat([model(each) for each in inputs]).float().cpu().numpy()
-        return np.asarray(scores[np.argsort(order)])
+
+        def run(block: NDArray[np.intp]) -> NDArray[np.float32]:
+            scores = model(_moved(reader.pairs(terms, numbers[block][None]), model))
+            return np.asarray(scores.float().cpu().numpy())
+
+        return by_length(reader.lengths[numbers], SCORED, run)
 
     def evaluate() -> float:
         scores = [score(query, numbers) for query, numbers, _ in lists.lists]
@@ -143,10 +125,7 @@ def train_on_terms(
         kind,
         replace(settings, **served),
         tokens=terms,
-        training={
-            "measure": f"MRR@10 of reranking BM25's top {DEV_CANDIDATES} and relevant documents",
-            **report,
-        },
+        training={"measure": MEASURE, **report},
         network={"architectures": [type(model).__name__], **network},
         weights=weights_of(model),
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),

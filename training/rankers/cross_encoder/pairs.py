@@ -1,7 +1,6 @@
 """The pairs of a query and a document that a cross-encoder is trained and measured on."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -10,29 +9,13 @@ from ranklet.runtime.text.pairing import Pair, Pairing
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.cross_encoder.options import CrossBatchOptions
-from ranklet.training.sampling.batches import batches, draw_documents
+from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
 from ranklet.training.sampling.dev_candidates import CandidateLists
-from ranklet.training.sampling.negatives import Numbers, negative_pools, relevant_numbers
-
-DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs: 10 s of MiniLM-L6 at 128 tokens on two cores
-
-
-class CrossBatch(NamedTuple):
-    """Queries, and the documents of each, a relevant one first."""
-
-    queries: Numbers  # (batch,) int64
-    documents: Numbers  # (batch, 1 + negatives) int64
+from ranklet.training.sampling.negatives import negative_pools, relevant_numbers
 
 
 class CrossPairs:
-    """The batches of every epoch.
-
-    Args:
-        analysed: the collection, with word pieces and the retriever's field.
-        queries: judged queries.
-        retriever: a BM25 ranker.
-        options: batches and random seed.
-        pairing: makes token ids from a query and a document.
+    """The batches of every epoch, over a collection with word pieces and the retriever's field.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -54,7 +37,7 @@ class CrossPairs:
         )  # fmt: skip
         self._queries = [query_pieces(analysed, pairing, query.text) for query in usable]
 
-    def batches(self, epoch: int) -> list[CrossBatch]:
+    def batches(self, epoch: int) -> list[Batch]:
         """Return an epoch's batches: each query once, documents of similar length together."""
         options = self._options
         documents = draw_documents(
@@ -63,10 +46,9 @@ class CrossPairs:
         lengths = np.diff(self._analysed.offsets("wordpieces"))
         most = self._pairing.format.max_tokens * self._pairing.format.chunks
         read = np.minimum(lengths[documents[:, 0]], most)
-        rows_of_batches = batches(read, options.batch, options.seed, epoch)
-        return [CrossBatch(rows, documents[rows]) for rows in rows_of_batches]
+        return query_batches(documents, read, options.batch, options.seed, epoch)
 
-    def pairs(self, batch: CrossBatch) -> list[Pair]:
+    def pairs(self, batch: Batch) -> list[Pair]:
         """Return the pairs of a batch, query by query."""
         return [
             self._pairing.pair(self._queries[query], document_pieces(self._analysed, document))

@@ -19,8 +19,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.indexing.analysed import analyse
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import analyse, open_bm25
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
@@ -32,14 +31,10 @@ from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, mak
 from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.network import CrossNetwork
 from ranklet.training.rankers.cross_encoder.options import Options
-from ranklet.training.rankers.cross_encoder.pairs import (
-    DEV_CANDIDATES,
-    DEV_QUERIES,
-    CrossBatch,
-    CrossPairs,
-    dev_pairs,
-)
-from ranklet.training.sampling.dev_candidates import CandidateLists
+from ranklet.training.rankers.cross_encoder.pairs import CrossPairs, dev_pairs
+from ranklet.training.sampling.batches import Batch
+from ranklet.training.sampling.dev_candidates import MEASURE, CandidateLists
+from ranklet.training.sampling.ragged import by_length
 
 MARGIN = 1.0
 SCORED = 32  # chunks per batch outside of training
@@ -51,12 +46,8 @@ def train(
 ) -> Checkpoint:
     """Fine-tune an encoder and a head on pairs of a query and a document.
 
-    Args:
-        collection: the documents.
-        queries: judged queries to learn from.
-        dev: other judged queries. The best weights are those that rerank some of these best.
-        options: options of a cross-encoder. With a start, its head is trained further: a second
-            phase, on other data or with other marks (001, §7.4).
+    The best weights are those that rerank some of `dev` best. With a start, its head is trained
+    further, in a second phase on other data or with other marks (001, §7.4).
 
     Raises:
         InputError: an option does not fit the encoder or the start, or no query has a relevant
@@ -74,9 +65,7 @@ def train(
     )  # fmt: skip
     retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
     pairs = CrossPairs(analysed, queries, retriever, options, pairing)
-    lists = CandidateLists(
-        analysed, dev, retriever, most=DEV_QUERIES, depth=DEV_CANDIDATES, seed=options.seed
-    )
+    lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
     measured = dev_pairs(lists, analysed, pairing)
     add_marker_rows(backbone.model, tokenizer, settings.marking)
     read = _layers_read(settings.head, options.layers, backbone.config.num_hidden_layers)
@@ -85,7 +74,7 @@ def train(
     if start is not None:
         load_weights(model.head, start.weights, "head.")
 
-    def batch_loss(batch: CrossBatch) -> Tensor:
+    def batch_loss(batch: Batch) -> Tensor:
         scores = _scores(model, pairs.pairs(batch), padding).reshape(len(batch.queries), -1)
         positive, negative = scores[:, :1], scores[:, 1:]
         if options.loss == "margin":
@@ -101,10 +90,7 @@ def train(
         "cross_encoder",
         settings,
         tokenizer=tokenizer,
-        training={
-            "measure": f"MRR@10 of reranking BM25's top {DEV_CANDIDATES} and relevant documents",
-            **report,
-        },
+        training={"measure": MEASURE, **report},
         network={**backbone.config_json(), HEAD_LAYERS: read},
         weights=weights_of(model),
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),
@@ -125,23 +111,15 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork:
 
 
 def score_pairs(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> NDArray[np.float32]:
-    """Return the scores of pairs, (pairs,) float32; pairs of similar length run together.
+    """Return the scores of pairs, (pairs,) float32; the caller sets gradients and autocast."""
 
-    Args:
-        model: the network in evaluation mode; the caller sets gradients and autocast.
-        pairs: pairs of any number of chunks.
-        padding: the id of [PAD].
-    """
+    def run(block: NDArray[np.intp]) -> NDArray[np.float32]:
+        return _scores(model, [pairs[at] for at in block], padding).cpu().numpy()
+
     if not pairs:
         return np.zeros(0, np.float32)
-    lengths = [max(len(row.ids) for row in pair.rows) for pair in pairs]
-    order = np.argsort(lengths, kind="stable")
-    size = max(1, SCORED // max(len(pair.rows) for pair in pairs))
-    blocks = [order[at : at + size] for at in range(0, len(order), size)]
-    by_length: NDArray[np.float32] = np.concatenate(
-        [_scores(model, [pairs[at] for at in block], padding).cpu().numpy() for block in blocks]
-    )
-    return by_length[np.argsort(order)]
+    lengths = np.array([max(len(row.ids) for row in pair.rows) for pair in pairs])
+    return by_length(lengths, max(1, SCORED // max(len(pair.rows) for pair in pairs)), run)
 
 
 def _scores(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> Tensor:

@@ -1,7 +1,7 @@
 """Choose p_self and λ of a Model 1 that is fused with BM25, for any translation table."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -148,11 +148,4 @@ class Likelihoods:
 
 def only(judged: Judged, features: list[int]) -> Judged:
     """Return the same candidates with only some of the features."""
-    return Judged(
-        np.ascontiguousarray(judged.features[:, :, features]),
-        judged.mask,
-        judged.relevant_query,
-        judged.relevant_column,
-        judged.relevant_grade,
-        judged.ideal_grades,
-    )
+    return replace(judged, features=np.ascontiguousarray(judged.features[:, :, features]))

@@ -8,8 +8,7 @@ from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
 from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.training.progress import progress
@@ -22,17 +21,9 @@ from ranklet.training.rankers.model1.options import Options
 def train(
     collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
-    """Learn T(q|d) from queries and their relevant documents, then choose p_self and λ.
+    """Learn T(q|d) from queries and their relevant documents, then choose p_self and λ on `dev`.
 
-    Args:
-        collection: the documents.
-        queries: judged queries to learn from.
-        dev: other judged queries, on which p_self and λ are chosen; on the queries that it learned
-            from, a table looks better than it is.
-        options: options of Model 1.
-
-    Returns:
-        A checkpoint with the table over its own token ids and their spellings.
+    The checkpoint has the table over its own token ids and their spellings.
 
     Raises:
         InputError: an option is not allowed, or no query has a relevant document.

@@ -30,20 +30,15 @@ class NeuralModel1(nn.Module):
         self.register_buffer("background", torch.from_numpy(background.astype(np.float32)))
 
     def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
-        """Return log P(Q|D) of each pair of texts.
+        """Return log P(Q|D) of each pair of texts, (batch,) float32.
 
-        Args:
-            query_ids: (batch, query tokens) int64, padded with [PAD].
-            document_ids: (batch, document tokens) int64, padded with [PAD].
-
-        Returns:
-            (batch,) float32.
+        The ids are (batch, tokens) int64 each, padded with [PAD].
         """
         shares = even_shares(document_ids, self.network.padding).unsqueeze(2)
         return self.log_likelihoods(query_ids, document_ids, shares).squeeze(1)
 
     def log_likelihoods(self, query_ids: Tensor, token_ids: Tensor, shares: Tensor) -> Tensor:
-        """Return log P(Q|D) of each query and its own documents, for given P(d|D).
+        """Return log P(Q|D) of each query and its own documents, (batch, documents) float32.
 
         This sums over unique tokens (eq. 2) and has the same value as eq. 4. Documents repeat
         tokens and share them, so each T(q|d) is computed only once for all of them.
@@ -52,9 +47,6 @@ class NeuralModel1(nn.Module):
             query_ids: (batch, query tokens) int64, padded with [PAD].
             token_ids: tokens of any of the query's documents, (batch, tokens) int64.
             shares: P(d|D), 0 for padding, (batch, tokens, documents) float32.
-
-        Returns:
-            (batch, documents) float32.
         """
         translations = self.mixed(query_ids, token_ids)
         with full_precision(shares.device):
@@ -70,14 +62,9 @@ class NeuralModel1(nn.Module):
         return torch.where(same, self.network.p_self, others)
 
     def translation(self, query_tokens: Tensor, document_tokens: Tensor) -> Tensor:
-        """Return the network's T(q|d) without p_self of every pair.
+        """Return the network's T(q|d) without p_self of every pair of tokens.
 
-        Args:
-            query_tokens: (queries,) int64.
-            document_tokens: (documents,) int64.
-
-        Returns:
-            (queries, documents) float32 in (0, 1].
+        Tokens are (queries,) and (documents,) int64, the result (queries, documents) float32.
         """
         batch: Tensor = self.translate(query_tokens.unsqueeze(0), document_tokens.unsqueeze(0))
         return batch[0]
@@ -86,20 +73,12 @@ class NeuralModel1(nn.Module):
 def even_shares(ids: Tensor, padding: int) -> Tensor:
     """Return 1 / |D| for each token of a document and 0 for padding (paper 000, eq. 4).
 
-    Args:
-        ids: (batch, document tokens) int64.
-        padding: the id of [PAD].
+    The ids and the result are (batch, document tokens), int64 and float32.
     """
     present = (ids != padding).float()
     return present / present.sum(1, keepdim=True).clamp(min=1)
 
 
 def smoothed(likelihoods: Tensor, background: Tensor, lambda_: float) -> Tensor:
-    """Return log [(1 − λ) P + λ P(q|C)] (paper 000, eq. 3).
-
-    Args:
-        likelihoods: P = Σ_d T(q|d) P(d|D), any shape, float32.
-        background: P(q|C) > 0, in a shape that broadcasts.
-        lambda_: weight of the collection, in (0, 1].
-    """
+    """Return log [(1 − λ) P + λ P(q|C)] of likelihoods P and P(q|C) > 0 (paper 000, eq. 3)."""
     return torch.log((1 - lambda_) * likelihoods + lambda_ * background)

@@ -32,12 +32,7 @@ class PairNetwork(nn.Module):
     third: nn.Linear
 
     def make_layers(self, vector: int, hidden: tuple[int, int]) -> None:
-        """Make F1 to F3, after the other parts of the module.
-
-        Args:
-            vector: dimension of x_q and x_d.
-            hidden: number of outputs of F1 and F2.
-        """
+        """Make F1 to F3, after the module's other parts; F1 and F2 have `hidden` outputs."""
         self.first = nn.Linear(3 * vector, hidden[0])
         self.second = nn.Linear(hidden[0], hidden[1])
         self.third = nn.Linear(hidden[1], 1)
@@ -54,9 +49,7 @@ class PairNetwork(nn.Module):
     def of_vectors(self, x_q: Tensor, x_d: Tensor) -> Tensor:
         """Return T(q|d) of every pair of tokens, (batch, queries, documents) float32.
 
-        Args:
-            x_q: (batch, queries, vector).
-            x_d: (batch, documents, vector).
+        The vectors are (batch, queries, vector) and (batch, documents, vector).
         """
         by_query, by_document, by_product = self.first_parts()
         # W_d x_d + W_p (x_q ∘ x_d) is a matrix that depends on the query token times x_d. So all
@@ -74,11 +67,6 @@ class NetworkTranslation(PairNetwork):
     """T(q|d) = σ(F3 relu(F2 relu(F1 [x_q; x_d; x_q ∘ x_d]))), x = P tanh(LN(embedding)).
 
     Queries and documents have their own tables and projections P.
-
-    Args:
-        vocabulary: number of tokens.
-        vector: dimension of the embeddings, of x_q and of x_d.
-        hidden: number of outputs of F1 and F2.
     """
 
     def __init__(self, vocabulary: int, vector: int, hidden: tuple[int, int]) -> None:
@@ -107,12 +95,7 @@ class NetworkTranslation(PairNetwork):
 
 
 class CosineTranslation(nn.Module):
-    """T(q|d) = ½ (cos(e_q, e_d) + 1), the paper's weaker variant, for comparison.
-
-    Args:
-        vocabulary: number of tokens.
-        vector: dimension of the embeddings.
-    """
+    """T(q|d) = ½ (cos(e_q, e_d) + 1), the paper's weaker variant, for comparison."""
 
     def __init__(self, vocabulary: int, vector: int) -> None:
         super().__init__()

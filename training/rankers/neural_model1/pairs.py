@@ -1,7 +1,7 @@
 """The queries with relevant and other documents that a neural Model 1 is trained on."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,30 +11,16 @@ from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.neural_model1.options import PairOptions
-from ranklet.training.sampling.batches import batches, draw_documents
-from ranklet.training.sampling.negatives import Numbers, negative_pools, relevant_numbers
+from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
+from ranklet.training.sampling.negatives import negative_pools, relevant_numbers
 from ranklet.training.sampling.ragged import packed, padded, rounded, unique_tokens
 
 # Batches are padded to these, so that they come in few shapes; see `rounded`.
 QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64
 
 
-class PairBatch(NamedTuple):
-    """Queries, and the documents of each, a relevant one first."""
-
-    queries: Numbers  # (batch,) int64
-    documents: Numbers  # (batch, 1 + negatives) int64
-
-
 class Pairs:
-    """The batches of every epoch, as word pieces.
-
-    Args:
-        analysed: the collection.
-        queries: judged queries.
-        retriever: a BM25 ranker, which retrieves negatives.
-        options: batches, lengths of texts, and random seed.
-        padding: the id of [PAD].
+    """The batches of every epoch, as word pieces; `padding` is the id of [PAD].
 
     Raises:
         InputError: no query has a relevant document in the collection, or there are no others.
@@ -56,28 +42,28 @@ class Pairs:
         texts = [analysed.analyzer.begin().tokens(query.text, "wordpieces") for query in usable]
         tokens = [each[: options.max_query_tokens].astype(np.int64) for each in texts]
         self._query_offsets, self._query_tokens = packed(tokens)
+        self._shares: NDArray[Any]
         self._offsets, self._tokens, self._shares = unique_tokens(
             analysed.offsets("wordpieces"),
             analysed.tokens("wordpieces"),
             options.max_document_tokens,
         )
 
-    def batches(self, epoch: int) -> list[PairBatch]:
+    def batches(self, epoch: int) -> list[Batch]:
         """Return an epoch's batches: each query once, queries of similar length together."""
         options = self._options
         documents = draw_documents(
             self._relevant, self._negatives, options.negatives_each, options.seed, epoch
         )
         lengths = np.diff(self._query_offsets)
-        rows_of_batches = batches(lengths, options.batch, options.seed, epoch)
-        return [PairBatch(rows, documents[rows]) for rows in rows_of_batches]
+        return query_batches(documents, lengths, options.batch, options.seed, epoch)
 
     def seen(self) -> NDArray[np.int32]:
         """Return the word pieces of all documents and queries, ascending."""
         return np.union1d(self._tokens, self._query_tokens).astype(np.int32)
 
     def arrays(
-        self, batch: PairBatch
+        self, batch: Batch
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
         """Return a batch as matrices.
 
@@ -89,18 +75,17 @@ class Pairs:
         rows, columns = batch.documents.shape
         documents = batch.documents.ravel()
         gathered = Forward(self._offsets, self._tokens).gather(documents)
-        occurring, lengths = gathered
         query_of, document_of = np.divmod(gathered.owner, columns)
         size = int(self._tokens.max(initial=0)) + 1
-        keys, key_of = np.unique(query_of * size + occurring, return_inverse=True)
+        keys, key_of = np.unique(query_of * size + gathered.tokens, return_inverse=True)
         begins = np.searchsorted(keys, np.arange(rows + 1) * size)
         width = rounded(max(1, int(np.diff(begins).max(initial=0))), TOKENS_MULTIPLE)
         tokens = np.full((rows, width), self._padding, np.int64)
         row = keys // size
         tokens[row, np.arange(len(keys)) - begins[row]] = keys % size
         shares = np.zeros((rows, width, columns), np.float32)
-        places = self._offsets[documents][gathered.owner] + _within(lengths)
-        shares[query_of, key_of - begins[query_of], document_of] = self._shares[places]
+        of_tokens = Forward(self._offsets, self._shares).gather(documents).tokens
+        shares[query_of, key_of - begins[query_of], document_of] = of_tokens
         query_tokens = padded(
             self._query_offsets,
             self._query_tokens,
@@ -109,8 +94,3 @@ class Pairs:
             QUERY_TOKENS_MULTIPLE,
         )
         return query_tokens, tokens, shares
-
-
-def _within(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return 0, 1, … for the tokens of each document, end to end."""
-    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

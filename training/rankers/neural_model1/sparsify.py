@@ -170,14 +170,8 @@ def _block(parts: Parts, begin: int, least: float, most: int) -> Translations:
     place = np.concatenate(at)
     order = np.argsort(place, kind="stable")  # keeps document tokens ascending
     document_of = np.repeat(parts.tokens, [len(each) for each in at])
-    values = np.concatenate(logits)[order].astype(np.float64)
-    return Translations(document_of[order], parts.tokens[begin + place[order]], sigmoid(values))
-
-
-def sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / (1 + e⁻ˣ)."""
-    values: NDArray[np.float64] = 1 / (1 + np.exp(-logits))
-    return values
+    values = 1 / (1 + np.exp(-np.concatenate(logits)[order].astype(np.float64)))
+    return Translations(document_of[order], parts.tokens[begin + place[order]], values)
 
 
 def _tokens(

@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.indexing.analysed import analyse
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import analyse, open_bm25
 from ranklet.training.indexing.translation_tables import background
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer, special_tokens
 from ranklet.training.learning.device import seeded
@@ -26,12 +26,12 @@ from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.learning.weights import check_kind, trained, weights_of
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
 from ranklet.training.rankers.model1.constants import Likelihoods, fused_value, tune_constants
-from ranklet.training.rankers.neural_model1.embeddings import projected
 from ranklet.training.rankers.neural_model1.model import NeuralModel1
 from ranklet.training.rankers.neural_model1.network import Network
 from ranklet.training.rankers.neural_model1.options import Options
-from ranklet.training.rankers.neural_model1.pairs import PairBatch, Pairs
+from ranklet.training.rankers.neural_model1.pairs import Pairs
 from ranklet.training.rankers.neural_model1.sparsify import tables
+from ranklet.training.sampling.batches import Batch
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -45,17 +45,9 @@ def train(
 ) -> Checkpoint:
     """Learn T(q|d) from pairs of a relevant and another document, then choose p_self and λ.
 
-    Args:
-        collection: the documents.
-        queries: judged queries to learn from.
-        dev: other judged queries. The best weights are those that rank some of these best, and
-            p_self and λ are chosen on all of them.
-        options: options of a neural Model 1.
-
-    Returns:
-        A checkpoint with the network's weights, which export sparsifies, and ``seen``, the word
-        pieces of the collection and the queries, (tokens,) int32, because the network has learned
-        nothing of other tokens.
+    The best weights are those that rank some of `dev` best; the constants are chosen on all of it.
+    The checkpoint has the weights, which export sparsifies, and ``seen``, the word pieces of the
+    collection and the queries, (tokens,) int32, because nothing was learned of other tokens.
 
     Raises:
         InputError: an option is not allowed, or no query has a relevant document.
@@ -79,7 +71,7 @@ def train(
         if embeddings is not None:
             start_from(model, embeddings)
 
-    def loss(batch: PairBatch) -> Tensor:
+    def loss(batch: Batch) -> Tensor:
         device = model.background.device
         query_ids, token_ids, shares = (
             torch.as_tensor(array, device=device) for array in pairs.arrays(batch)
@@ -123,9 +115,25 @@ def _begin(options: Options) -> "tuple[Tokenizer, NDArray[np.float32] | None]":
 
 
 def start_from(model: NeuralModel1, embeddings: NDArray[np.float32]) -> None:
-    """Initialise both tables with word vectors, (vocabulary, any) float32, by `projected`."""
-    network = model.network
-    values = torch.from_numpy(projected(embeddings, network.vocabulary, network.vector))
+    """Initialise both tables with word vectors, projected on their principal axes.
+
+    Args:
+        model: a network of the same vocabulary and of no larger vectors.
+        embeddings: word vectors, (vocabulary, any) float32.
+
+    Raises:
+        InputError: the word vectors are of another vocabulary or have too few dimensions.
+    """
+    vocabulary, dimension = model.network.vocabulary, model.network.vector
+    if len(embeddings) != vocabulary or embeddings.shape[1] < dimension:
+        raise InputError(
+            f"the word vectors are {embeddings.shape}; they must be for {vocabulary} word pieces "
+            f"and have at least {dimension} dimensions"
+        )
+    centred = embeddings - embeddings.mean(0)
+    _, axes = np.linalg.eigh(centred.T @ centred)  # ascending
+    vectors = centred @ axes[:, -dimension:]
+    values = torch.from_numpy(np.asarray(vectors / vectors.std(), np.float32))
     with torch.no_grad():
         model.translate.queries.weight.copy_(values)
         model.translate.documents.weight.copy_(values)

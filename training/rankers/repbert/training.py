@@ -24,9 +24,6 @@ class RepBERT(nn.Module):
 
     [CLS] and [SEP] count like other tokens. Queries and documents share all weights; only their
     token_type_ids differ.
-
-    Args:
-        encoder: a BERT-like model of transformers.
     """
 
     def __init__(self, encoder: nn.Module) -> None:
@@ -50,9 +47,7 @@ class RepBERT(nn.Module):
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     """Return the mean over unmasked tokens, (batch, dimension) (paper 004, eq. 2).
 
-    Args:
-        states: (batch, tokens, dimension) float32.
-        mask: (batch, tokens) int64, 1 at tokens and 0 at padding.
+    States are (batch, tokens, dimension) float32; the mask is 1 at tokens, (batch, tokens) int64.
     """
     weights = mask.unsqueeze(-1).to(states.dtype)
     return (states * weights).sum(1) / weights.sum(1).clamp(min=1)

@@ -39,11 +39,7 @@ class TransformerKernel(LatentMatch):
 
 
 class TK(TermModel):
-    """The score of a pair.
-
-    Args:
-        network: the sizes.
-    """
+    """The score of a pair."""
 
     latent: TransformerKernel
 
@@ -60,10 +56,7 @@ class TK(TermModel):
 def positions(n: int, hidden: int, like: Tensor) -> Tensor:
     """Return sinusoidal encodings of n positions, (n, hidden) (Vaswani et al. 2017, §3.5).
 
-    Args:
-        n: number of positions.
-        hidden: number of dimensions, an even number.
-        like: a tensor of the result's type and device.
+    `hidden` is even, and the result has the type and device of `like`.
     """
     rates = torch.exp(torch.arange(0, hidden, 2, device=like.device) * (-math.log(1e4) / hidden))
     angles = torch.arange(n, device=like.device).unsqueeze(1) * rates  # (n, hidden / 2)

@@ -14,8 +14,7 @@ from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.rankers.conformer_kernel.pairs import TermPairs, TermReader, weak_ranknet_loss
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 from ranklet.training.sampling.negatives import relevant_numbers

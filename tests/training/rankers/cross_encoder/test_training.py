@@ -15,8 +15,7 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.learning.losses import margin_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.cross_encoder import training as cross_encoder

@@ -15,8 +15,7 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.retriever import open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.rankers.neural_model1 import training as neural_model1

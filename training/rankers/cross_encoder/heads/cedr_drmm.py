@@ -15,10 +15,6 @@ class CedrDRMM(nn.Module):
 
     g is a softmax over the query's tokens of their contextual vectors (Guo et al. 2016, eq. 4 with
     term vectors).
-
-    Args:
-        name: name of the head.
-        sizes: sizes of the backbone and the query.
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002

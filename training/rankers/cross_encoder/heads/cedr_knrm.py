@@ -14,12 +14,7 @@ DAMPING = 0.01  # factor of the logarithms, so that the linear layer starts with
 
 
 class CedrKNRM(nn.Module):
-    """score = w · [φ; mean [CLS]] + b, one φ per kernel and layer (MacAvaney et al. 2019, §2.2).
-
-    Args:
-        name: name of the head.
-        sizes: sizes of the backbone and the query.
-    """
+    """score = w · [φ; mean [CLS]] + b, one φ per kernel and layer (MacAvaney et al. 2019, §2.2)."""
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002
         super().__init__()

@@ -19,10 +19,6 @@ class CedrPACRR(nn.Module):
 
     The layers' similarity matrices are the channels of the convolutions (MacAvaney et al. 2019,
     §2.2). The head has weights per query position, so it reads only the first query tokens.
-
-    Args:
-        name: name of the head.
-        sizes: sizes of the backbone and the query.
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002

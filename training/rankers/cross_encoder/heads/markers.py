@@ -12,12 +12,8 @@ DROPOUT = 0.1
 class Markers(nn.Module):
     """score = w · tanh(W [h_q; h_d] + b) + c, h the pooled markers of a segment (001, eq. 7.6).
 
-    The markers of all chunks of a pair are pooled. A segment without markers gives zeros.
-
-    Args:
-        name: marker_avg for the mean, marker_max for the largest value of each dimension, or
-            marker_first for the first marker (001, §7.5).
-        sizes: sizes of the backbone and the query.
+    The markers of all chunks of a pair are pooled. A segment without markers gives zeros. The name
+    of the head says how: by their mean, largest values or first marker (001, §7.5).
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:

@@ -16,10 +16,6 @@ class Model1Head(PairNetwork):
 
     [CLS] is not used. With several chunks, d_i runs over the tokens of all chunks, and each is
     compared with the query's vectors in its own chunk, because the paper does not say in which.
-
-    Args:
-        name: name of the head.
-        sizes: sizes of the backbone and the query.
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002

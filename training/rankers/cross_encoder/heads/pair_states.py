@@ -51,14 +51,11 @@ class PairStates(NamedTuple):
         return self.first_where(values, torch.ones_like(values[:, :1]))
 
     def first_where(self, values: Tensor, allowed: Tensor) -> Tensor:
-        """Return the values of each pair's first chunk that is allowed, or zeros, (p, n).
+        """Return the values, (c, n), of each pair's first allowed chunk, or zeros, (p, n).
 
-        Args:
-            values: (c, n) float32.
-            allowed: 1 or 0, (c, 1) float32.
+        `allowed` is 1 or 0, (c, 1) float32.
         """
-        candidates = self.pairs * allowed.squeeze(1)  # (p, c)
-        return first_of(candidates) @ values
+        return first_of(self.pairs * allowed.squeeze(1)) @ values
 
     def each_alone(self) -> "PairStates":
         """Return the same states with every chunk as its own pair."""

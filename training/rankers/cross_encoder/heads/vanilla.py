@@ -9,14 +9,7 @@ DROPOUT = 0.1
 
 
 class Vanilla(nn.Module):
-    """score = w · mean over chunks of [CLS] + b (paper 000, §3).
-
-    With one chunk it is BERT-vanilla (short), with several BERT-vanilla (full).
-
-    Args:
-        name: name of the head.
-        sizes: sizes of the backbone and the query.
-    """
+    """score = w · mean over chunks of [CLS] + b (paper 000, §3, BERT-vanilla short and full)."""
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002
         super().__init__()
