@@ -304,3 +304,28 @@ def tiny(
 def tiny_bundle(tiny: TinyRankers) -> Callable[[str], Bundle]:
     """Return a loaded bundle of a kind, which has a BM25, too, and the tiny collection."""
     return tiny.bundle
+
+
+@pytest.fixture
+def epic_checkpoints(tiny: TinyRankers) -> dict[str, Checkpoint]:
+    return tiny.checkpoints("epic")
+
+
+@pytest.fixture
+def exported_epic(tiny: TinyRankers) -> Path:
+    return tiny.exported("epic")
+
+
+@pytest.fixture
+def epic_bundle(tiny: TinyRankers) -> Bundle:
+    return tiny.bundle("epic")
+
+
+@pytest.fixture
+def cross_path(tiny: TinyRankers) -> Path:
+    return tiny.indexed("cross_encoder")
+
+
+@pytest.fixture
+def cross_bundle(tiny: TinyRankers) -> Bundle:
+    return tiny.bundle("cross_encoder")

@@ -7,10 +7,10 @@ tests/runtime/rankers/test_rankers.py, which hold for every kind, run for it.
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.once import alone_at, once
 
@@ -18,12 +18,15 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.runtime.rankers.protocol import Ranker
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
 
 VARIANTS = ("fp32", "fp16", "int8")
+LOOSE = ExportOptions(variants=VARIANTS, max_ndcg_loss=1.0, prune=40)
 FP32 = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)  # where variants are not the subject
 TERM_SIZES: dict[str, Any] = {"hidden": 16, "heads": 4, "layers": 1, "kernels": 6, "dropout": 0.0}
 CONFORMER_SIZES = {**TERM_SIZES, "groups": 4, "width": 3, "window": 6, "stride": 3}
@@ -64,9 +67,7 @@ class Row:
     rankers: Mapping[str, Mapping[str, Any]]
     backbone: str = ""
     probes: tuple[int, int] | None = None
-    options: ExportOptions = field(
-        default=ExportOptions(variants=VARIANTS, max_ndcg_loss=1.0, prune=40)
-    )
+    options: ExportOptions = LOOSE
 
 
 ROWS: dict[str, Row] = {
@@ -110,6 +111,28 @@ ROWS: dict[str, Row] = {
     ),
     "tk": Row({**TERM_TRAINING, "network": TKNetwork(**TERM_SIZES)}, {"tk": {}}, probes=(5, 16)),
 }  # fmt: skip
+
+
+def retrieved_by(ranker: str) -> list[dict[str, Any]]:
+    """Return the pipeline in which a ranker retrieves all of the tiny collection."""
+    return [{"stage": "retrieve", "ranker": ranker, "k": 48}]
+
+
+def reranked_by(ranker: str) -> list[dict[str, Any]]:
+    """Return the pipeline in which a ranker scores what BM25 retrieves."""
+    return [
+        {"stage": "retrieve", "ranker": "bm25", "k": 20}, {"stage": "rescore", "ranker": ranker}
+    ]  # fmt: skip
+
+
+R = TypeVar("R", bound=Ranker)
+
+
+def opened(path: Path, name: str, ranker_class: type[R]) -> R:
+    """Return a ranker of a bundle, which must be of this class."""
+    ranker = BundleFiles(path, device="cpu").ranker(name)
+    assert isinstance(ranker, ranker_class)
+    return ranker
 
 
 def tiny_options(kind: str, **changes: Any) -> Any:

@@ -2,10 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.kinds import TinyRankers
+from tests.kinds import TinyRankers, reranked_by
 
 from ranklet.export.bundles import index_bundle
 from ranklet.handlers.page.page import page
@@ -13,43 +12,30 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.text.ranked import ranked_text
 
-RERANK: list[dict[str, Any]] = [
-    {"stage": "retrieve", "ranker": "bm25", "k": 20},
-    {"stage": "rescore", "ranker": "cross"},
-]
+RERANK = reranked_by("cross")
 
 
-@pytest.fixture
-def path(tiny: TinyRankers) -> Path:
-    return tiny.indexed("cross_encoder")
-
-
-@pytest.fixture
-def loaded(tiny: TinyRankers) -> Bundle:
-    return tiny.bundle("cross_encoder")
-
-
-def test_a_page_shows_pairs_of_pieces_and_the_words_that_were_marked(loaded: Bundle) -> None:
-    hit = loaded.explained("red fruit", "apple-red", pipeline=RERANK)
+def test_a_page_shows_pairs_of_pieces_and_the_words_that_were_marked(cross_bundle: Bundle) -> None:
+    hit = cross_bundle.explained("red fruit", "apple-red", pipeline=RERANK)
     assert hit.explanation is not None
     found = [part for asked in hit.explanation.parts for part in asked.parts]
     gained = sum(part.value for part in found if part.label != "of any document")
-    assert sum(span.value for span in loaded.highlight(hit)) == pytest.approx(gained)
-    text = page(loaded, "red fruit", [hit], "rerank")
+    assert sum(span.value for span in cross_bundle.highlight(hit)) == pytest.approx(gained)
+    text = page(cross_bundle, "red fruit", [hit], "rerank")
     assert '<th scope="row">fruit</th>' in text
     exact = re.findall(r'<span class="exact"[^>]*>(?:<mark[^>]*>)?([^<]*)', text)
     assert {each.lower() for each in exact} == {"red"}
     assert 'class="unread"' not in text
     whole = ranked_text(hit.title, hit.text + " here" * 60)
-    long = loaded.rank("red fruit", [whole], pipeline=RERANK, explain=True)
-    assert 'class="unread"' in page(loaded, "red fruit", list(long), "rerank")
+    long = cross_bundle.rank("red fruit", [whole], pipeline=RERANK, explain=True)
+    assert 'class="unread"' in page(cross_bundle, "red fruit", list(long), "rerank")
 
 
 def test_without_titles_what_is_shown_is_what_was_read(
-    tiny: TinyRankers, path: Path, tmp_path: Path
+    tiny: TinyRankers, cross_path: Path, tmp_path: Path
 ) -> None:
     target = index_bundle(
-        path, tiny.data.collection, tmp_path / "untitled", titles=False, overwrite=True
+        cross_path, tiny.data.collection, tmp_path / "untitled", titles=False, overwrite=True
     )
     untitled = load(target, device="cpu")
     hit = untitled.explained("red fruit", "apple-red", pipeline=RERANK)

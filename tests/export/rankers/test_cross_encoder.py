@@ -6,20 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kinds import FP32, ROWS, TinyRankers, train
+from tests.kinds import FP32, ROWS, TinyRankers, reranked_by, train
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.rankers.cross_encoder.ranker import HEADS, CrossEncoder
+from ranklet.runtime.rankers.cross_encoder.ranker import HEADS
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 
-RERANK: list[dict[str, Any]] = [
-    {"stage": "retrieve", "ranker": "bm25", "k": 20},
-    {"stage": "rescore", "ranker": "cross"},
-]
+RERANK = reranked_by("cross")
 
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -78,28 +75,11 @@ def test_electra_too(tiny: TinyRankers, tiny_electra: Path, head: str, tmp_path:
     assert report.ms > 0
 
 
-@pytest.fixture
-def path(tiny: TinyRankers) -> Path:
-    return tiny.indexed("cross_encoder")
-
-
-@pytest.fixture
-def loaded(tiny: TinyRankers) -> Bundle:
-    return tiny.bundle("cross_encoder")
-
-
-@pytest.fixture
-def ranker(path: Path) -> CrossEncoder:
-    found = BundleFiles(path, device="cpu").ranker("cross")
-    assert isinstance(found, CrossEncoder)
-    return found
-
-
-def test_the_default_pipeline_reranks_what_bm25_finds(loaded: Bundle) -> None:
-    stages = [str(each) for each in loaded.manifest.pipelines["cross"].stages]
+def test_the_default_pipeline_reranks_what_bm25_finds(cross_bundle: Bundle) -> None:
+    stages = [str(each) for each in cross_bundle.manifest.pipelines["cross"].stages]
     assert stages == ["retrieve 1000 by bm25", "keep 100", "rescore by cross"]
-    assert loaded.manifest.default_pipeline == "cross"
-    assert len(loaded.rank("the red apple", k=5)) == 5
+    assert cross_bundle.manifest.default_pipeline == "cross"
+    assert len(cross_bundle.rank("the red apple", k=5)) == 5
 
 
 @pytest.mark.slow

@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.explanations import leaves
-from tests.kinds import TinyRankers
+from tests.kinds import LOOSE, opened, reranked_by, retrieved_by
 
 from ranklet.commands import main
 from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
 from ranklet.runtime import load
@@ -25,40 +23,14 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.rankers.epic import training as epic
 
-LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=0.5, prune=40)
-ALONE: list[dict[str, Any]] = [{"stage": "retrieve", "ranker": "epic", "k": 48}]
-RERANK: list[dict[str, Any]] = [
-    {"stage": "retrieve", "ranker": "bm25", "k": 20},
-    {"stage": "rescore", "ranker": "epic"},
-]
+ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")
 
 
-@pytest.fixture
-def checkpoints(tiny: TinyRankers) -> dict[str, Checkpoint]:
-    return tiny.checkpoints("epic")
-
-
-@pytest.fixture
-def exported(tiny: TinyRankers) -> Path:
-    return tiny.exported("epic")
-
-
-@pytest.fixture
-def indexed(tiny: TinyRankers) -> Bundle:
-    return tiny.bundle("epic")
-
-
-def opened(path: Path) -> EPIC:
-    ranker = BundleFiles(path, device="cpu").ranker("epic")
-    assert isinstance(ranker, EPIC)
-    return ranker
-
-
-def test_every_variant_and_every_r_is_measured_and_in_the_bundle(exported: Path) -> None:
-    reports = read_reports(exported)["epic"]
+def test_every_variant_and_every_r_is_measured_and_in_the_bundle(exported_epic: Path) -> None:
+    reports = read_reports(exported_epic)["epic"]
     named = {each.variant: each for each in reports}
     assert [each.variant for each in reports[:3]] == ["fp32", "fp16", "int8"]
-    vocabulary = opened(exported).settings.vocabulary
+    vocabulary = opened(exported_epic, "epic", EPIC).settings.vocabulary
     assert list(named)[3:] == ["r=40", "r=50", "r=100", f"r={vocabulary}"]
     assert named["fp32"].max_error < 1e-3  # a value that rounds to another float16
     assert named["fp32"].overlap > 0.99
@@ -73,11 +45,11 @@ def test_every_variant_and_every_r_is_measured_and_in_the_bundle(exported: Path)
     assert named["r=100"].bytes <= 4 * 100
 
 
-def test_the_expansion_is_in_8_bits_and_the_importances_are_not(exported: Path) -> None:
+def test_the_expansion_is_in_8_bits_and_the_importances_are_not(exported_epic: Path) -> None:
     import onnx
 
     for part, products in (("query", 0), ("document", 1)):
-        model = onnx.load(str(exported / "rankers/epic" / part / "model_int8.onnx"))
+        model = onnx.load(str(exported_epic / "rankers/epic" / part / "model_int8.onnx"))
         sizes = {each.name: list(each.dims) for each in model.graph.initializer}
         wide = [
             node for node in model.graph.node
@@ -111,21 +83,25 @@ def exact_vectors(
 
 
 @pytest.mark.slow
-def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_path: Path) -> None:
+def test_onnx_gives_pytorchs_vectors(
+    epic_checkpoints: dict[str, Checkpoint], tmp_path: Path
+) -> None:
     import torch
 
     options = replace(LOOSE, variants=("fp32",), prune=10_000)
-    ranker = opened(export_bundle({"epic": checkpoints["epic"]}, tmp_path / "b", options))
-    network = epic.load(checkpoints["epic"])
+    ranker = opened(
+        export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "b", options), "epic", EPIC
+    )
+    network = epic.load(epic_checkpoints["epic"])
     text = "the old river is old here"
     ids, _ = ranker.encoders.document_encoder.token_ids([text], 16)
     tokens = torch.tensor(ids)
     ones = torch.ones_like(tokens)
     with torch.inference_mode():
         weights = network.query(tokens, ones, 0 * ones)[0].numpy()
-    probes = checkpoints["epic"].probes
+    probes = epic_checkpoints["epic"].probes
     assert probes is not None
-    vectors = exact_vectors(checkpoints["epic"], ranker, [text, *probes.documents]).clip(0)
+    vectors = exact_vectors(epic_checkpoints["epic"], ranker, [text, *probes.documents]).clip(0)
     wanted = vectors[0] - np.median(vectors[1:], axis=0)  # what half of the probes have
     found = ranker.encoders.encode_whole([text]).vectors[0]
     np.testing.assert_allclose(found, np.maximum(wanted, 0), rtol=1e-3, atol=1e-4)
@@ -136,21 +112,23 @@ def test_onnx_gives_pytorchs_vectors(checkpoints: dict[str, Checkpoint], tmp_pat
     assert len(query.terms) == len(set(ids[0])) - 2  # [CLS] and [SEP] are no terms
 
 
-def test_its_lists_are_as_deep_as_those_of_other_impacts(exported: Path) -> None:
-    pipelines = BundleFiles(exported).manifest.pipelines
+def test_its_lists_are_as_deep_as_those_of_other_impacts(exported_epic: Path) -> None:
+    pipelines = BundleFiles(exported_epic).manifest.pipelines
     depths = [getattr(stage, "k", None) for stage in pipelines["rrf"].stages[:2]]
     assert depths == [1000, 1000]
 
 
-def test_a_document_takes_four_bytes_a_value(indexed: Bundle) -> None:
-    files = indexed.manifest.files
+def test_a_document_takes_four_bytes_a_value(epic_bundle: Bundle) -> None:
+    files = epic_bundle.manifest.files
     bodies = [files[f"rankers/epic/vectors.{name}.npy"].bytes - 128 for name in ("terms", "values")]
-    assert sum(bodies) <= 4 * 40 * len(indexed)
+    assert sum(bodies) <= 4 * 40 * len(epic_bundle)
     assert 4 * 1000 + 8 <= 4096  # r = 1000, an offset included
 
 
-def test_terms_of_texts_are_kept_before_others(exported: Path, tiny_collection: Collection) -> None:
-    ranker = opened(exported)
+def test_terms_of_texts_are_kept_before_others(
+    exported_epic: Path, tiny_collection: Collection
+) -> None:
+    ranker = opened(exported_epic, "epic", EPIC)
     tokens = {
         each
         for document in tiny_collection.documents()
@@ -168,35 +146,35 @@ def test_terms_of_texts_are_kept_before_others(exported: Path, tiny_collection: 
     assert len(dropped)
     weighed = whole * priorities
     assert weighed[kept].min() >= weighed[dropped].max()
-    other = opened(exported)  # blocks of an interrupted indexing are kept apart
+    other = opened(exported_epic, "epic", EPIC)  # blocks of an interrupted indexing are kept apart
     other.encoders.per_term = lambda _: np.ones_like(priorities)
     assert other.encoders.digest != ranker.encoders.digest
 
 
 @pytest.mark.slow
 def test_auto_keeps_as_few_values_as_lose_next_to_nothing(
-    checkpoints: dict[str, Checkpoint], tmp_path: Path
+    epic_checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:
     options = replace(LOOSE, variants=("fp32",), prune=None)
-    target = export_bundle({"epic": checkpoints["epic"]}, tmp_path / "b", options)
+    target = export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "b", options)
     ladder = [each for each in read_reports(target)["epic"] if each.variant.startswith("r=")]
     worse = [at for at, each in enumerate(ladder) if each.ndcg_loss > 0.005]
     chosen = ladder[min(worse[-1] + 1 if worse else 0, len(ladder) - 1)]
-    assert opened(target).settings.kept == int(chosen.variant.removeprefix("r="))
+    assert opened(target, "epic", EPIC).settings.kept == int(chosen.variant.removeprefix("r="))
 
 
 def test_pruning_is_measured_against_vectors_with_values_below_0(
-    checkpoints: dict[str, Checkpoint], exported: Path
+    epic_checkpoints: dict[str, Checkpoint], exported_epic: Path
 ) -> None:
-    ranker, probes = opened(exported), checkpoints["epic"].probes
+    ranker, probes = opened(exported_epic, "epic", EPIC), epic_checkpoints["epic"].probes
     assert probes is not None
-    vectors = exact_vectors(checkpoints["epic"], ranker, probes.documents)
+    vectors = exact_vectors(epic_checkpoints["epic"], ranker, probes.documents)
     vectors -= np.median(vectors.clip(0), axis=0)
     asked, _ = ranker.encoders.encode_queries(probes.queries)
     exact = np.array([weights @ vectors[:, terms].T for terms, weights in asked])
     kept = np.array([weights @ vectors[:, terms].T.clip(0) for terms, weights in asked])
     assert np.abs(kept - exact).max() > 0.01  # some values are below the floors
-    whole = read_reports(exported)["epic"][-1]
+    whole = read_reports(exported_epic)["epic"][-1]
     assert whole.variant == f"r={vectors.shape[1]}"
     assert whole.max_error == pytest.approx(np.abs(kept - exact).max() / exact.std(), rel=0.05)
 
@@ -204,18 +182,18 @@ def test_pruning_is_measured_against_vectors_with_values_below_0(
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["float32", "uint8"])
 def test_the_index_in_other_forms(
-    form: str, checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
-    indexed: Bundle,
+    form: str, epic_checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
+    epic_bundle: Bundle,
 ) -> None:  # fmt: skip
     options = replace(LOOSE, variants=("int8",), settings={"impacts": form})
-    rankers = export_bundle({"epic": checkpoints["epic"]}, tmp_path / "rankers", options)
+    rankers = export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "rankers", options)
     target = index_bundle(rankers, tiny_collection, tmp_path / "b")
     assert BundleFiles(target).has("rankers/epic/index/scale.npy") == (form == "uint8")
     assert "ranker epic" in list(verify(target))
     lost = BundleFiles(target).manifest.rankers["epic"].measured["impact_loss"]
     assert (0 < lost < 0.05) if form == "uint8" else lost == 0
     found = load(target, device="cpu").rank("quiet stream", k=20, pipeline=ALONE)
-    wanted = {hit.id: hit.score for hit in indexed.rank("quiet stream", k=48, pipeline=ALONE)}
+    wanted = {hit.id: hit.score for hit in epic_bundle.rank("quiet stream", k=48, pipeline=ALONE)}
     scores = [hit.score for hit in found]
     expected = [wanted[hit.id] for hit in found]
     np.testing.assert_allclose(
@@ -228,9 +206,9 @@ def test_the_index_in_other_forms(
 
 @pytest.mark.slow
 def test_the_command_prunes(
-    checkpoints: dict[str, Checkpoint], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    epic_checkpoints: dict[str, Checkpoint], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    saved = checkpoints["epic"].save(tmp_path / "epic")
+    saved = epic_checkpoints["epic"].save(tmp_path / "epic")
     arguments = ["export", str(saved), "-o", str(tmp_path / "b"), "--max-ndcg-loss", "0.5"]
     assert main([*arguments, "--prune", "many"]) == 1
     assert "neither a whole number nor auto" in capsys.readouterr().err
@@ -238,12 +216,12 @@ def test_the_command_prunes(
     assert "prune is 100000" in capsys.readouterr().err
     assert main([*arguments, "--prune", "60", "--variants", "fp32"]) == 0
     assert "r=60" in capsys.readouterr().out
-    assert opened(tmp_path / "b").settings.kept == 60
+    assert opened(tmp_path / "b", "epic", EPIC).settings.kept == 60
 
 
 @pytest.mark.slow
 def test_in_a_bundle_of_other_word_pieces_it_keeps_its_own(
-    checkpoints: dict[str, Checkpoint], tmp_path: Path, tiny_collection: Collection
+    epic_checkpoints: dict[str, Checkpoint], tmp_path: Path, tiny_collection: Collection
 ) -> None:
     from ranklet.runtime.rankers.bm25 import BM25Settings
     from ranklet.training.indexing.wordpieces import train_tokenizer
@@ -251,7 +229,7 @@ def test_in_a_bundle_of_other_word_pieces_it_keeps_its_own(
     other = train_tokenizer(iter(["another red apple and another river"] * 3), 60)
     pieces = Checkpoint("bm25", BM25Settings("wordpieces"), tokenizer=other)
     options = replace(LOOSE, variants=("int8",))
-    both = {"epic": checkpoints["epic"], "pieces": pieces}
+    both = {"epic": epic_checkpoints["epic"], "pieces": pieces}
     rankers = export_bundle(both, tmp_path / "rankers", options)
     bundle = load(index_bundle(rankers, tiny_collection, tmp_path / "b"), device="cpu")
     assert bundle.manifest.rankers["epic"].settings["field"] == ""

@@ -11,71 +11,43 @@ import pytest
 from numpy.typing import NDArray
 from tests.damage import Change, change_array, replace_file
 from tests.explanations import leaves
-from tests.kinds import TinyRankers
+from tests.kinds import LOOSE, TinyRankers, opened, reranked_by, retrieved_by
 
 from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers.epic import EPIC, EPICSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 
-LOOSE = ExportOptions(variants=("fp32", "fp16", "int8"), max_ndcg_loss=0.5, prune=40)
-
-ALONE: list[dict[str, Any]] = [{"stage": "retrieve", "ranker": "epic", "k": 48}]
-
-RERANK: list[dict[str, Any]] = [
-    {"stage": "retrieve", "ranker": "bm25", "k": 20},
-    {"stage": "rescore", "ranker": "epic"},
-]
+ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")
 
 
-@pytest.fixture
-def checkpoints(tiny: TinyRankers) -> dict[str, Checkpoint]:
-    return tiny.checkpoints("epic")
-
-
-@pytest.fixture
-def exported(tiny: TinyRankers) -> Path:
-    return tiny.exported("epic")
-
-
-@pytest.fixture
-def indexed(tiny: TinyRankers) -> Bundle:
-    return tiny.bundle("epic")
-
-
-def opened(path: Path) -> EPIC:
-    ranker = BundleFiles(path, device="cpu").ranker("epic")
-    assert isinstance(ranker, EPIC)
-    return ranker
-
-
-def test_retrieving_and_rescoring_give_the_same_scores(indexed: Bundle) -> None:
-    hits = indexed.rank("quiet stream", k=20, pipeline=ALONE)
+def test_retrieving_and_rescoring_give_the_same_scores(epic_bundle: Bundle) -> None:
+    hits = epic_bundle.rank("quiet stream", k=20, pipeline=ALONE)
     assert len(hits) == 20
-    again = indexed.score("quiet stream", ids=[hit.id for hit in hits], pipeline=RERANK)
+    again = epic_bundle.score("quiet stream", ids=[hit.id for hit in hits], pipeline=RERANK)
     np.testing.assert_allclose(again, [hit.score for hit in hits], rtol=1e-5)
     own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
-    together = indexed.score("quiet stream", own, pipeline=RERANK)
-    alone = [indexed.score("quiet stream", [each], pipeline=RERANK)[0] for each in own]
+    together = epic_bundle.score("quiet stream", own, pipeline=RERANK)
+    alone = [epic_bundle.score("quiet stream", [each], pipeline=RERANK)[0] for each in own]
     assert together.tolist() == alone
     np.testing.assert_array_equal(together, again)
 
 
-def test_retrieval_is_the_dot_product_with_every_vector(tiny: TinyRankers, indexed: Bundle) -> None:
-    ranker = opened(tiny.indexed("epic"))
+def test_retrieval_is_the_dot_product_with_every_vector(
+    tiny: TinyRankers, epic_bundle: Bundle
+) -> None:
+    ranker = opened(tiny.indexed("epic"), "epic", EPIC)
     (query,), _ = ranker.encoders.encode_queries(["old bright fortress"])
     store, expected = ranker.store, []
     for begin, end in zip(store.offsets, store.offsets[1:], strict=False):
         held = dict(zip(store.terms[begin:end].tolist(), store.values[begin:end], strict=True))
         pairs = zip(query.terms.tolist(), query.weights, strict=True)
         expected.append(sum(float(w) * float(held.get(t, 0)) for t, w in pairs))
-    found = indexed.rank("old bright fortress", k=len(expected), pipeline=ALONE)
+    found = epic_bundle.rank("old bright fortress", k=len(expected), pipeline=ALONE)
     best = sorted((value for value in expected if value > 0), reverse=True)
     np.testing.assert_allclose([hit.score for hit in found], best, rtol=1e-5)
 
@@ -83,10 +55,10 @@ def test_retrieval_is_the_dot_product_with_every_vector(tiny: TinyRankers, index
 STRONGEST = "not in the text: its strongest expansion"
 
 
-def test_explanations_add_up_and_tell_terms_from_expansion(indexed: Bundle) -> None:
+def test_explanations_add_up_and_tell_terms_from_expansion(epic_bundle: Bundle) -> None:
     places = set()
     for pipeline in (ALONE, RERANK):
-        for hit in indexed.rank("old stream", k=10, pipeline=pipeline, explain=True):
+        for hit in epic_bundle.rank("old stream", k=10, pipeline=pipeline, explain=True):
             assert hit.explanation is not None
             assert hit.explanation.value == pytest.approx(hit.score, rel=1e-4, abs=1e-6)
             words = f"{hit.title} {hit.text}".split()
@@ -108,24 +80,26 @@ def test_explanations_add_up_and_tell_terms_from_expansion(indexed: Bundle) -> N
     assert places == {"in the text", "by expansion"}
 
 
-def test_a_query_term_without_impact_is_explained_too(indexed: Bundle) -> None:
-    ranker = indexed._bundle.ranker("epic")
+def test_a_query_term_without_impact_is_explained_too(epic_bundle: Bundle) -> None:
+    ranker = epic_bundle._bundle.ranker("epic")
     assert isinstance(ranker, EPIC)
     words = ["stream", "motor", "fiddle", "world", "cold", "red", "heavy"]
-    terms = np.array([indexed._bundle.analyzer.tokenizer.token_to_id(word) for word in words])
-    at, number = np.argwhere(ranker.store.impacts(terms, np.arange(len(indexed))) == 0)[0].tolist()
-    name = indexed._bundle.need_documents().ids[number]
-    hit = indexed.explained(f"old {words[at]}", name, pipeline=ALONE)
+    terms = np.array([epic_bundle._bundle.analyzer.tokenizer.token_to_id(word) for word in words])
+    at, number = np.argwhere(ranker.store.impacts(terms, np.arange(len(epic_bundle))) == 0)[
+        0
+    ].tolist()
+    name = epic_bundle._bundle.need_documents().ids[number]
+    hit = epic_bundle.explained(f"old {words[at]}", name, pipeline=ALONE)
     assert hit.explanation is not None
     (part,) = (p for p in hit.explanation.parts if p.query_token == ("wordpieces", words[at]))
     assert (part.value, part.parts, part.label[-12:]) == (0, (), "impact 0.000")
 
 
-def test_an_explanation_names_the_strongest_expansion(indexed: Bundle) -> None:
-    ranker = indexed._bundle.ranker("epic")
+def test_an_explanation_names_the_strongest_expansion(epic_bundle: Bundle) -> None:
+    ranker = epic_bundle._bundle.ranker("epic")
     assert isinstance(ranker, EPIC)
-    tokenizer = indexed._bundle.analyzer.tokenizer
-    hit = indexed.rank("old stream", k=1, pipeline=ALONE, explain=True)[0]
+    tokenizer = epic_bundle._bundle.analyzer.tokenizer
+    hit = epic_bundle.rank("old stream", k=1, pipeline=ALONE, explain=True)[0]
     assert hit.explanation is not None
     (part,) = (each for each in hit.explanation.parts if each.label == STRONGEST)
     vector = ranker.encoders.encode_whole([f"{hit.title}\n{hit.text}"]).vectors[0]
@@ -138,64 +112,64 @@ def test_an_explanation_names_the_strongest_expansion(indexed: Bundle) -> None:
     assert part.value == 0
     assert not any(each.value or each.source or each.query_token for each in part.parts)
     # Of a caller's text it is the same.
-    own_text = indexed.rank("old stream", [hit.text], pipeline=ALONE, explain=True)[0]
+    own_text = epic_bundle.rank("old stream", [hit.text], pipeline=ALONE, explain=True)[0]
     assert own_text.explanation is not None
     assert own_text.explanation.parts[-1].label == STRONGEST
 
 
-def test_the_words_that_match_are_highlighted(indexed: Bundle) -> None:
+def test_the_words_that_match_are_highlighted(epic_bundle: Bundle) -> None:
     hit = next(
-        hit for hit in indexed.rank("old stream", k=20, pipeline=ALONE, explain=True)
+        hit for hit in epic_bundle.rank("old stream", k=20, pipeline=ALONE, explain=True)
         if "old" in hit.text
     )  # fmt: skip
     text = f"{hit.title}\n{hit.text}"
-    spans = [each for each in indexed.highlight(hit) if text[each.begin : each.end] == "old"]
+    spans = [each for each in epic_bundle.highlight(hit) if text[each.begin : each.end] == "old"]
     assert len(spans) == text.split().count("old")
     assert hit.explanation is not None
     (leaf,) = [each for each in leaves(hit.explanation) if each.source == ("wordpieces", "old")]
     assert sum(each.value for each in spans) == pytest.approx(leaf.value)
 
 
-def test_without_a_collection_the_callers_texts_are_ranked(exported: Path) -> None:
-    bundle = Bundle(exported, device="cpu")
+def test_without_a_collection_the_callers_texts_are_ranked(exported_epic: Path) -> None:
+    bundle = Bundle(exported_epic, device="cpu")
     texts = ["the old river", "the red apple", "the small castle"]
     assert len(bundle.rank("old stream", texts, pipeline=ALONE)) == 3
     with pytest.raises(BundleError, match="no collection"):
         bundle.rank("old stream", pipeline=ALONE)
 
 
-def test_cut_texts_are_reported(indexed: Bundle) -> None:
+def test_cut_texts_are_reported(epic_bundle: Bundle) -> None:
     word = "old "
-    assert indexed.rank(word * 20, pipeline=ALONE).truncated == {"epic": 1}
-    ranking = indexed.rank(word, [word * 30, word], pipeline=ALONE)
+    assert epic_bundle.rank(word * 20, pipeline=ALONE).truncated == {"epic": 1}
+    ranking = epic_bundle.rank(word, [word * 30, word], pipeline=ALONE)
     assert ranking.truncated == {"epic": 1}
 
 
-def test_a_text_that_is_cut_counts_once_however_often_it_is_read(indexed: Bundle) -> None:
+def test_a_text_that_is_cut_counts_once_however_often_it_is_read(epic_bundle: Bundle) -> None:
     again = [*ALONE, {"stage": "rescore", "ranker": "epic"}]
     texts = ["old " * 30, "old", "old " * 30]
-    assert indexed.rank("old", texts, pipeline=again, explain=True).truncated == {"epic": 2}
+    assert epic_bundle.rank("old", texts, pipeline=again, explain=True).truncated == {"epic": 2}
 
 
-def test_half_a_character_is_taken_for_a_question_mark(indexed: Bundle) -> None:
+def test_half_a_character_is_taken_for_a_question_mark(epic_bundle: Bundle) -> None:
     half = chr(0xD83D)
     for query, texts in ((f"old {half} stream", None), ("old", [f"old {half} x", "the river"])):
-        found = indexed.rank(query, texts, pipeline=ALONE, explain=True)
-        whole = indexed.rank(
+        found = epic_bundle.rank(query, texts, pipeline=ALONE, explain=True)
+        whole = epic_bundle.rank(
             query.replace(half, "?"), texts and [each.replace(half, "?") for each in texts],
             pipeline=ALONE,
         )  # fmt: skip
         assert [hit.score for hit in found] == [hit.score for hit in whole]
 
 
-def test_what_was_not_read_is_not_marked(indexed: Bundle) -> None:
+def test_what_was_not_read_is_not_marked(epic_bundle: Bundle) -> None:
     text = "old the old here " + "the " * 20 + "old old"  # 16 pieces are read
-    (hit,) = indexed.rank("old", [text], pipeline=ALONE, explain=True)
+    (hit,) = epic_bundle.rank("old", [text], pipeline=ALONE, explain=True)
     whole = f"{hit.title}\n{hit.text}"
-    spans = [span for span in indexed.highlight(hit) if whole[span.begin : span.end] == "old"]
+    spans = [span for span in epic_bundle.highlight(hit) if whole[span.begin : span.end] == "old"]
     assert [span.begin for span in spans] == [1, 9]
     read = "the small castle"
-    (hit,) = indexed.rank("castle", [read], pipeline=ALONE, explain=True)
+    (hit,) = epic_bundle.rank("castle", [read], pipeline=ALONE, explain=True)
     assert hit.explanation is not None
     assert hit.explanation.read is not None
     assert hit.explanation.read.spans == ((0, 3),)
@@ -203,10 +177,10 @@ def test_what_was_not_read_is_not_marked(indexed: Bundle) -> None:
 
 @pytest.mark.slow
 def test_eight_bits_find_documents_and_their_vectors_score_them(
-    checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path
+    epic_checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path
 ) -> None:
     options = replace(LOOSE, variants=("fp32",), settings={"impacts": "uint8"})
-    export_bundle(checkpoints, tmp_path / "r", options)
+    export_bundle(epic_checkpoints, tmp_path / "r", options)
     bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b"), device="cpu")
     for query in ("quiet stream", "the old river is old", "castle"):
         hits = bundle.rank(query, k=20, pipeline=ALONE, explain=True)
@@ -219,10 +193,10 @@ def test_eight_bits_find_documents_and_their_vectors_score_them(
 
 
 def test_verify_runs_the_networks_of_a_bundle_without_documents(
-    exported: Path, tmp_path: Path
+    exported_epic: Path, tmp_path: Path
 ) -> None:
-    assert "ranker epic" in list(verify(exported))
-    victim = Path(shutil.copytree(exported, tmp_path / "victim"))
+    assert "ranker epic" in list(verify(exported_epic))
+    victim = Path(shutil.copytree(exported_epic, tmp_path / "victim"))
     for path in sorted(victim.rglob("model*.onnx")):
         replace_file(victim, path.relative_to(victim).as_posix(), b"no network")
     with pytest.raises(BundleError, match="epic"):

@@ -1,11 +1,10 @@
 from math import exp, log
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.kinds import TinyRankers
+from tests.kinds import TinyRankers, reranked_by
 
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
@@ -71,19 +70,11 @@ def test_a_graph_of_another_shape_is_refused() -> None:
         explain_translations(translations(), [7, 8], IDS, PLACES, str, "all")
 
 
-RERANK: list[dict[str, Any]] = [
-    {"stage": "retrieve", "ranker": "bm25", "k": 20},
-    {"stage": "rescore", "ranker": "cross"},
-]
+RERANK = reranked_by("cross")
 
 
-@pytest.fixture
-def loaded(tiny: TinyRankers) -> Bundle:
-    return tiny.bundle("cross_encoder")
-
-
-def test_an_explanation_names_pieces_and_marked_words(loaded: Bundle) -> None:
-    explanation = loaded.explain("red fruit", "apple-red", pipeline=RERANK)
+def test_an_explanation_names_pieces_and_marked_words(cross_bundle: Bundle) -> None:
+    explanation = cross_bundle.explain("red fruit", "apple-red", pipeline=RERANK)
     assert explanation.label == "cross-encoder model1, marked: red"
     assert {part.label.split(",")[0] for part in explanation.parts} == {"red", "fruit"}
     product = np.prod([float(part.label.split("P = ")[1]) for part in explanation.parts])
@@ -93,11 +84,13 @@ def test_an_explanation_names_pieces_and_marked_words(loaded: Bundle) -> None:
         assert any("→" in each.label for each in part.parts)
 
 
-def test_each_place_of_a_piece_has_what_the_network_found_there(loaded: Bundle) -> None:
+def test_each_place_of_a_piece_has_what_the_network_found_there(cross_bundle: Bundle) -> None:
     query, text = "red fruit", "here river red here apple here"
-    (hit,) = loaded.rank(query, [text], pipeline=RERANK, explain=True)
+    (hit,) = cross_bundle.rank(query, [text], pipeline=RERANK, explain=True)
     # Title and text are a line each, and there is no title.
-    at_here = [span.value for span in loaded.highlight(hit) if text[span.begin - 1 :][:4] == "here"]
+    at_here = [
+        span.value for span in cross_bundle.highlight(hit) if text[span.begin - 1 :][:4] == "here"
+    ]
     assert len(at_here) == 3
     assert len({round(value, 6) for value in at_here}) > 1  # contextual: no two are alike
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.kinds import FP32, TinyRankers
+from tests.kinds import FP32, TinyRankers, opened, reranked_by
 
 from ranklet.export.bundles import export_bundle
 from ranklet.handlers.server.live_bundle import try_out
@@ -22,31 +22,16 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 
 SHORT = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
 
-RERANK: list[dict[str, Any]] = [
-    {"stage": "retrieve", "ranker": "bm25", "k": 20},
-    {"stage": "rescore", "ranker": "cross"},
-]
+RERANK = reranked_by("cross")
 
 
 @pytest.fixture
-def path(tiny: TinyRankers) -> Path:
-    return tiny.indexed("cross_encoder")
-
-
-@pytest.fixture
-def loaded(tiny: TinyRankers) -> Bundle:
-    return tiny.bundle("cross_encoder")
-
-
-@pytest.fixture
-def ranker(path: Path) -> CrossEncoder:
-    found = BundleFiles(path, device="cpu").ranker("cross")
-    assert isinstance(found, CrossEncoder)
-    return found
+def ranker(cross_path: Path) -> CrossEncoder:
+    return opened(cross_path, "cross", CrossEncoder)
 
 
 def test_documents_of_the_collection_are_not_cut_into_pieces_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    cross_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from ranklet.runtime.text.analysis import Analyzer
 
@@ -58,14 +43,14 @@ def test_documents_of_the_collection_are_not_cut_into_pieces_again(
         return real(self, text)
 
     monkeypatch.setattr(Analyzer, "wordpieces", counted)
-    load(path, device="cpu").rank("the red apple", pipeline=RERANK)
+    load(cross_path, device="cpu").rank("the red apple", pipeline=RERANK)
     assert asked == ["the red apple"]
 
 
 def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
-    path: Path, ranker: CrossEncoder
+    cross_path: Path, ranker: CrossEncoder
 ) -> None:
-    bundle = BundleFiles(path, device="cpu")
+    bundle = BundleFiles(cross_path, device="cpu")
     assert bundle.documents is not None
     query = QueryContext("the red fruit", bundle.analyzer.begin())
     candidates = StoredCandidates(bundle.documents, np.arange(20, dtype=np.uint32))
@@ -83,10 +68,10 @@ def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_pairs_side_by_side_have_their_own_scores(
-    path: Path, ranker: CrossEncoder, monkeypatch: pytest.MonkeyPatch, threads: str
+    cross_path: Path, ranker: CrossEncoder, monkeypatch: pytest.MonkeyPatch, threads: str
 ) -> None:
     monkeypatch.setenv("RANKLET_THREADS", threads)
-    bundle = BundleFiles(path, device="cpu")
+    bundle = BundleFiles(cross_path, device="cpu")
     again = CrossEncoder.open(bundle, "cross")
     assert again.session.workers == int(threads)
     texts = ["red apple", "", "river " * 60, "here is the old castle"] * 5
@@ -99,10 +84,12 @@ def test_pairs_side_by_side_have_their_own_scores(
     )
 
 
-def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: CrossEncoder) -> None:
+def test_on_a_gpu_pairs_run_together_with_the_same_scores(
+    cross_path: Path, ranker: CrossEncoder
+) -> None:
     from ranklet.runtime.onnx.session import Session
 
-    bundle = BundleFiles(path, device="cpu")
+    bundle = BundleFiles(cross_path, device="cpu")
     assert bundle.documents is not None
     fp32 = Session(bundle.file("rankers/cross/model.onnx"), "fp32", device="cpu")
     query = QueryContext("the red fruit", bundle.analyzer.begin())
@@ -119,8 +106,8 @@ def test_on_a_gpu_pairs_run_together_with_the_same_scores(path: Path, ranker: Cr
     np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
-def test_what_is_cut_is_reported(loaded: Bundle) -> None:
-    ranking = loaded.rank(
+def test_what_is_cut_is_reported(cross_bundle: Bundle) -> None:
+    ranking = cross_bundle.rank(
         "red " * 20,
         ["short", "here " * 60, "old " * 60],
         pipeline=[{"stage": "retrieve", "ranker": "cross", "k": 3}],
@@ -149,7 +136,7 @@ def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> No
     assert ranker.scale(query) == pytest.approx(1 / 3)
 
 
-def test_a_graph_of_another_shape_is_refused(path: Path, ranker: CrossEncoder) -> None:
+def test_a_graph_of_another_shape_is_refused(cross_path: Path, ranker: CrossEncoder) -> None:
     class Broken:
         provider, on_gpu, workers = "", False, 1
 
@@ -157,7 +144,7 @@ def test_a_graph_of_another_shape_is_refused(path: Path, ranker: CrossEncoder) -
             return np.array([np.nan], np.float32)
 
     query = QueryContext("red", ranker.analyzer.begin())
-    broken = CrossEncoder(ranker.settings, Broken(), BundleFiles(path).tokenizer())
+    broken = CrossEncoder(ranker.settings, Broken(), BundleFiles(cross_path).tokenizer())
     with pytest.raises(BundleError, match="a finite score each"):
         broken.score(query, TextCandidates(["red"], query.analysis))
 
@@ -172,10 +159,10 @@ def test_a_graph_of_another_shape_is_refused(path: Path, ranker: CrossEncoder) -
     ],
 )
 def test_damaged_settings_are_refused(
-    path: Path, tmp_path: Path, setting: str, value: Any, message: str
+    cross_path: Path, tmp_path: Path, setting: str, value: Any, message: str
 ) -> None:
     damaged = tmp_path / "damaged"
-    shutil.copytree(path, damaged)
+    shutil.copytree(cross_path, damaged)
     manifest = json.loads((damaged / "manifest.json").read_text())
     manifest["rankers"]["cross"]["settings"][setting] = value
     (damaged / "manifest.json").write_text(json.dumps(manifest))
@@ -183,9 +170,9 @@ def test_damaged_settings_are_refused(
         BundleFiles(damaged).ranker("cross")
 
 
-def test_word_pieces_that_no_model_knows_are_refused(path: Path, tmp_path: Path) -> None:
+def test_word_pieces_that_no_model_knows_are_refused(cross_path: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
-    shutil.copytree(path, damaged)
+    shutil.copytree(cross_path, damaged)
     pieces = np.load(damaged / "documents/wordpieces.npy")
     np.save(damaged / "documents/wordpieces.npy", np.full_like(pieces, 60_000))
     with pytest.raises(BundleError, match="past the"):
