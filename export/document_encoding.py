@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,44 +18,28 @@ BLOCK = 1024  # documents; an interruption costs at most as many
 _log = logging.getLogger(__name__)
 
 
-class Encodes(Protocol):
-    """An exported ranker that encodes each document as a row of numbers."""
-
-    @property
-    def digest(self) -> str:
-        """A text that changes whenever the rows would: the model's digest and the limits."""
-        ...
-
-
-class Rows(NamedTuple):
-    """Encoded documents."""
-
-    rows: NDArray[Any]  # (documents, …)
-    truncated: int  # documents that are longer than the model reads, so that they were cut
-
-
 def encode_documents(
-    ranker: Encodes,
     encode: Callable[[list[str]], tuple[NDArray[Any], list[int]]],
+    digest: str,
     shape: tuple[int, ...],
     dtype: DTypeLike,
     analysed: AnalysedCollection,
     folder: Path,
-) -> Rows:
-    """Return the rows of all documents, and the number of documents that were cut.
+) -> tuple[NDArray[Any], int]:
+    """Return the rows of all documents, (documents, …), and the number of documents that were cut.
 
     A finished block is stored in `folder` under a digest of its texts and of the model's variant,
     so that it is never mistaken for another block.
 
     Args:
-        ranker: an exported encoder.
-        encode: returns the rows of some documents, and the places of those that were cut.
+        encode: returns the rows of some documents, and the indices of those that were cut.
+        digest: a text that changes whenever the rows would, of the model and the limits.
         shape: of a row.
         dtype: of the rows.
         analysed: the collection.
         folder: keeps finished blocks until the bundle is written.
     """
-    texts, cache = analysed.ranked_texts(), BlockCache(folder, ranker.digest, str(shape))
+    texts, cache = analysed.ranked_texts(), BlockCache(folder, digest, str(shape))
     types = {"rows": np.dtype(dtype), "cut": np.dtype(np.int64)}
 
     def encoded(block: list[str]) -> Arrays:
@@ -69,7 +53,7 @@ def encode_documents(
         arrays = cache.block("rows", tuple(block), types, partial(encoded, block))
         rows.append(arrays["rows"])
         truncated += int(arrays["cut"])
-    return Rows(np.concatenate(rows), truncated)
+    return np.concatenate(rows), truncated
 
 
 def warn_of_long_documents(

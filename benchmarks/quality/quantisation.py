@@ -346,7 +346,7 @@ def _report(runs: dict[str, Run], speeds: dict[str, dict[str, float]], texts: Te
         found = per_query(judged, each.scores, goal)
         lost = best - found
         margin = INTERVAL * lost.std(ddof=1) / np.sqrt(len(lost)) / best.mean()
-        compared = compare_scores(exact.scores, each.scores, texts.relevant)
+        compared = compare_scores(name, each.bytes, exact.scores, each.scores, texts.relevant)
         moved = np.abs(each.padded - each.scores[:, :PADDED]).max() / spread
         rows.append(
             [

@@ -17,12 +17,12 @@ from benchmarks.harness.report import goal, goal_at_least, table
 from benchmarks.harness.timing import spread, take_turns
 from ranklet import runtime
 from ranklet.runtime.dense.exact import ExactIndex
-from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
+from ranklet.runtime.dense.hnsw import HNSWIndex
 from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.repbert import GRAPH, RepBERT
+from ranklet.runtime.rankers.repbert import GRAPH, RepBERT, RepBERTSettings
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import read_split
 
@@ -48,7 +48,7 @@ def run(place: Place) -> str:
     rows = [[name, *spread(ms)] for name, ms in stages.items()]
     recalls = _recalls(path, queries)
     stored = bundle.manifest.rankers["repbert"].measured["recall"]
-    default = next(row for row in recalls if row[0] == f"HNSW, ef {HNSWSettings().ef}")
+    default = next(row for row in recalls if row[0] == f"HNSW, ef {RepBERTSettings().ef}")
     held = opened(path).documents
     if held is None:
         raise TypeError("the bundle has no documents")
@@ -70,8 +70,8 @@ their first {ENCODED_TOKENS} tokens, which changes nothing for a query.
 - Its table has {pairs:,} pairs; it was learned from medquad. A passage here has {length:.0f} word \
 pieces; those of MS MARCO have some {MARCO_PIECES}.
 
-What HNSW (M {HNSWSettings().m}, ef_construction {HNSWSettings().ef_construction}) finds of the \
-exact {RECALL_AT} nearest documents of these queries; one thread:
+What HNSW (M {RepBERTSettings().m}, ef_construction {RepBERTSettings().ef_construction}) finds of \
+the exact {RECALL_AT} nearest documents of these queries; one thread:
 
 {table(["search", f"recall@{RECALL_AT}", "p50 ms", "mean", "p99"], recalls)}
 
@@ -159,12 +159,10 @@ def _recalls(path: Path, queries: list[str]) -> list[list[str]]:
     vectors = list(ranker.encoder.encode_queries(queries).vectors)
     exact = ExactIndex(np.ascontiguousarray(ranker.vectors))
     wanted = [set(exact.search(vector, RECALL_AT)[0].tolist()) for vector in vectors]
-    given = ranker.settings
     rows = []
     for ef in EF:
-        settings = HNSWSettings(given.m, given.ef_construction, ef)
         data = bundle.file(f"rankers/repbert/{GRAPH}")
-        index = HNSWIndex(data, len(exact.vectors), given.dimension, settings)
+        index = HNSWIndex(data, len(exact.vectors), ranker.settings.dimension, ef=ef)
         ms = take_turns({"search": partial(index.search, k=RECALL_AT)}, vectors, ROUNDS)
         shares = [
             len(set(index.search(vector, RECALL_AT)[0].tolist()) & each) / RECALL_AT

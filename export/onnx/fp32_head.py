@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ranklet.export.onnx.calibration import session_with_outputs
+from ranklet.export.onnx.nodes import copied_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -56,10 +57,9 @@ def head_aside(model: "ModelProto", *, half: bool = False) -> Iterator[None]:
         half: whether the block converts the rest to 16 bits, so that the head must widen its inputs
             to 32 bits.
     """
-    from onnx import NodeProto, ValueInfoProto
+    from onnx import ValueInfoProto
 
-    graph = model.graph
-    copies = [NodeProto.FromString(node.SerializeToString()) for node in graph.node]
+    graph, copies = model.graph, copied_nodes(model)
     head = [node for node in copies if node.name.startswith(HEAD)]
     if not head:
         yield

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.onnx.nodes import add_constants, replace_nodes
+
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
@@ -39,32 +41,23 @@ def store_words_by_row(model: "ModelProto") -> None:
     Args:
         model: an fp32 model.
     """
-    from onnx import NodeProto, numpy_helper
+    from onnx import numpy_helper
 
     tables = {each.name: each for each in model.graph.initializer}
-    nodes: list[NodeProto] = []
-    for node in model.graph.node:
-        copy = NodeProto.FromString(node.SerializeToString())  # because the list is emptied below
-        if node.op_type == "EmbedLayerNormalization" and node.input[2] in tables:
-            table = tables[node.input[2]]
-            rows, scales = quantise_rows(numpy_helper.to_array(table))
-            constants: dict[str, NDArray[Any]] = {
-                "rows": rows,
-                "scales": scales,
-                "flat": np.array([-1], np.int64),
-                "zero": np.array(0, np.int64),
-                "one": np.array(1, np.int64),
-            }
-            model.graph.initializer.extend(
-                numpy_helper.from_array(value, f"{table.name}.{name}")
-                for name, value in constants.items()
-            )
-            nodes += _dequantise_used(node.input[0], table.name)
-            copy.input[0], copy.input[2] = f"{table.name}.places", f"{table.name}.words"
-            model.graph.initializer.remove(table)
-        nodes.append(copy)
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
+
+    def quantised(node: "NodeProto") -> "list[NodeProto]":
+        if node.op_type != "EmbedLayerNormalization" or node.input[2] not in tables:
+            return [node]
+        ids, name = node.input[0], node.input[2]
+        rows, scales = quantise_rows(numpy_helper.to_array(tables[name]))
+        numbers = {"flat": [-1], "zero": 0, "one": 1}
+        integers = {key: np.array(value, np.int64) for key, value in numbers.items()}
+        add_constants(model, name, {"rows": rows, "scales": scales, **integers})
+        model.graph.initializer.remove(tables[name])
+        node.input[0], node.input[2] = f"{name}.places", f"{name}.words"
+        return [*_dequantise_used(ids, name), node]
+
+    replace_nodes(model, quantised)
 
 
 def _dequantise_used(ids: str, table: str) -> "list[NodeProto]":

@@ -8,10 +8,12 @@ is safe if its weights sum to at most 128. This costs only a quarter of a step, 
 of a channel's largest weight are seldom as large.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ranklet.export.onnx.nodes import add_constants, replace_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -46,34 +48,25 @@ def store_weights_by_channel(model: "ModelProto") -> None:
             nodes with a single channel, which are cheap and whose output (a weight or a gate)
             matters a lot.
     """
-    from onnx import NodeProto, numpy_helper
+    from onnx import numpy_helper
 
     tables = [each for each in model.graph.initializer if len(each.dims) == 2]
     weights = {each.name: each for each in tables if each.dims[1] > 1}
-    nodes: list[NodeProto] = []
     done: set[str] = set()
-    for node in model.graph.node:
-        copy = NodeProto.FromString(node.SerializeToString())  # because the list is emptied below
+
+    def quantised(node: "NodeProto") -> "list[NodeProto]":
         if not _has_8_bit_form(node) or node.input[1] not in weights:
-            nodes.append(copy)
-            continue
+            return [node]
         name = node.input[1]
         if name not in done:
             values, scales = quantise_channels(numpy_helper.to_array(weights[name]))
-            constants: dict[str, NDArray[Any]] = {
-                "int8": values,
-                "scale": scales,
-                "zero": np.zeros(len(scales), np.int8),
-            }
-            model.graph.initializer.extend(
-                numpy_helper.from_array(value, f"{name}.{part}")
-                for part, value in constants.items()
-            )
+            zero = np.zeros(len(scales), np.int8)
+            add_constants(model, name, {"int8": values, "scale": scales, "zero": zero})
             done.add(name)
-        nodes += _in_8_bits(copy)
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
-    used = {name for node in nodes for name in node.input}
+        return _in_8_bits(node)
+
+    replace_nodes(model, quantised)
+    used = {name for node in model.graph.node for name in node.input}
     for name in done - used:
         model.graph.initializer.remove(weights[name])
 

@@ -8,6 +8,8 @@ time. On GPUs the fused operator is faster.
 
 from typing import TYPE_CHECKING
 
+from ranklet.export.onnx.nodes import replace_nodes
+
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
@@ -18,19 +20,14 @@ def split_skip_norms(model: "ModelProto") -> None:
     Args:
         model: a model of opset 17 or later, which has LayerNormalization.
     """
-    from onnx import NodeProto
-
-    nodes: list[NodeProto] = []
-    for node in model.graph.node:
-        copy = NodeProto.FromString(node.SerializeToString())  # because the list is emptied below
-        nodes += _split(copy) if node.op_type == "SkipLayerNormalization" else [copy]
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
+    replace_nodes(model, _split)
 
 
 def _split(node: "NodeProto") -> "list[NodeProto]":
     from onnx import helper
 
+    if node.op_type != "SkipLayerNormalization":
+        return [node]
     values, skip, gamma, beta, bias = [*node.input, ""][:5]
     result = node.output[0]
     # The fourth output, if there is one, is the sum before the norm.

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.onnx.calibration import Feeds, channel_maxima
 from ranklet.export.onnx.fp32_head import HEAD
+from ranklet.export.onnx.nodes import replace_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -146,17 +147,9 @@ def _insert(
     before: Mapping[str, Iterable["NodeProto"]],
     after: Mapping[str, Iterable["NodeProto"]],
 ) -> None:
-    """Insert nodes before and after the nodes whose first output is the key.
+    """Insert nodes before and after the nodes whose first output is the key."""
 
-    The order must stay topological. The list is rebuilt, because inserting into it would move nodes
-    to which references exist.
-    """
-    from onnx import NodeProto
+    def surrounded(node: "NodeProto") -> "list[NodeProto]":
+        return [*before.get(node.output[0], ()), node, *after.get(node.output[0], ())]
 
-    nodes = []
-    for node in model.graph.node:
-        key = node.output[0]
-        nodes += [*before.get(key, ()), node, *after.get(key, ())]
-    copies = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
-    del model.graph.node[:]
-    model.graph.node.extend(copies)
+    replace_nodes(model, surrounded)

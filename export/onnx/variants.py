@@ -1,7 +1,8 @@
 """Write the variants of an exported graph, fp32 as the reference, fp16 for GPUs, int8 for CPUs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.fp32_head import head_aside
@@ -12,6 +13,9 @@ from ranklet.export.onnx.smoothing import scale_tokens, smooth_channels
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import quiet_telemetry
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 
 def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feeds] = ()) -> None:
@@ -27,54 +31,40 @@ def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feed
         InputError: the variant is unknown.
     """
     quiet_telemetry()
-    if variant not in _CONVERTERS:
-        raise InputError(f"unknown variant {variant!r}; allowed are {', '.join(VARIANTS)}")
-    _CONVERTERS[variant](source, target, calibration)
-
-
-def _fp32(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # noqa: ARG001
     import onnx
 
+    if variant not in VARIANTS:
+        raise InputError(f"unknown variant {variant!r}; allowed are {', '.join(VARIANTS)}")
     model = onnx.load(str(source))
-    split_skip_norms(model)
+    if variant == "fp16":
+        _store_in_16_bits(model)
+    else:
+        if variant == "int8":
+            _store_in_8_bits(model, calibration)
+        split_skip_norms(model)
     onnx.save(model, str(target))
 
 
-def _fp16(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:  # noqa: ARG001
+def _store_in_16_bits(model: "ModelProto") -> None:
     """Store and compute in 16 bits, except inputs and outputs.
 
     The fused Attention and SkipLayerNormalization kernels sum softmax and variance in 32 bits
     anyway. Casts around them would undo the fusion.
     """
-    import onnx
     from onnxruntime.transformers.float16 import convert_float_to_float16
 
-    model = onnx.load(str(source))
     with head_aside(model, half=True):
         convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=True)
-    onnx.save(model, str(target))
 
 
-def _int8(source: Path, target: Path, calibration: Sequence[Feeds]) -> None:
+def _store_in_8_bits(model: "ModelProto", calibration: Sequence[Feeds]) -> None:
     """Store weights in 8 bits per channel, smooth outliers, and quantise activations dynamically.
 
     Measurements favoured this over per-tensor, unsigned, reduced-range, static and weight-only
     forms, see docs/LOG.md and `python -m benchmarks quantisation`.
     """
-    import onnx
-
-    model = onnx.load(str(source))
     smooth_channels(model, calibration)
     with head_aside(model):
         scale_tokens(model)
         store_words_by_row(model)
         store_weights_by_channel(model)
-    split_skip_norms(model)
-    onnx.save(model, str(target))
-
-
-_CONVERTERS: dict[str, Callable[[Path, Path, Sequence[Feeds]], None]] = {
-    "fp32": _fp32,
-    "fp16": _fp16,
-    "int8": _int8,
-}

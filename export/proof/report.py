@@ -37,8 +37,8 @@ EXACT = Tolerance(max_ndcg_loss=0.001, min_overlap=0.99, max_batch_error=0.001)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
-    """How scores compare with PyTorch's.
+class Report:
+    """How a variant, a table or an index compares with PyTorch.
 
     Attributes:
         max_error: largest difference of a score, as a share of the standard deviation of
@@ -49,27 +49,6 @@ class Agreement:
         ndcg: nDCG@10 of the variant.
         torch_ndcg: nDCG@10 of PyTorch.
         loss_error: standard error of the relative loss over the queries.
-    """
-
-    max_error: float
-    kendall: float
-    overlap: float
-    same_top: float
-    ndcg: float
-    torch_ndcg: float
-    loss_error: float = 0.0
-
-    @property
-    def ndcg_loss(self) -> float:
-        """Relative loss of nDCG@10; negative where the variant happens to rank better."""
-        return 1 - self.ndcg / self.torch_ndcg if self.torch_ndcg else 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Report(Agreement):
-    """How a variant, a table or an index compares with PyTorch.
-
-    Attributes:
         variant: fp32, fp16 or int8; or table, impacts, a storage type of impacts, or r=… for the
             number of values that are kept of a sparse vector.
         pairs: scored pairs, queries × documents.
@@ -80,6 +59,13 @@ class Report(Agreement):
         refused: why the variant is out of tolerance; empty if it is not.
     """
 
+    max_error: float
+    kendall: float
+    overlap: float
+    same_top: float
+    ndcg: float
+    torch_ndcg: float
+    loss_error: float = 0.0
     variant: str
     pairs: int
     batch_error: float = 0.0
@@ -87,6 +73,11 @@ class Report(Agreement):
     ms: float = 0.0
     fused: dict[str, int] = field(default_factory=dict)
     refused: str = ""
+
+    @property
+    def ndcg_loss(self) -> float:
+        """Relative loss of nDCG@10; negative if the variant happens to rank better."""
+        return 1 - self.ndcg / self.torch_ndcg if self.torch_ndcg else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, including the loss."""
@@ -110,14 +101,20 @@ def reports_of(bundle: BundleFiles, name: str) -> list[Report] | None:
 
 
 def compare_scores(
-    reference: NDArray[np.float32], scores: NDArray[np.float32], relevant: Sequence[Sequence[int]]
-) -> Agreement:
+    variant: str,
+    size: int,
+    reference: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    relevant: Sequence[Sequence[int]],
+) -> Report:
     """Compare (queries, documents) scores with PyTorch's.
 
     Args:
+        variant: the name of the variant.
+        size: its size in bytes.
         reference: PyTorch's scores.
-        scores: the variant's.
-        relevant: places of the relevant documents of each query.
+        scores: the variant's scores.
+        relevant: indices of the relevant documents of each query.
     """
     from scipy.stats import kendalltau
 
@@ -128,7 +125,10 @@ def compare_scores(
     pairs = list(zip(theirs.tolist(), ours.tolist(), strict=True))
     orders = [kendalltau(a, b).statistic for a, b in zip(reference, scores, strict=True)]
     ndcg, torch_ndcg = _ndcg(ours, relevant), _ndcg(theirs, relevant)
-    return Agreement(
+    return Report(
+        variant=variant,
+        bytes=size,
+        pairs=scores.size,
         max_error=float(np.abs(scores - reference).max()) / spread,
         kendall=float(np.mean(orders)),
         overlap=float(np.mean([len({*a} & {*b}) / len(a) for a, b in pairs])),

@@ -4,7 +4,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -191,14 +191,11 @@ def _prove(
         np.abs(score(replace(few, documents=(text,)))[:, 0] - scores[:QUERIES_ALONE, at])
         for at, text in enumerate(few.documents)
     ]
-    return Report(
-        variant=variant,
-        pairs=scores.size,
+    return replace(
+        compare_scores(variant, sum(map(len, contents)), reference, scores, probes.relevant),
         batch_error=float(np.max(differences)) / max(float(reference.std()), 1e-9),
-        bytes=sum(map(len, contents)),
         ms=seconds * 1e3,
         fused=_fused(contents),
-        **asdict(compare_scores(reference, scores, probes.relevant)),
     )
 
 

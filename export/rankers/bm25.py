@@ -29,7 +29,7 @@ def index(
 ) -> RankerEntry:
     """Write the impact index of a collection."""
     entry = source.manifest.rankers[name]
-    settings = BM25Settings.from_json(entry.settings, f"rankers.{name}")
+    settings: BM25Settings = source.settings(name)
     postings = analysed.postings(settings.field)
     folder = f"rankers/{name}/"
     writer.index(folder, postings.bm25(settings.k1, settings.b))

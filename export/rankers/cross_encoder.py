@@ -109,9 +109,7 @@ def index(
 
 
 def _warn_of_long_documents(source: BundleFiles, name: str, analysed: AnalysedCollection) -> None:
-    settings = CrossEncoderSettings.from_json(
-        source.manifest.rankers[name].settings, f"rankers.{name}"
-    )
+    settings: CrossEncoderSettings = source.settings(name)
     if settings.field != "wordpieces":
         return
     if settings.chunking == "words":

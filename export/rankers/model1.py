@@ -12,7 +12,6 @@ from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.translation_table import TranslationTable
-from ranklet.runtime.rankers import ranker_module
 from ranklet.runtime.rankers.model1 import (
     BACKGROUND,
     OFFSETS,
@@ -20,6 +19,7 @@ from ranklet.runtime.rankers.model1 import (
     SOURCES,
     TOKENS,
     Model1Settings,
+    open_table,
 )
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
@@ -60,7 +60,7 @@ def index(
 ) -> RankerEntry:
     """Write the table and P(q|C) in the token ids of a collection."""
     entry = source.manifest.rankers[name]
-    settings = _settings(source, name)
+    settings: Model1Settings = source.settings(name)
     target, sources, probability = _table(source, name)
     if words := _spellings(source, name):
         find = analysed.analyzer.vocabulary.forms.find
@@ -98,32 +98,18 @@ def _translations(checkpoint: Checkpoint, name: str, size: int) -> Translations:
     return translations
 
 
-def _settings(source: BundleFiles, name: str) -> Model1Settings:
-    entry = source.manifest.rankers[name]  # of a Model 1 or a neural Model 1
-    settings: Model1Settings = ranker_module(entry.kind).SETTINGS.from_json(
-        entry.settings, f"rankers.{name}"
-    )
-    return settings
-
-
 def _table(source: BundleFiles, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return (query tokens, document tokens, probabilities) of a bundle's table."""
-    folder = f"rankers/{name}/"
-    offsets = source.offsets(folder + OFFSETS)
-    pairs = (int(offsets[-1]),)
-    table = TranslationTable(
-        offsets,
-        source.array(folder + SOURCES, np.int32, pairs),
-        source.array(folder + PROBABILITIES, np.float32, pairs),
-    )
+    table = open_table(source, f"rankers/{name}/")
     table.verify(f"{source.path}: {name}")
-    targets = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    rows = np.diff(table.offsets)
+    targets = np.repeat(np.arange(len(rows), dtype=np.int32), rows)
     return targets, table.sources, table.probabilities
 
 
 def _spellings(source: BundleFiles, name: str) -> dict[int, str]:
     """Return the word of each token id in a table; none for word pieces, whose ids never change."""
-    if _settings(source, name).field == "wordpieces":
+    if source.settings(name).field == "wordpieces":
         return {}
     if not source.manifest.documents:  # ids of its own, as exported
         return dict(enumerate(source.strings(f"rankers/{name}/{TOKENS}", Strings)))

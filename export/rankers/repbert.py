@@ -21,10 +21,11 @@ from ranklet.export.proof.variants import (
 from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.dense.exact import ExactIndex
-from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
+from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.repbert import (
+    EXHAUSTIVE,
     GRAPH,
     INPUTS,
     OUTPUT,
@@ -38,7 +39,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
 
-HNSW_FROM = 50_000  # documents; smaller collections get HNSW only if the settings say so
+HNSW_FROM = 50_000  # documents; from here on HNSW replaces exact search that nobody chose
 RECALL_QUERIES, RECALL_AT = 200, 10
 
 
@@ -47,12 +48,17 @@ def export(
 ) -> RankerEntry:
     """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
 
+    Exact search that the options choose is stored as exhaustive, because checkpoints say "exact"
+    without a choice.
+
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.
     """
     from ranklet.training.rankers.repbert import training as repbert
 
     settings: RepBERTSettings = checkpoint.settings
+    if options.settings.get("search") == "exact":
+        settings = replace(settings, search=EXHAUSTIVE)
     probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
@@ -76,7 +82,7 @@ def export(
 def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
-    """Encode every document with the exported model; build HNSW if the collection is large.
+    """Encode every document with the exported model, and build HNSW if the collection is large.
 
     The recall of HNSW against exact search is measured and stored.
     """
@@ -84,14 +90,15 @@ def index(
     encoder = RepBERTEncoder.open(source, name, many=True)
     folder = f"rankers/{name}/"
     writer.copy(source, folder, leave_out=(VECTORS, GRAPH))
+    settings = encoder.settings
     vectors, truncated = encode_documents(
-        encoder, encoder.encode_documents, (encoder.settings.dimension,), np.float32, analysed,
+        encoder.encode_documents, encoder.digest, (settings.dimension,), np.float32, analysed,
         writer.resume_folder / name,
     )  # fmt: skip
-    settings, measured = encoder.settings, dict[str, float](truncated=truncated)
+    measured = dict[str, float](truncated=truncated)
     warn_of_long_documents(name, truncated, len(vectors), settings.max_document_tokens)
     writer.array(folder + VECTORS, vectors)
-    if settings.search == "hnsw" or len(vectors) >= HNSW_FROM:
+    if settings.search == "hnsw" or (settings.search == "exact" and len(vectors) >= HNSW_FROM):
         settings = replace(settings, search="hnsw")
         measured["recall"] = _write_hnsw(vectors, settings, folder, writer)
     return RankerEntry(entry.kind, asdict(settings), measured)
@@ -101,13 +108,12 @@ def _write_hnsw(
     vectors: NDArray[np.float32], settings: RepBERTSettings, folder: str, writer: BundleWriter
 ) -> float:
     """Write the index and return its recall@10 against exact search; documents are the queries."""
-    hnsw = HNSWSettings(settings.m, settings.ef_construction, settings.ef)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / GRAPH
-        build(vectors, hnsw, path)
+        build(vectors, path, m=settings.m, ef_construction=settings.ef_construction)
         content = path.read_bytes()
     writer.data(folder + GRAPH, content)
-    index = HNSWIndex(memoryview(content), len(vectors), vectors.shape[1], hnsw)
+    index = HNSWIndex(memoryview(content), len(vectors), vectors.shape[1], ef=settings.ef)
     exact = ExactIndex(vectors)
     queries = np.random.default_rng(0).permutation(len(vectors))[:RECALL_QUERIES]
     overlaps = []

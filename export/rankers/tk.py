@@ -67,7 +67,7 @@ def index(
 ) -> RankerEntry:
     """Write the row of each word form, and copy the network."""
     entry, folder = source.manifest.rankers[name], f"rankers/{name}/"
-    settings = TKSettings.from_json(entry.settings, f"rankers.{name}")
+    settings: TKSettings = source.settings(name)
     writer.copy(source, folder, leave_out=(ROWS,))
     writer.array(folder + ROWS, term_rows(known_words(source, name), analysed.analyzer.vocabulary))
     return replace(entry, measured={"truncated": count_truncated(settings, analysed, name)})

@@ -26,7 +26,7 @@ def index(
     written = (OFFSETS, TERMS, VALUES, *(INDEX + file for file in INDEX_FILES))
     writer.copy(source, folder, leave_out=written)
     rows, truncated = encode_documents(
-        encoders, encoders.encode_documents, encoders.row_shape, np.uint16, analysed,
+        encoders.encode_documents, encoders.digest, encoders.row_shape, np.uint16, analysed,
         writer.resume_folder / name,
     )  # fmt: skip
     settings = ranker.settings

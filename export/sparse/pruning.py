@@ -1,7 +1,6 @@
 """How many values of a document's sparse vector are kept, and what that costs (paper 003, §3)."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,14 +79,8 @@ def pruning_reports(
     for r in sorted({min(r, everything) for r in (*LADDER, kept or everything, everything)}):
         store = store_of_rows(prune(vectors, r, priorities))
         scores = sparse_scores(store, queries)
-        reports.append(
-            Report(
-                variant=f"r={r}",
-                pairs=scores.size,
-                bytes=round(VALUE_BYTES * len(store.terms) / len(store)),
-                **asdict(compare_scores(reference, scores, relevant)),
-            )
-        )
+        size = round(VALUE_BYTES * len(store.terms) / len(store))
+        reports.append(compare_scores(f"r={r}", size, reference, scores, relevant))
     return reports
 
 

@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +12,6 @@ from ranklet.runtime.dense.graph_file import check_graph
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.pipeline.topk import Scored, top_k
-
-
-@dataclass(frozen=True)
-class HNSWSettings:
-    """How an index is built and searched.
-
-    Attributes:
-        m: links per vector on each layer.
-        ef_construction: candidates while building.
-        ef: candidates while searching, at least k.
-        seed: random seed of the layers.
-    """
-
-    m: int = 16
-    ef_construction: int = 200
-    ef: int = 128
-    seed: int = 0
 
 
 def _hnswlib() -> Any:
@@ -43,18 +25,21 @@ def _hnswlib() -> Any:
     return hnswlib
 
 
-def build(vectors: NDArray[np.float32], settings: HNSWSettings, path: Path) -> None:
+def build(
+    vectors: NDArray[np.float32], path: Path, *, m: int = 16, ef_construction: int = 200
+) -> None:
     """Build an inner-product index over (documents, dimension) float32 vectors and save it.
 
     One thread adds the vectors, because with several threads the index differs from run to run.
+
+    Args:
+        vectors: the vectors.
+        path: the file to write.
+        m: links per vector on each layer.
+        ef_construction: candidates while building.
     """
     index = _hnswlib().Index(space="ip", dim=vectors.shape[1])
-    index.init_index(
-        max_elements=len(vectors),
-        M=settings.m,
-        ef_construction=settings.ef_construction,
-        random_seed=settings.seed,
-    )
+    index.init_index(max_elements=len(vectors), M=m, ef_construction=ef_construction, random_seed=0)
     index.add_items(vectors, np.arange(len(vectors)), num_threads=1)
     index.save_index(str(path))
 
@@ -66,13 +51,13 @@ class HNSWIndex:
         data: the mapped file of the index.
         size: number of vectors.
         dimension: dimension of the vectors.
-        settings: how to search.
+        ef: candidates while searching; a search for more documents raises it.
 
     Raises:
         BundleError: the index cannot be read or holds another number of vectors.
     """
 
-    def __init__(self, data: memoryview, size: int, dimension: int, settings: HNSWSettings) -> None:
+    def __init__(self, data: memoryview, size: int, dimension: int, *, ef: int = 128) -> None:
         check_graph(data, size, dimension)
         index = _hnswlib().Index(space="ip", dim=dimension)
         # hnswlib reads only from a path, but the mapped file may lie inside a zip.
@@ -86,8 +71,8 @@ class HNSWIndex:
         finally:
             Path(name).unlink(missing_ok=True)
         index.set_num_threads(threads())
-        index.set_ef(settings.ef)
-        self._index, self._size, self._ef = index, size, settings.ef
+        index.set_ef(ef)
+        self._index, self._size, self._ef = index, size, ef
 
     def search(self, query: NDArray[np.float32], k: int) -> Scored:
         """Return approximately the k documents with the largest inner product, best first.

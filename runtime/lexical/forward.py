@@ -21,6 +21,17 @@ class Gathered(NamedTuple):
         """The document (0, 1, …) of each token, ascending, (tokens,); computed on each access."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
+    def frequencies(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Return how often each term occurs in each document, (terms, documents) float32.
+
+        >>> Gathered(np.array([7, 8, 7, 9]), np.array([3, 1])).frequencies(np.array([7])).tolist()
+        [[2.0, 0.0]]
+        """
+        owner, frequencies = self.owner, np.zeros((len(terms), len(self.lengths)), np.float32)
+        for row, term in zip(frequencies, terms.tolist(), strict=True):
+            row[:] = np.bincount(owner[self.tokens == term], minlength=len(self.lengths))
+        return frequencies
+
 
 class Forward:
     """Token ids by document, in memory or memory-mapped.

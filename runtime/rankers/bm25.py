@@ -10,10 +10,12 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.options import check_options, number, one_of
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import AT_ONCE, Retrieved, Retriever, Scores
-from ranklet.runtime.storage.checks import Settings, check_field, check_number
+from ranklet.runtime.storage.checks import Settings
+from ranklet.runtime.text.analysis import FIELDS
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -25,23 +27,15 @@ STATISTICS = "statistics.npy"  # mean number of tokens per document, (1,) float6
 
 @dataclass(frozen=True)
 class BM25Settings(Settings):
-    """The settings of a BM25 ranker.
+    """The settings of a BM25 ranker."""
 
-    Attributes:
-        field: lemmas, words or wordpieces.
-        k1: how slowly repetitions of a term saturate, ≥ 0.
-        b: strength of the length normalisation, 0 to 1.
-    """
-
-    field: str = "lemmas"
-    k1: float = 0.9
-    b: float = 0.4
+    field: str = one_of("lemmas", FIELDS, "terms of a text")
+    k1: float = number(0.9, "how slowly repetitions of a term saturate", 0, 100)
+    b: float = number(0.4, "strength of the length normalisation", 0, 1)
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_field(self.field)
-        check_number("k1", self.k1, 0, 100)
-        check_number("b", self.b, 0, 1)
+        check_options(self)
 
 
 class BM25(Retriever):
@@ -56,7 +50,7 @@ class BM25(Retriever):
     def open(cls, bundle: "BundleFiles", name: str) -> "BM25":
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
-        settings = BM25Settings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings: BM25Settings = bundle.settings(name)
         folder = f"rankers/{name}/"
         terms = bundle.analyzer.size(settings.field)
         index = ImpactIndex.open(bundle, folder, terms, ("float32",))
@@ -119,14 +113,9 @@ class BM25(Retriever):
         """Return the impact of each term on each candidate, (terms, candidates) float32."""
         if candidates.stored is not None:
             return self.index.matrix(terms, candidates.stored)
-        documents = candidates.tokens(self.settings.field)
-        tokens, owner, lengths = documents.tokens, documents.owner, documents.lengths
-        tf = np.zeros((len(terms), len(lengths)), np.float32)
-        for row, term in zip(tf, terms.tolist(), strict=True):
-            row[:] = np.bincount(owner[tokens == term], minlength=len(lengths))
-        weight = saturation(
-            tf, lengths[None, :], self.average_length, self.settings.k1, self.settings.b
-        )
+        documents, settings = candidates.tokens(self.settings.field), self.settings
+        tf, lengths = documents.frequencies(terms), documents.lengths[None, :]
+        weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)
         return self._idf(terms)[:, None] * weight
 
 

@@ -1,4 +1,4 @@
-"""EPIC: the importance of a query's own terms, and a document's expansion over the vocabulary.
+"""EPIC weights a query's own terms and expands a document over the whole vocabulary.
 
 Source: MacAvaney et al. 2020 (paper 003), §2.
 """
@@ -14,25 +14,24 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.rankers.learned_sparse import LearnedSparse
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
 
-# Outputs of the graphs, float32: the importance of each of a query's tokens, (batch, tokens), 0 for
-# tokens that are no terms; a document's φ_d, (batch, vocabulary), ≥ 0.
+# The query graph returns the importance of each token, (batch, tokens) float32, 0 for special
+# tokens. The document graph returns φ_d, (batch, vocabulary) float32, ≥ 0.
 QUERY_ENCODER = SparseEncoder("query/", "term_importances", segment=0)
 DOCUMENT_ENCODER = SparseEncoder("document/", "term_impacts", segment=1)
 
 
 @dataclass(frozen=True)
 class EPICSettings(SparseSettings):
-    """What EPIC's encoders and index are made of; the paper keeps r = 1000 or 2000 values (§3)."""
+    """The settings of EPIC's encoders and index; the paper keeps r = 1000 or 2000 values (§3)."""
 
 
 class EPICEncoders(SparseEncoders):
-    """A query's importances and a document's impacts."""
+    """The importances of queries and the impacts of documents."""
 
-    settings_class = EPICSettings
     of_queries, of_documents = QUERY_ENCODER, DOCUMENT_ENCODER
 
     def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
-        """Return the vectors of some queries, and the places of the queries that were cut.
+        """Return the vectors of some queries, and the indices of the truncated queries.
 
         Raises:
             BundleError: a weight is below 0 or a token is past the vocabulary.
@@ -46,14 +45,14 @@ class EPICEncoders(SparseEncoders):
         weights = np.bincount(place, weights=importances).astype(np.float32)
         if weights.min() < 0 or terms[-1] >= self.settings.vocabulary:
             raise BundleError(
-                "the query encoder gave a weight below 0 or a term past the vocabulary. The bundle "
-                "is damaged: run `ranklet verify`"
+                "the query encoder returned a weight below 0 or a term past the vocabulary. The "
+                "bundle is damaged: run `ranklet verify`"
             )
         return SparseQuery.positive(terms, weights)  # [CLS] and other special tokens have 0
 
 
 class EPIC(LearnedSparse):
-    """Dot product of the query's importances and the document's impacts (paper 003, eq. 5)."""
+    """Dot product of a query's importances and a document's impacts (paper 003, eq. 5)."""
 
     label = "EPIC"
     encoders_class = EPICEncoders

@@ -1,12 +1,13 @@
-"""What learned sparse rankers share: a text is a sparse vector over word pieces.
+"""Learned sparse rankers score by the dot product of sparse vectors over word pieces.
 
-A score is the dot product of the query's vector and the document's. Documents of the collection are
-stored twice: by document for rescoring and explanations, and by term for retrieval.
+The vectors of the collection are stored twice, by document for rescoring and explanations, and by
+term for retrieval.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.lexical.sparse_explanation import explain_terms
 from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 from ranklet.runtime.onnx.encoder import token_ids
 from ranklet.runtime.pipeline.candidates import Candidates
@@ -28,20 +28,22 @@ from ranklet.runtime.text.analysis import Analyzer
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
-# Files in rankers/NAME/: the documents' vectors as a forward store and as an impact index.
+# The files in rankers/NAME/, the documents' vectors as a forward store and as an impact index.
 INDEX = "index/"
 OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64
 TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16
 VALUES = "vectors.values.npy"  # > 0, (n,) float16
+
+EXPANSION_SHOWN = 10  # number of terms shown that are in a document's vector but not in its text
 
 
 class LearnedSparse(Retriever):
     """Dot product of the sparse vectors of a query and a document.
 
     Args:
-        encoders: of queries and documents.
-        bundle: holds the documents' vectors.
-        name: of the ranker in the bundle.
+        encoders: the encoders of queries and documents.
+        bundle: the bundle with the documents' vectors.
+        name: the ranker's name in the bundle.
     """
 
     encodes_queries = True
@@ -51,7 +53,6 @@ class LearnedSparse(Retriever):
     def __init__(self, encoders: SparseEncoders, bundle: "BundleFiles", name: str) -> None:
         self.encoders, self._bundle, self._name = encoders, bundle, name
         self.settings, self._folder = encoders.settings, f"rankers/{name}/"
-        # Of the pieces that explanations name.
         self.analyzer = Analyzer.of_pieces(encoders.tokenizer)
 
     @classmethod
@@ -61,12 +62,12 @@ class LearnedSparse(Retriever):
 
     @property
     def provider(self) -> str:
-        """What queries are encoded on."""
+        """The provider that queries are encoded on."""
         return self.encoders.provider
 
     @cached_property
     def store(self) -> SparseStore:
-        """The documents' vectors by document, mapped."""
+        """The mapped vectors by document."""
         bundle = self._collection
         offsets = bundle.offsets(self._folder + OFFSETS, bundle.manifest.documents)
         shape = (int(offsets[-1]),)
@@ -78,7 +79,7 @@ class LearnedSparse(Retriever):
 
     @cached_property
     def index(self) -> ImpactIndex:
-        """The documents' vectors by term, mapped."""
+        """The mapped vectors by term."""
         folder, dtype = self._folder + INDEX, self.settings.impacts
         return ImpactIndex.open(self._collection, folder, self.settings.vocabulary, (dtype,))
 
@@ -87,7 +88,7 @@ class LearnedSparse(Retriever):
         return self._encoded(query)[0]
 
     def _encoded(self, query: QueryContext) -> tuple[SparseQuery, bool]:
-        """Return the query's vector, and whether the query was truncated for it."""
+        """Return the query's vector, and whether the query was truncated."""
 
         def encode() -> tuple[SparseQuery, bool]:
             (vector,), truncated = self.encoders.encode_queries([query.text])
@@ -96,9 +97,9 @@ class LearnedSparse(Retriever):
         return query.once(id(self), encode)
 
     def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        """Return the k documents with the largest dot product; they share a term with the query.
+        """Return the k documents with the largest dot product that share a term with the query.
 
-        An index of 8 bits only finds them: their scores come from the 16 bits of their vectors.
+        If the index has 8 bits, the scores come from the 16 bits of the stored vectors.
         """
         vector, query_truncated = self._encoded(query)
         numbers, scores = self.index.retrieve(*vector, k)
@@ -115,12 +116,12 @@ class LearnedSparse(Retriever):
         return Scores(store.products(vector, numbers), truncated, query_truncated)
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1 / Σ weights, so that a longer query has no larger scores in a fusion."""
+        """Return 1 / Σ weights, so that longer queries do not have larger scores in a fusion."""
         total = float(self.encode_query(query).weights.sum())
         return 1 / total if total > 0 else 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score by all of the query's terms; see `explain_terms`."""
+        """Explain a score by all terms of the query; see `explain_terms`."""
         vector = self.encode_query(query)
         store, (number,), _ = self._vectors(candidate)
         limit = self.settings.max_document_tokens
@@ -132,7 +133,7 @@ class LearnedSparse(Retriever):
         return replace(Explanation.total(self.label, parts), read=read_pieces)
 
     def verify(self) -> None:
-        """Check every number, and that both indexes agree; BundleError names the fault."""
+        """Check every number and that both indexes agree; raise BundleError at the first fault."""
         name = f"{self.label} {self._name}"
         self.store.verify(name, self.settings.vocabulary)
         self.index.verify(name)
@@ -148,7 +149,7 @@ class LearnedSparse(Retriever):
     def _vectors(
         self, candidates: Candidates
     ) -> tuple[SparseStore, NDArray[np.integer], Sequence[int]]:
-        """Return a store that holds the candidates, their numbers in it, and who was truncated."""
+        """Return a store with the candidates, their numbers in it, and the truncated ones."""
         if candidates.stored is not None:
             return self.store, candidates.stored, ()
         rows = self.encoders.encode_documents(candidates.texts)
@@ -158,3 +159,48 @@ class LearnedSparse(Retriever):
     def _collection(self) -> "BundleFiles":
         self._bundle.need_collection()
         return self._bundle
+
+
+def explain_terms(
+    query: SparseQuery,
+    store: SparseStore,
+    document: int,
+    in_text: Set[int],
+    spell: Callable[[int], str],
+    field: str,
+) -> list[Explanation]:
+    """Return one part per query term, and one that lists the document's strongest expansion.
+
+    A label names the weight of the query term (paper 003, figure 3), and a part below it says
+    whether the document has the term in its text or by expansion. The strongest expansion (figure
+    4) adds nothing to the score.
+
+    Args:
+        query: terms and weights of the query.
+        store: holds the document's vector.
+        document: its number in the store.
+        in_text: terms of the document's text.
+        spell: returns the spelling of a term.
+        field: the field of the terms, as in `Explanation.source`.
+    """
+    parts = []
+    impacts = store.impacts(query.terms, np.array([document]))[:, 0]
+    for term, weight, impact in zip(query.terms.tolist(), query.weights, impacts, strict=True):
+        name = spell(term)
+        label = f"{name}: importance {weight:.3f} · impact {impact:.3f}"
+        inner = []
+        if impact > 0:
+            value, source = float(weight * impact), (field, name) if term in in_text else None
+            place = "in the text" if source else "by expansion"
+            inner.append(Explanation(f"{name}, {place}", value, source=source))
+        parts.append(replace(Explanation.total(label, inner), query_token=(field, name)))
+    terms, values = store.vector(document)
+    descending = np.argsort(-values, kind="stable").tolist()
+    expansion = (index for index in descending if int(terms[index]) not in in_text)
+    strongest = [
+        Explanation(f"{spell(int(terms[index]))}: impact {values[index]:.3f}", 0.0)
+        for index in islice(expansion, EXPANSION_SHOWN)
+    ]
+    if strongest:
+        parts.append(Explanation.total("not in the text: its strongest expansion", strongest))
+    return parts

@@ -1,7 +1,7 @@
 """IBM Model 1 over one field, which rescores by a sparse translation table."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,12 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.options import check_options, number, one_of
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import AT_ONCE, Ranker, Scores
-from ranklet.runtime.storage.checks import Settings, check_field, check_number
+from ranklet.runtime.storage.checks import Settings
+from ranklet.runtime.text.analysis import FIELDS
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -32,29 +34,20 @@ SHOWN = 5  # number of document tokens that an explanation names per query token
 
 @dataclass(frozen=True)
 class Model1Settings(Settings):
-    """The settings of a Model 1 ranker.
+    """The settings of a Model 1 ranker."""
 
-    Attributes:
-        field: lemmas, words or wordpieces.
-        p_self: T(t|t), the probability that a token translates into itself, 0 to 1.
-        lambda_: weight of the collection model, above 0 and at most 1.
-    """
-
-    field: str = "words"
-    p_self: float = 0.3
-    lambda_: float = 0.1
+    field: str = one_of("words", FIELDS, "tokens of a text")
+    p_self: float = number(0.3, "T(t|t), the probability of a token's self-translation", 0, 1)
+    lambda_: float = number(0.1, "weight of the collection model", 1e-6, 1)
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_field(self.field)
-        check_number("p_self", self.p_self, 0, 1)
-        check_number("lambda_", self.lambda_, 1e-6, 1)
+        check_options(self)
 
 
 class Model1(Ranker):
     """Σ over query tokens of log P(q|D) − log λP(q|C) (paper 000, eq. 3)."""
 
-    settings_class: ClassVar[type[Model1Settings]] = Model1Settings
     slice_size = AT_ONCE
 
     def __init__(
@@ -66,19 +59,10 @@ class Model1(Ranker):
     def open(cls, bundle: "BundleFiles", name: str) -> Self:
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
-        settings = cls.settings_class.from_json(
-            bundle.manifest.rankers[name].settings, f"rankers.{name}"
-        )
-        folder = f"rankers/{name}/"
-        offsets = bundle.offsets(folder + OFFSETS, bundle.analyzer.size(settings.field))
-        pairs = int(offsets[-1])
-        table = TranslationTable(
-            offsets,
-            bundle.array(folder + SOURCES, np.int32, (pairs,)),
-            bundle.array(folder + PROBABILITIES, np.float32, (pairs,)),
-        )
-        background = bundle.array(folder + BACKGROUND, np.float32, (len(offsets) - 1,))
-        return cls(settings, table, background)
+        settings: Model1Settings = bundle.settings(name)
+        folder, tokens = f"rankers/{name}/", bundle.analyzer.size(settings.field)
+        table = open_table(bundle, folder, tokens)
+        return cls(settings, table, bundle.array(folder + BACKGROUND, np.float32, (tokens,)))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return the log-odds of each candidate, summed over the query's tokens."""
@@ -148,26 +132,28 @@ class Model1(Ranker):
 
     def _shares(self, token: int, document: Gathered) -> list[tuple[int, float]]:
         """Return (document token, its share of Σ T(q|d) P(d|D)), largest first, with sum 1."""
+        p_self, (sources, probabilities) = self.settings.p_self, self.table.row(token)
+        others = zip(sources.tolist(), probabilities.tolist(), strict=True)
+        translations = {source: (1 - p_self) * probability for source, probability in others}
+        translations[token] = p_self
         unique, counts = np.unique(document.tokens, return_counts=True)
-        sources, probabilities = self.table.row(token)
-        weight = dict(zip(sources.tolist(), probabilities.tolist(), strict=True))
-        masses = [
-            (
-                source,
-                count
-                * (
-                    self.settings.p_self
-                    if source == token
-                    else (1 - self.settings.p_self) * weight.get(source, 0.0)
-                ),
-            )
+        masses = {
+            source: count * translations.get(source, 0.0)
             for source, count in zip(unique.tolist(), counts.tolist(), strict=True)
-        ]
-        total = sum(mass for _, mass in masses)
-        return sorted(
-            ((source, mass / total) for source, mass in masses if mass > 0),
-            key=lambda pair: -pair[1],
-        )
+        }
+        total = sum(masses.values())
+        shares = [(source, mass / total) for source, mass in masses.items() if mass > 0]
+        return sorted(shares, key=lambda pair: -pair[1])
+
+
+def open_table(bundle: "BundleFiles", folder: str, tokens: int | None = None) -> TranslationTable:
+    """Map the table in a folder of a bundle, with a row for each of `tokens` tokens if given."""
+    offsets = bundle.offsets(folder + OFFSETS, tokens)
+    pairs = (int(offsets[-1]),)
+    sources = bundle.array(folder + SOURCES, np.int32, pairs)
+    return TranslationTable(
+        offsets, sources, bundle.array(folder + PROBABILITIES, np.float32, pairs)
+    )
 
 
 RANKER = Model1

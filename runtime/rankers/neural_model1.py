@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import open_session
+from ranklet.runtime.options import one_of
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.rankers import model1
 
@@ -33,31 +33,15 @@ PAIR_BUDGET = 1 << 20  # query × document tokens per batch, with 270 MB of hidd
 
 @dataclass(frozen=True)
 class NeuralModel1Settings(model1.Model1Settings):
-    """The settings of a neural Model 1.
+    """The settings of a neural Model 1; the network's T(q|d) are multiplied by 1 − p_self."""
 
-    Attributes:
-        field: always wordpieces.
-        p_self: T(t|t); the network's T(q|d) are multiplied by 1 − p_self.
-        lambda_: weight of the collection model.
-        scorer: ``table`` or ``onnx``.
-    """
-
-    field: str = "wordpieces"
-    scorer: str = "table"
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        super().__post_init__()
-        if self.field != "wordpieces":
-            raise InputError(f"field is {self.field!r}; a neural Model 1 needs wordpieces")
-        if self.scorer not in SCORERS:
-            raise InputError(f"scorer is {self.scorer!r}; allowed are {', '.join(SCORERS)}")
+    field: str = one_of("wordpieces", ("wordpieces",), "tokens of a text")
+    scorer: str = one_of("table", SCORERS, "what gives T(q|d), the table or the network")
 
 
 class NeuralModel1(model1.Model1):
     """Σ over query word pieces of log P(q|D) − log λP(q|C), with T(q|d) from a network."""
 
-    settings_class = NeuralModel1Settings
     session: "Runs | None" = None
 
     @classmethod

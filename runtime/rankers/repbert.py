@@ -1,4 +1,4 @@
-"""RepBERT: one vector a text, the mean of BERT's last layer; inner product; dense retrieval.
+"""RepBERT: one vector per text, the mean of BERT's last layer, retrieves by inner product.
 
 Source: Zhan et al. 2020 (paper 004), §3.
 """
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.dense.exact import ExactIndex
-from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings
+from ranklet.runtime.dense.hnsw import HNSWIndex
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.onnx.encoder import Encoded, Encoder, open_encoder
+from ranklet.runtime.options import check_options, integer, one_of
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
-from ranklet.runtime.storage.checks import Settings, check_integer, check_one_of
+from ranklet.runtime.storage.checks import Settings
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -28,68 +29,40 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT = "sentence_embedding"
 QUERY_SEGMENT, DOCUMENT_SEGMENT = 0, 1  # token_type_ids (paper 004, §4.1)
 
-# The files of the kind, in rankers/NAME/, beside the graph's variants and its tokenizer.
+# The files of the kind in rankers/NAME/, in addition to the graph's variants and its tokenizer.
 VECTORS = "vectors.npy"  # of all documents, (documents, dimension) float32
-GRAPH = "hnsw.bin"  # hnswlib's index, where `search` is hnsw
-SEARCHES = ("exact", "hnsw")
+GRAPH = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
+EXHAUSTIVE = "exhaustive"  # exact search at any size; "exact" is chosen for small collections only
+SEARCHES = ("exact", "hnsw", EXHAUSTIVE)
 
 
 @dataclass(frozen=True)
 class RepBERTSettings(Settings):
-    """What a RepBERT encoder and its index are made of.
+    """The settings of a RepBERT encoder and its index; a token limit counts [CLS] and [SEP]."""
 
-    Attributes:
-        max_query_tokens: longer queries are cut, [CLS] and [SEP] counted (paper 004: 20).
-        max_document_tokens: longer documents are cut, [CLS] and [SEP] counted (paper 004: 256).
-        dimension: of the vectors.
-        search: ``exact``, or ``hnsw``, which is approximate and faster from some 50,000 documents.
-        m: HNSW: links of a vector on each layer.
-        ef_construction: HNSW: candidates while building.
-        ef: HNSW: candidates while searching.
-    """
-
-    max_query_tokens: int = 20
-    max_document_tokens: int = 256
-    dimension: int = 384
-    search: str = "exact"
-    m: int = 16
-    ef_construction: int = 200
-    ef: int = 128
+    max_query_tokens: int = integer(20, "tokens read of a query (paper 004)", 3, 8192)
+    max_document_tokens: int = integer(256, "tokens read of a document (paper 004)", 3, 8192)
+    dimension: int = integer(384, "dimension of the vectors", 1, 1 << 16)
+    search: str = one_of("exact", SEARCHES, "exact only while the collection is small")
+    m: int = integer(16, "HNSW: links per vector on each layer", 2, 1024)
+    ef_construction: int = integer(200, "HNSW: candidates while building", 1, 1 << 16)
+    ef: int = integer(128, "HNSW: candidates while searching", 1, 1 << 16)
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_integer("max_query_tokens", self.max_query_tokens, 3, 8192)
-        check_integer("max_document_tokens", self.max_document_tokens, 3, 8192)
-        check_integer("dimension", self.dimension, 1, 1 << 16)
-        check_integer("m", self.m, 2, 1024)
-        check_integer("ef_construction", self.ef_construction, 1, 1 << 16)
-        check_integer("ef", self.ef, 1, 1 << 16)
-        check_one_of("search", self.search, SEARCHES)
+        check_options(self)
 
 
 class RepBERTEncoder:
-    """Makes vectors of queries and documents.
-
-    Args:
-        settings: the limits.
-        encoder: of both.
-    """
+    """Encodes queries and documents as vectors."""
 
     def __init__(self, settings: RepBERTSettings, encoder: Encoder) -> None:
         self.settings, self.encoder = settings, encoder
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str, *, many: bool = False) -> "RepBERTEncoder":
-        """Open the encoder of a bundle's ranker.
-
-        Args:
-            bundle: with the ranker.
-            name: of the ranker.
-            many: whether it is to encode many texts at a time, and not a query now and then.
-        """
-        settings = RepBERTSettings.from_json(
-            bundle.manifest.rankers[name].settings, f"rankers.{name}"
-        )
+        """Open the encoder of a bundle's ranker; see `Session` for `many`."""
+        settings: RepBERTSettings = bundle.settings(name)
         folder = f"rankers/{name}/"
         return cls(settings, open_encoder(bundle, folder, OUTPUT, settings.dimension, many=many))
 
@@ -108,12 +81,12 @@ class RepBERTEncoder:
 
 
 class RepBERT(Retriever):
-    """Inner product of the query's and the document's vectors.
+    """Inner product of the vectors of a query and a document.
 
     Args:
-        encoder: makes the vectors of queries, and of the caller's texts.
-        bundle: holds the vectors of the collection.
-        name: of the ranker in the bundle.
+        encoder: encodes queries and the caller's texts.
+        bundle: the bundle with the vectors of the collection.
+        name: the ranker's name in the bundle.
     """
 
     encodes_queries = True
@@ -133,7 +106,7 @@ class RepBERT(Retriever):
         return self.encoder.encoder.session.provider
 
     def encode_query(self, query: QueryContext) -> NDArray[np.float32]:
-        """Return the query's vector, (dimension,) float32; computed once per query."""
+        """Return the query's vector, (dimension,) float32, which is computed once per query."""
         vector: NDArray[np.float32] = self._encoded(query).vectors[0]
         return vector
 
@@ -142,7 +115,7 @@ class RepBERT(Retriever):
 
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
-        """The documents' vectors, mapped, (documents, dimension) float32."""
+        """The mapped vectors of all documents, (documents, dimension) float32."""
         self._bundle.need_collection()
         shape = (self._bundle.manifest.documents, self.settings.dimension)
         vectors: NDArray[np.float32] = self._bundle.array(self._folder + VECTORS, np.float32, shape)
@@ -150,15 +123,14 @@ class RepBERT(Retriever):
 
     @cached_property
     def index(self) -> ExactIndex | HNSWIndex:
-        """What is searched."""
-        if self.settings.search == "exact":
+        """The index that is searched."""
+        if self.settings.search != "hnsw":
             return ExactIndex(self.vectors)
-        hnsw = HNSWSettings(self.settings.m, self.settings.ef_construction, self.settings.ef)
         graph = self._bundle.file(self._folder + GRAPH)
-        return HNSWIndex(graph, len(self.vectors), self.settings.dimension, hnsw)
+        return HNSWIndex(graph, len(self.vectors), self.settings.dimension, ef=self.settings.ef)
 
     def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        """Return the k documents with the largest inner product; k nearest, all have a score."""
+        """Return the k documents with the largest inner product; every document has a score."""
         vectors, truncated = self._encoded(query)
         return Retrieved(*self.index.search(vectors[0], k), bool(truncated))
 
@@ -169,22 +141,21 @@ class RepBERT(Retriever):
         else:
             documents = self.encoder.encode_documents(list(candidates.texts))
         queries, query_truncated = self._encoded(query)
-        # einsum sums each row alike, however many there are; a matrix product does not.
+        # einsum sums every row in the same way, whatever their number. A matrix product does not.
         products = np.einsum("nd,d->n", documents.vectors, queries[0])
         return Scores(np.asarray(products), documents.cut, bool(query_truncated))
 
     def scale(self, query: QueryContext) -> float:  # noqa: ARG002
-        """Return 1: inner products of one encoder are comparable as they are."""
+        """Return 1, because inner products of one encoder are comparable as they are."""
         return 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score: one inner product, which has no parts by token."""
-        return Explanation(
-            "inner product of the vectors", float(self.score(query, candidate).values[0])
-        )
+        """Explain a score as one inner product, which has no parts by token."""
+        value = float(self.score(query, candidate).values[0])
+        return Explanation("inner product of the vectors", value)
 
     def verify(self) -> None:
-        """Check every vector, and that the index can be read; BundleError names the fault."""
+        """Check every vector and search the index; raise BundleError at the first fault."""
         if not np.isfinite(self.vectors).all():
             raise BundleError(f"{self._name}: a document's vector is not finite")
         self.index.search(self.vectors[0], 1)

@@ -1,4 +1,4 @@
-"""How learned sparse rankers encode: a text becomes a sparse vector over word pieces."""
+"""Encode texts as sparse vectors over word pieces, for all learned sparse rankers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -14,61 +14,51 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS, SparseQuery, SparseRows, prune
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
-from ranklet.runtime.storage.checks import Settings, check_integer, check_one_of
+from ranklet.runtime.options import check_options, integer, one_of
+from ranklet.runtime.storage.checks import Settings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
-# Names of the graphs' inputs, (batch, tokens) int64 each.
+# Names of the graphs' inputs, each (batch, tokens) int64.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 PRIORITIES = "priorities.npy"  # one per term, for pruning; > 0, (vocabulary,) float32
 
-AT_A_TIME = 64  # documents whose whole vectors are in memory before they are pruned; 8 MB
+AT_A_TIME = 64  # documents whose whole vectors are in memory until they are pruned, 8 MB
 
 
 @dataclass(frozen=True)
 class SparseSettings(Settings):
-    """Limits of the encoders, and how vectors are stored.
+    """The limits of the encoders and the form of stored vectors.
 
-    Attributes:
-        max_query_tokens: longer queries are cut; [CLS] and [SEP] count.
-        max_document_tokens: longer documents are cut; [CLS] and [SEP] count.
-        vocabulary: number of word pieces, which are the dimensions of a vector.
-        kept: r, the number of values that are stored per document.
-        impacts: type of the values in the impact index: float32, float16 or uint8.
-        field: wordpieces for the pieces of the bundle's tokenizer; empty for a tokenizer of its
-            own.
+    Token limits count [CLS] and [SEP]. The field is empty for a tokenizer of the ranker's own.
     """
 
-    max_query_tokens: int = 32
-    max_document_tokens: int = 128
-    vocabulary: int = 30_522
-    kept: int = 1000
-    impacts: str = "float16"
+    max_query_tokens: int = integer(32, "tokens read of a query", 3, 8192)
+    max_document_tokens: int = integer(128, "tokens read of a document", 3, 8192)
+    vocabulary: int = integer(30_522, "word pieces, the dimensions of a vector", 1, MOST_TERMS)
+    kept: int = integer(1000, "r, values stored per document", 1, MOST_TERMS)
+    impacts: str = one_of("float16", tuple(IMPACT_TYPES), "type of values in the impact index")
     field: str = "wordpieces"
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_integer("max_query_tokens", self.max_query_tokens, 3, 8192)
-        check_integer("max_document_tokens", self.max_document_tokens, 3, 8192)
         if type(self.vocabulary) is int and self.vocabulary > MOST_TERMS:
             raise InputError(
-                f"the vocabulary has {self.vocabulary:,} word pieces, and a document's terms are "
-                f"stored in 16 bits: {MOST_TERMS:,} at most; take a backbone with a smaller one"
+                f"the vocabulary has {self.vocabulary:,} word pieces, but terms are stored in 16 "
+                f"bits, so it may have at most {MOST_TERMS:,}; use a backbone with a smaller one"
             )
-        check_integer("vocabulary", self.vocabulary, 1, MOST_TERMS)
-        check_integer("kept", self.kept, 1, MOST_TERMS)
-        check_one_of("impacts", self.impacts, tuple(IMPACT_TYPES))
+        check_options(self)
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
 
 
 class SparseEncoder(NamedTuple):
-    """Where a kind keeps one of its encoders, and how it is run."""
+    """The place of one of a kind's encoders, and how it is run."""
 
-    folder: str  # of its variants, below rankers/NAME/; ends with a slash unless empty
+    folder: str  # folder of its variants below rankers/NAME/, with a final slash unless empty
     output: str  # name of the graph's output
     segment: int  # token_type_ids of every token
 
@@ -80,12 +70,10 @@ class SparseEncoders(ABC):
         settings: limits and types.
         queries: opens the encoder of queries.
         documents: opens the encoder of documents, which ranking stored documents never needs.
-        tokenizer: of both encoders.
-        per_term: returns an array with one number per term by the name of its file, (vocabulary,)
-            float32.
+        tokenizer: the tokenizer of both encoders.
+        per_term: returns the array of a file, with one number per term, (vocabulary,) float32.
     """
 
-    settings_class: ClassVar[type[SparseSettings]]
     of_queries: ClassVar[SparseEncoder]
     of_documents: ClassVar[SparseEncoder]
 
@@ -103,8 +91,7 @@ class SparseEncoders(ABC):
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> Self:
         """Open the encoders of a bundle's ranker; models are opened when they are first used."""
-        raw = bundle.manifest.rankers[name].settings
-        settings = cls.settings_class.from_json(raw, f"rankers.{name}")
+        settings: SparseSettings = bundle.settings(name)
         folder, size = f"rankers/{name}/", settings.vocabulary
         shared = settings.field == "wordpieces"
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
@@ -122,7 +109,7 @@ class SparseEncoders(ABC):
 
     @abstractmethod
     def encode_queries(self, texts: Sequence[str]) -> tuple[list[SparseQuery], list[int]]:
-        """Return the vectors of some queries, and the places of the queries that were cut."""
+        """Return the vectors of some queries, and the indices of the truncated queries."""
 
     @property
     def provider(self) -> str:
@@ -131,16 +118,16 @@ class SparseEncoders(ABC):
 
     @cached_property
     def query_encoder(self) -> Encoder:
-        """The encoder of queries, opened when a query is first encoded."""
+        """The encoder of queries, opened on first use."""
         return self._open_queries()
 
     @cached_property
     def document_encoder(self) -> Encoder:
-        """The encoder of documents, opened when a text is first encoded."""
+        """The encoder of documents, opened on first use."""
         return self._open_documents()
 
     def priorities(self) -> NDArray[np.float32]:
-        """Return the priorities of terms that `prune` takes, (vocabulary,) float32."""
+        """Return the priorities of terms for `prune`, (vocabulary,) float32."""
         return self.per_term(PRIORITIES)
 
     def encode_documents(self, texts: Sequence[str]) -> SparseRows:
@@ -159,7 +146,7 @@ class SparseEncoders(ABC):
 
     @property
     def row_shape(self) -> tuple[int, int]:
-        """Shape of a row of `SparseRows`."""
+        """The shape of a row of `SparseRows`."""
         return 2, min(self.settings.kept, self.settings.vocabulary)
 
     @property
@@ -170,7 +157,7 @@ class SparseEncoders(ABC):
         return f"{self.document_encoder.digest} {limits} {priorities}"
 
     def verify(self, name: str) -> None:
-        """Check the arrays and run the encoder of documents; BundleError names the ranker."""
+        """Check the arrays and run the encoder of documents; raise BundleError with the name."""
         priorities = self.priorities()
         if not (np.isfinite(priorities) & (priorities > 0)).all():
             raise BundleError(f"{name}: {PRIORITIES} holds a value that is not finite and positive")

@@ -1,7 +1,7 @@
-"""TK: a transformer over query and document, kernels between them, one score per pair.
+"""TK runs a transformer over query and document, and kernels between them, for one score per pair.
 
-Source: Hofstätter et al. 2020. The query's terms are read together, so a TK has no impacts: it only
-rescores. It reads the word forms that a Conformer-Kernel reads.
+Source: Hofstätter et al. 2020. A TK reads the query's terms together, so it has no impacts and only
+rescores. It reads the same word forms as a Conformer-Kernel.
 """
 
 from dataclasses import dataclass
@@ -23,20 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TKSettings(TermSettings):
-    """What a TK ranker reads."""
+    """The settings of a TK ranker."""
 
     @property
     def per_pair(self) -> bool:
-        """True: the network reads query and document together."""
+        """True, because the network reads query and document together."""
         return True
 
 
 class TK(Ranker):
-    """Scores each pair by one run of the network.
-
-    Args:
-        network: the model, with its settings.
-    """
+    """Scores each pair by one run of the network."""
 
     def __init__(self, network: TermNetwork) -> None:
         self.network = network
@@ -45,14 +41,14 @@ class TK(Ranker):
     def open(cls, bundle: "BundleFiles", name: str) -> "TK":
         """Open the ranker `name` of a bundle; no network is opened yet."""
         bundle.need_collection()
-        settings = TKSettings.from_json(bundle.manifest.rankers[name].settings, f"rankers.{name}")
+        settings: TKSettings = bundle.settings(name)
         folder, terms = f"rankers/{name}/", bundle.analyzer.size(settings.field)
         rows = bundle.array(folder + ROWS, np.int32, (terms,))
         return cls(TermNetwork(settings, rows, lambda: open_session(bundle, folder, many=True)))
 
     @property
     def provider(self) -> str:
-        """The onnxruntime provider that the network runs on; numpy where none has run."""
+        """The onnxruntime provider that the network runs on, or numpy if it has not run."""
         return self.network.provider
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
@@ -61,16 +57,16 @@ class TK(Ranker):
         return self.network.result(values, query, candidates)
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1 / the number of query terms."""
+        """Return 1 / number of query terms."""
         return 1 / max(1, len(self.network.query_tokens(query)))
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score as a whole: no part of it belongs to one term."""
+        """Explain a score as a whole, because no part of it belongs to one term."""
         label = f"tk over {self.network.settings.field}"
         return Explanation(label, float(self.score(query, candidate).values[0]))
 
     def verify(self) -> None:
-        """Check every row, and run the network once; BundleError names the first fault."""
+        """Check every row and run the network once; raise BundleError at the first fault."""
         self.network.verify(f"tk over {self.network.settings.field}")
 
 

@@ -116,6 +116,10 @@ class BundleFiles:
         offsets = self.offsets(f"{name}.offsets.npy", count)
         return kind(self.array(f"{name}.npy", np.uint8, (int(offsets[-1]),)), offsets)
 
+    def settings(self, name: str) -> Any:
+        """Return the settings of a ranker, an instance of its kind's `Settings`."""
+        return self.manifest.rankers[name].read_settings(name)
+
     # One lock for everything that is opened on demand. Before Python 3.12 every cached_property has
     # its own lock, and two threads could take it and this lock in opposite order and deadlock.
 

@@ -6,13 +6,6 @@ from math import inf
 from typing import Any, Self
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.text.analysis import FIELDS
-
-
-def check_field(field: object) -> None:
-    """Raise InputError unless `field` is one that text can be analysed in."""
-    if field not in FIELDS:
-        raise InputError(f"field is {field!r}; allowed are {', '.join(FIELDS)}")
 
 
 def check_number(name: str, value: object, least: float, most: float | None = None) -> None:

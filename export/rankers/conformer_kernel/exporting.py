@@ -78,15 +78,15 @@ def export(
 
 def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
     """Return words that the vocabulary must have: those that the network knows."""
-    return tuple(spellings(source, name)) if _settings(source, name).latent else ()
+    return tuple(spellings(source, name)) if source.settings(name).latent else ()
 
 
 def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Write the impacts of every document, measure what they lose, and copy the network."""
-    entry, settings = source.manifest.rankers[name], _settings(source, name)
-    folder = f"rankers/{name}/"
+    entry, folder = source.manifest.rankers[name], f"rankers/{name}/"
+    settings: ConformerKernelSettings = source.settings(name)
     written = (ROWS, IDF, FLOORS, REPORT, *INDEX_FILES)
     writer.copy(source, folder, leave_out=written)
     rows = term_rows(known_words(source, name), analysed.analyzer.vocabulary)
@@ -110,12 +110,6 @@ def index(
     if reports := [*_proofs(source, name), *losses]:
         write_reports(reports, folder, writer)
     return replace(entry, measured=measured)
-
-
-def _settings(source: BundleFiles, name: str) -> ConformerKernelSettings:
-    return ConformerKernelSettings.from_json(
-        source.manifest.rankers[name].settings, f"rankers.{name}"
-    )
 
 
 def _matching(

@@ -8,7 +8,7 @@ out, and each document keeps its largest; `impact_reports` measures both losses.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -181,17 +181,10 @@ def impact_reports(
     reports = []
     for name, index in (("impacts", exact), (matching.settings.impacts, stored)):
         scores = np.stack([counts @ index.matrix(terms, numbers) for terms, counts in counted])
-        agreement = compare_scores(reference, scores.astype(np.float32), [[at] for at in queries])
-        if not np.isfinite(agreement.kendall):
-            agreement = replace(agreement, kendall=0.0)
-        reports.append(
-            Report(
-                variant=name,
-                pairs=reference.size,
-                bytes=index.documents.nbytes + index.impacts.nbytes,
-                **asdict(agreement),
-            )
-        )
+        size, relevant = index.documents.nbytes + index.impacts.nbytes, [[at] for at in queries]
+        report = compare_scores(name, size, reference, scores.astype(np.float32), relevant)
+        kendall = report.kendall if np.isfinite(report.kendall) else 0.0
+        reports.append(replace(report, kendall=kendall))
     return reports
 
 

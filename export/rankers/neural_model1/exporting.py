@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.graph import example_inputs
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import Report, compare_scores
+from ranklet.export.proof.report import compare_scores
 from ranklet.export.proof.variants import (
     Graph,
     export_proven,
@@ -23,7 +23,6 @@ from ranklet.export.rankers import Exporter, model1
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
-from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.model1 import BACKGROUND, OFFSETS, PROBABILITIES, SOURCES
 from ranklet.runtime.rankers.neural_model1 import (
@@ -99,9 +98,16 @@ def export(
     proof = export_proven(
         [graph], score_by_network, probes, name, writer, options, variants=("fp32", "fp16")
     )
-    by_table = score(partial(_table_likelihoods, table, settings.p_self), probes)
-    reports = [_table_report(table, by_table, proof.reference, probes), *proof.reports]
-    write_reports(reports, f"rankers/{name}/", writer)
+    # The table is also compared with the network, so that the loss by sparsifying is known.
+    by_table = score(
+        lambda tokens, documents: translation_likelihoods(
+            tokens, table, settings.p_self, documents
+        ),
+        probes,
+    )
+    size = table.offsets.nbytes + table.sources.nbytes + table.probabilities.nbytes
+    report = compare_scores("table", size, proof.reference, by_table, probes.relevant)
+    write_reports([report, *proof.reports], f"rankers/{name}/", writer)
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
@@ -114,34 +120,12 @@ def index(
     return model1.index(source, name, analysed, writer)
 
 
-def _table_likelihoods(
-    table: TranslationTable, p_self: float, tokens: NDArray[np.int32], documents: Gathered
-) -> NDArray[np.float32]:
-    return translation_likelihoods(tokens, table, p_self, documents)
-
-
 def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
     """Return the word pieces of some texts."""
     encodings = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     lengths = np.array([len(encoding.ids) for encoding in encodings], np.int64)
     tokens = [token for encoding in encodings for token in encoding.ids]
     return Gathered(np.array(tokens, np.int32), lengths)
-
-
-def _table_report(
-    table: TranslationTable,
-    scores: NDArray[np.float32],
-    reference: NDArray[np.float32],
-    probes: Probes,
-) -> Report:
-    """Compare the sparse table with the network, so that the loss by sparsifying is known."""
-    size = table.offsets.nbytes + table.sources.nbytes + table.probabilities.nbytes
-    return Report(
-        variant="table",
-        pairs=scores.size,
-        bytes=size,
-        **asdict(compare_scores(reference, scores, probes.relevant)),
-    )
 
 
 EXPORTER = Exporter(export, index, model1.known_words, settings=("scorer",))

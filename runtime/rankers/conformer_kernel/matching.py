@@ -78,15 +78,12 @@ class TermMatching(TermNetwork):
 
     def explicit(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
         """Return the weighted exact matches (paper 002, eq. 4), (terms, n) float32."""
-        tf = np.zeros((len(terms), len(candidates)), np.float32)
         if not self.settings.explicit:
-            return tf
+            return np.zeros((len(terms), len(candidates)), np.float32)
         documents = self.documents(candidates)
-        tokens, owner, lengths = documents.tokens, documents.owner, documents.lengths
-        for row, term in zip(tf, terms.tolist(), strict=True):
-            row[:] = np.bincount(owner[tokens == term], minlength=len(lengths))
         # A term that is not in the collection counts as the rarest.
         idf_of = np.full(len(terms), idf(np.zeros(1), self._size)[0], np.float32)
         known = terms < len(self.idf_of)
         idf_of[known] = self.idf_of[terms[known]]
-        return self.settings.matches(tf, lengths[None, :], idf_of[:, None])
+        tf, lengths = documents.frequencies(terms), documents.lengths[None, :]
+        return self.settings.matches(tf, lengths, idf_of[:, None])

@@ -53,9 +53,7 @@ class ConformerKernel(Retriever):
     def open(cls, bundle: "BundleFiles", name: str) -> "ConformerKernel":
         """Open the ranker `name` of a bundle; no network is opened yet."""
         bundle.need_collection()
-        settings = ConformerKernelSettings.from_json(
-            bundle.manifest.rankers[name].settings, f"rankers.{name}"
-        )
+        settings: ConformerKernelSettings = bundle.settings(name)
         folder, terms = f"rankers/{name}/", bundle.analyzer.size(settings.field)
         matching = TermMatching(
             settings,

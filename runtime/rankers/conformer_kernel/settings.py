@@ -1,4 +1,4 @@
-"""What was chosen for a ranker over word forms: for a TK, and for a Conformer-Kernel."""
+"""The settings of rankers over word forms, which are the Conformer-Kernel and TK."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ SCORERS = ("impacts", "onnx")
 
 @dataclass(frozen=True)
 class TermSettings(Settings):
-    """What a network over word forms reads; the limits are those of paper 002."""
+    """The input of a network over word forms; the default limits are those of paper 002."""
 
     field: str = one_of("words", FIELDS, "terms of a text")
     max_query_terms: int = integer(20, "terms of a query", 1, 8192, flag="--max-query-tokens")
@@ -33,16 +33,16 @@ class TermSettings(Settings):
 
 @dataclass(frozen=True)
 class ConformerKernelSettings(TermSettings):
-    """What a Conformer-Kernel ranker is made of.
+    """The settings of a Conformer-Kernel ranker (paper 002).
 
     Attributes:
-        latent_weight: w1 of eq. 3 over the standard deviation of BatchNorm.
-        explicit_weight: w2 likewise.
-        tf_mean, length_mean: E of eq. 4's BatchScale.
+        architecture: latent matching, explicit matching (eq. 4), or both (eq. 3).
+        latent_weight: w1 of eq. 3 divided by the standard deviation of BatchNorm.
+        explicit_weight: w2 of eq. 3, divided likewise.
+        tf_mean, length_mean: E of BatchScale in eq. 4.
         length_weight, length_bias: w and b of eq. 4.
     """
 
-    # Latent matching, explicit matching (paper 002, eq. 4), or both (eq. 3).
     architecture: str = one_of(
         "ndrm3", ARCHITECTURES, "ndrm1 latent matching, ndrm2 explicit, ndrm3 both"
     )
@@ -68,22 +68,22 @@ class ConformerKernelSettings(TermSettings):
 
     @property
     def latent(self) -> bool:
-        """True if and only if there is a network."""
+        """Whether there is latent matching, by a network."""
         return self.architecture != "ndrm2"
 
     @property
     def explicit(self) -> bool:
-        """True if and only if there is explicit matching."""
+        """Whether there is explicit matching."""
         return self.architecture != "ndrm1"
 
     @property
     def per_pair(self) -> bool:
-        """True if stored documents meet the network; its index then only finds them."""
+        """Whether the network scores stored documents, so that the index only finds them."""
         return self.scorer == "onnx" and self.latent
 
     def matches(self, tf: Any, length: Any, idf_of: Any) -> NDArray[np.float32]:
-        """Return w2 · eq. 4, of shapes that fit together."""
-        found = term_match(
+        """Return w2 · eq. 4 for arguments that can be broadcast; see `term_match`."""
+        matches = term_match(
             tf,
             length,
             idf_of,
@@ -92,4 +92,4 @@ class ConformerKernelSettings(TermSettings):
             weight=self.length_weight,
             bias=self.length_bias,
         )
-        return np.asarray(found * np.float32(self.explicit_weight))
+        return np.asarray(matches * np.float32(self.explicit_weight))

@@ -1,4 +1,4 @@
-"""Cross-encoders: query and document read together by one network; they only rescore.
+"""Cross-encoders read query and document together in one network, so they only rescore.
 
 Sources: Boytsov & Kolter 2021 (paper 000), §3; MacAvaney et al. 2019 (CEDR); Boualili 2022 (paper
 001), chapter 7.
@@ -35,18 +35,18 @@ HEADS = (
 )  # fmt: skip
 COMBINATIONS = ("head", "first", "max", "mean")
 
-# Outputs of the graph, float32: (pairs,); and T(q|d) of the head model1, (chunks, query tokens,
-# tokens), 0 where a token is none of the document.
+# Outputs of the graph, float32. The scores are (pairs,). T(q|d) of the head model1 is
+# (chunks, query tokens, tokens), 0 for tokens outside the document.
 OUTPUT, TRANSLATIONS = "pair_scores", "pair_translations"
 
 
 @dataclass(frozen=True)
 class CrossEncoderSettings(PairFormat, Settings):
-    """What a cross-encoder is made of.
+    """The settings of a cross-encoder.
 
     Attributes:
-        field: wordpieces: the pieces of the bundle's tokenizer, stored for every document; empty:
-            it has a tokenizer of its own, and documents are cut into pieces when they are scored.
+        field: wordpieces for the stored pieces of the bundle's tokenizer. Empty for a tokenizer of
+            its own, which splits documents into pieces when they are scored.
     """
 
     head: str = one_of("vanilla", HEADS, "network on top")
@@ -59,26 +59,26 @@ class CrossEncoderSettings(PairFormat, Settings):
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
         if self.head.startswith("marker") and self.marking == "none":
-            raise InputError(f"head is {self.head}, and marking is none: choose a marking for it")
+            raise InputError(f"head is {self.head}, but marking is none; choose a marking for it")
 
     @property
     def per_pair(self) -> bool:
-        """True: the network reads query and document together."""
+        """True, because the network reads query and document together."""
         return True
 
 
 class CrossEncoder(Ranker):
     """One network over query and document.
 
-    On a processor each pair runs alone and unpadded, so that its score hangs on nothing else (the
-    scales of a quantised model hang on all that runs at once); on a GPU pairs of like length run
-    together.
+    On a CPU each pair runs alone and unpadded, because the scales of a quantised model depend on
+    the whole batch. Only so a pair's score is independent of other pairs. On a GPU pairs of similar
+    length run together.
 
     Args:
-        settings: of the network's input.
-        session: of the graph.
-        tokenizer: that the word pieces are of.
-        field: what its word pieces are called in an explanation.
+        settings: the settings, including the format of the network's input.
+        session: the session of the graph.
+        tokenizer: the tokenizer of the word pieces.
+        field: the field of the word pieces in explanations.
     """
 
     analyzer: Analyzer
@@ -91,7 +91,7 @@ class CrossEncoder(Ranker):
         field: str = "wordpieces",
     ) -> None:
         self.settings, self.session, self._field = settings, session, field
-        # Under a deadline: so many pairs at first as take the time of FIRST_SLICE chunks.
+        # With a budget, the first slice takes the time of FIRST_SLICE chunks.
         self.slice_size = max(1, FIRST_SLICE // settings.chunks)
         self._tokenizer = tokenizer
         self.pairing = Pairing(settings, tokenizer)
@@ -100,9 +100,7 @@ class CrossEncoder(Ranker):
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "CrossEncoder":
         """Open the ranker `name` of a bundle."""
-        settings = CrossEncoderSettings.from_json(
-            bundle.manifest.rankers[name].settings, f"rankers.{name}"
-        )
+        settings: CrossEncoderSettings = bundle.settings(name)
         folder = f"rankers/{name}/"
         shared, field = settings.field == "wordpieces", settings.field or RANKER_FIELD + name
         tokenizer = bundle.analyzer.tokenizer if shared else bundle.tokenizer(folder + TOKENIZER)
@@ -117,76 +115,75 @@ class CrossEncoder(Ranker):
         """Return the score of each candidate."""
         pieces, query_truncated = self._pieces(query)
         pairs = [self.pairing.pair(pieces, document) for document in self._documents(candidates)]
-        out = np.empty(len(pairs), np.float32)
+        values = np.empty(len(pairs), np.float32)
         longest = [max(len(row.ids) for row in pair.rows) for pair in pairs]
         rows, together = [len(pair.rows) for pair in pairs], self.session.on_gpu
         batches = list(length_batches(longest, rows_in_budget, rows, together=together))
-        inputs = (pair_inputs([pairs[at].rows for at in places]) for places in batches)
-        for places, found in zip(batches, run_each(self.session, OUTPUT, inputs), strict=True):
-            if found.shape != (len(places),) or not np.isfinite(found).all():
+        inputs = (pair_inputs([pairs[index].rows for index in batch]) for batch in batches)
+        for batch, scores in zip(batches, run_each(self.session, OUTPUT, inputs), strict=True):
+            if scores.shape != (len(batch),) or not np.isfinite(scores).all():
                 raise BundleError(
-                    f"the cross-encoder gave {found.shape} {found.dtype} for {len(places)} pairs, "
-                    "a finite score each wanted: the bundle is damaged"
+                    f"the cross-encoder returned shape {scores.shape} for {len(batch)} pairs; "
+                    "expected a finite score per pair. The bundle is damaged: run `ranklet verify`"
                 )
-            out[places] = found
-        return Scores(out, [at for at, pair in enumerate(pairs) if pair.cut], query_truncated)
+            values[batch] = scores
+        truncated = [index for index, pair in enumerate(pairs) if pair.cut]
+        return Scores(values, truncated, query_truncated)
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1; for a log-likelihood 1 / the number of query tokens (paper 000, §4.1)."""
+        """Return 1, but for a log-likelihood 1 / number of query tokens (paper 000, §4.1)."""
         return 1 / max(1, len(self._pieces(query)[0])) if self.settings.head == "model1" else 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score by its chunks and, of the head model1, by pairs of word pieces.
+        """Explain a score by its chunks and, with the head model1, by pairs of word pieces.
 
-        What is marked stands in the labels.
+        The label names the marked stems.
         """
         (document,) = self._documents(candidate)
         pair = self.pairing.pair(self._pieces(query)[0], document)
-        reading = ReadSpans(self._field, tuple(pair.read), tuple(pair.stems))
+        read = ReadSpans(self._field, tuple(pair.read), tuple(pair.stems))
         label = f"cross-encoder {self.settings.head}"
         if pair.stems:
             label += f", marked: {', '.join(pair.stems)}"
         combine = self.settings.combine
         if combine == "head":
-            return replace(self._explain([pair.rows], [label])[0], read=reading)
-        # All chunks run at once, as when they are scored: a quantised model's scales are the same.
-        labels = [f"chunk {at}" for at in range(1, len(pair.rows) + 1)]
+            return replace(self._explain([pair.rows], [label])[0], read=read)
+        # All chunks run at once, as when they are scored, so a quantised model has the same scales.
+        labels = [f"chunk {number}" for number in range(1, len(pair.rows) + 1)]
+        chunks = self._explain([[row] for row in pair.rows], labels)
         parts = [
-            replace(part, read=replace(reading, spans=(span,)))
-            for part, span in zip(
-                self._explain([[row] for row in pair.rows], labels), pair.read, strict=True
-            )
+            replace(part, read=replace(read, spans=(span,)))
+            for part, span in zip(chunks, pair.read, strict=True)
         ]
         if combine == "mean":
             parts = [part.scaled(1 / len(parts), part.label) for part in parts]
-            return replace(Explanation.total(label, parts), read=reading)
-        best = max(parts, key=lambda part: part.value)
-        chosen = best if combine == "max" else parts[0]
-        found = Explanation.total(f"{label}, the {combine} chunk", [chosen])
-        return replace(found, read=reading)
+        else:
+            best = max(parts, key=lambda part: part.value)
+            parts, label = [best if combine == "max" else parts[0]], f"{label}, the {combine} chunk"
+        return replace(Explanation.total(label, parts), read=read)
 
     def verify(self) -> None:
-        """Score a pair without a word; BundleError names the fault."""
+        """Score a pair of empty texts; raise BundleError if that fails."""
         analysis = self.analyzer.begin()
         self.score(QueryContext("", analysis), TextCandidates([""], analysis))
 
     def _explain(self, pairs: list[list[Row]], labels: list[str]) -> list[Explanation]:
-        """Explain the scores of some pairs, run at once."""
+        """Explain the scores of some pairs, which run at once."""
         inputs = pair_inputs(pairs)
         if self.settings.head != "model1":
             scores = self.session.run(OUTPUT, inputs).tolist()
             return [Explanation(label, score) for label, score in zip(labels, scores, strict=True)]
         translations = self.session.run(TRANSLATIONS, inputs)
         first, special = pairs[0][0], set(self.pairing.special)
-        asked = [each for each in first.ids[: first.query] if each not in special]
+        query = [token for token in first.ids[: first.query] if token not in special]
         spell, belongs = self._tokenizer.id_to_token, inputs["pairs"].astype(bool)
         ids, field = inputs["input_ids"], self._field
         places = np.full_like(ids, -1)
-        for at, row in enumerate(row for rows in pairs for row in rows):
-            places[at, row.query : row.query + len(row.places)] = row.places
+        for index, row in enumerate(row for rows in pairs for row in rows):
+            places[index, row.query : row.query + len(row.places)] = row.places
         return [
             explain_translations(
-                translations[own], asked, ids[own], places[own], spell, label, field
+                translations[own], query, ids[own], places[own], spell, label, field
             )
             for own, label in zip(belongs, labels, strict=True)
         ]
@@ -201,7 +198,7 @@ class CrossEncoder(Ranker):
         return [tokens[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
     def _pieces(self, query: QueryContext) -> tuple[list[int], bool]:
-        """Return the query's word pieces that are read, and whether there are others."""
+        """Return the query's word pieces that are read, and whether the query is truncated."""
 
         def make() -> tuple[list[int], bool]:
             analysis = query.analysis if self.settings.field else self.analyzer.begin()

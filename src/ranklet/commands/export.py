@@ -65,8 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--search",
-        choices=("hnsw",),
-        help="dense vectors: build HNSW for fewer than 50,000 documents, too",
+        choices=("exact", "hnsw"),
+        help="dense vectors: how to search them, whatever their number (default: exact for fewer "
+        "than 50,000 documents, otherwise hnsw)",
     )
     group.add_argument("--m", type=int, help="HNSW: links per vector (default: 16)")
     group.add_argument(

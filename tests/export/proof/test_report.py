@@ -1,4 +1,4 @@
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,7 @@ RELEVANT = [[0], [0], []]  # the last query has none
 
 
 def report(scores: NDArray[np.float32], **changes: Any) -> Report:
-    found = asdict(compare_scores(REFERENCE, scores, RELEVANT))
-    rest: dict[str, Any] = {
-        "variant": "int8",
-        "pairs": 12,
-        "batch_error": 0.0,
-        "bytes": 10,
-        "ms": 1.0,
-        "fused": {},
-    }
-    return Report(**(rest | found | changes))
+    return replace(compare_scores("int8", 10, REFERENCE, scores, RELEVANT), **changes)
 
 
 def test_the_loss_and_what_chance_may_have_added() -> None:
@@ -34,7 +25,8 @@ def test_the_loss_and_what_chance_may_have_added() -> None:
     # Two differences, 1 − second and 0: their standard deviation over √2.
     assert found.loss_error == pytest.approx((1 - second) / 2)
     assert report(REFERENCE).loss_error == 0
-    assert compare_scores(REFERENCE[:1], SWAPPED[:1], [[0]]).loss_error == 0  # of one: unknown
+    alone = compare_scores("int8", 10, REFERENCE[:1], SWAPPED[:1], [[0]])
+    assert alone.loss_error == 0  # unknown, because there is only one query
 
 
 def test_a_refusal_says_how_sure_it_is() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ from tests.kinds import FP32, VARIANTS, TinyRankers
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from ranklet.export.bundles import export_bundle
+from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
+from ranklet.export.rankers import repbert as exporting
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.repbert import RepBERT
@@ -64,6 +66,22 @@ def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Pa
     assert bundle.manifest.files["rankers/dense/hnsw.bin"].bytes > 0
     assert len(bundle.rank("quiet stream", k=3)) == 3
     assert "ranker dense" in list(verify(target))
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_exact_search_of_a_large_collection_must_be_chosen(
+    chosen: bool, tiny: TinyRankers, dense: Checkpoint, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(exporting, "HNSW_FROM", 2)
+    options = replace(FP32, settings={"search": "exact"} if chosen else {})
+    target = tiny.build(tmp_path, {"dense": dense}, options)
+    again = index_bundle(target, tiny.data.collection, tmp_path / "again")  # remembers the choice
+    for path in (target, again):
+        bundle = load(path, device="cpu")
+        assert ("rankers/dense/hnsw.bin" in bundle.manifest.files) != chosen
+        assert ("recall" in bundle.manifest.rankers["dense"].measured) != chosen
+        assert len(bundle.rank("quiet stream", k=3)) == 3
+    assert "ranker dense" in list(verify(again))
 
 
 def test_where_no_variant_holds_nothing_is_written(dense: Checkpoint, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.dense.exact import ExactIndex
-from ranklet.runtime.dense.hnsw import HNSWIndex, HNSWSettings, build
+from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.errors import BundleError
 
 RNG = np.random.default_rng(0)
@@ -13,8 +13,8 @@ VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
 
 @pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
 def test_any_k_is_answered(k: int, count: int, tmp_path: Path) -> None:
-    build(VECTORS, HNSWSettings(), tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), len(VECTORS), 16, HNSWSettings())
+    build(VECTORS, tmp_path / "index")
+    hnsw = HNSWIndex(_read(tmp_path / "index"), len(VECTORS), 16)
     numbers, scores = hnsw.search(VECTORS[0], k)
     assert len(numbers) == len(scores) == count
     assert (np.diff(scores) <= 0).all()
@@ -22,9 +22,9 @@ def test_any_k_is_answered(k: int, count: int, tmp_path: Path) -> None:
 
 def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        build(VECTORS, HNSWSettings(), tmp_path / name)
+        build(VECTORS, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    hnsw = HNSWIndex(_read(tmp_path / "a"), len(VECTORS), 16, HNSWSettings())
+    hnsw = HNSWIndex(_read(tmp_path / "a"), len(VECTORS), 16)
     exact, shared = ExactIndex(VECTORS), 0
     for query in RNG.normal(size=(50, 16)).astype(np.float32):
         wanted, scores = exact.search(query, 10)
@@ -36,14 +36,14 @@ def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: P
 
 
 def test_an_index_of_another_collection_is_refused(tmp_path: Path) -> None:
-    build(VECTORS, HNSWSettings(), tmp_path / "index")
+    build(VECTORS, tmp_path / "index")
     with pytest.raises(BundleError, match="500 vectors"):
-        HNSWIndex(_read(tmp_path / "index"), 501, 16, HNSWSettings())
+        HNSWIndex(_read(tmp_path / "index"), 501, 16)
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "link", "count"])
 def test_a_damaged_index_is_refused_and_never_followed(tmp_path: Path, damage: str) -> None:
-    build(VECTORS, HNSWSettings(), tmp_path / "index")
+    build(VECTORS, tmp_path / "index")
     content = bytearray((tmp_path / "index").read_bytes())
     if damage == "empty":
         content = bytearray()
@@ -54,7 +54,7 @@ def test_a_damaged_index_is_refused_and_never_followed(tmp_path: Path, damage: s
     else:  # the first vector claims more links than it has room for
         content[96 : 96 + 2] = b"\xff\xff"
     with pytest.raises(BundleError):
-        HNSWIndex(memoryview(bytes(content)), len(VECTORS), 16, HNSWSettings())
+        HNSWIndex(memoryview(bytes(content)), len(VECTORS), 16)
 
 
 def _read(path: Path) -> memoryview:
