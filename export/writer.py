@@ -91,12 +91,9 @@ class BundleWriter:
             self.array(folder + SCALE, np.array([index.scale], np.float32))
 
     def copy(self, source: BundleFiles, prefix: str = "", leave_out: tuple[str, ...] = ()) -> None:
-        """Copy the files of another bundle whose paths begin with `prefix`.
+        """Copy the files of another bundle in a folder, which ends with a slash unless empty.
 
-        Args:
-            source: the other bundle.
-            prefix: of the paths.
-            leave_out: paths after the prefix that are not copied.
+        Paths below the folder that are in `leave_out` are not copied.
         """
         for name in source.manifest.files:
             if name.startswith(prefix) and name.removeprefix(prefix) not in leave_out:

@@ -1,7 +1,6 @@
 """Check every byte and every number of a bundle against the format, for `ranklet verify`."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,24 +27,23 @@ def verify(path: str | Path) -> Iterator[str]:
     count = len(bundle.manifest.files)
     yield f"manifest, and size and sha256 of {count} files"
     if bundle.manifest.documents:
-        yield from _steps(
-            ("vocabulary", lambda: _vocabulary(bundle)),
-            ("documents", lambda: _documents(bundle)),
-            ("tokens of the documents", lambda: _forwards(bundle)),
-        )
+        _vocabulary(bundle)
+        yield "vocabulary"
+        _documents(bundle)
+        yield "documents"
+        _forwards(bundle)
+        yield "tokens of the documents"
     for name, entry in bundle.manifest.rankers.items():
         if bundle.manifest.documents:
-            yield from _steps((f"ranker {name}", partial(_ranker, bundle, name)))
-        elif not KINDS[entry.kind].needs_collection:
-            yield from _steps((f"ranker {name}", partial(_encoder, bundle, name)))
+            bundle.ranker(name).verify()
+        elif KINDS[entry.kind].needs_collection:
+            continue
+        else:
+            _encoder(bundle, name)
+        yield f"ranker {name}"
     if TOKENIZER in bundle.manifest.files:
-        yield from _steps(("tokenizer", lambda: _tokenizer(bundle)))
-
-
-def _steps(*steps: tuple[str, Callable[[], object]]) -> Iterator[str]:
-    for name, check in steps:
-        check()
-        yield name
+        _tokenizer(bundle)
+        yield "tokenizer"
 
 
 def _vocabulary(bundle: BundleFiles) -> None:
@@ -63,9 +61,7 @@ def _vocabulary(bundle: BundleFiles) -> None:
 
 
 def _documents(bundle: BundleFiles) -> None:
-    documents = bundle.documents
-    if documents is None:
-        return
+    documents = bundle.need_documents()
     if not np.array_equal(np.sort(documents.by_id), np.arange(len(documents))):
         raise BundleError("documents: by_id does not hold every document exactly once")
     ids = list(_all_bytes(documents.ids, "a document id"))
@@ -78,18 +74,12 @@ def _documents(bundle: BundleFiles) -> None:
 
 
 def _forwards(bundle: BundleFiles) -> None:
-    documents = bundle.documents
-    if documents is None:
-        return
+    documents = bundle.need_documents()
     for field in {"words", *bundle.manifest.fields} - {"lemmas"}:
         tokens = documents.forward(field).tokens
         size = bundle.analyzer.size(field)
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < size:
             raise BundleError(f"documents: a token of {field} is past the {size} of the vocabulary")
-
-
-def _ranker(bundle: BundleFiles, name: str) -> None:
-    bundle.ranker(name).verify()
 
 
 def _encoder(bundle: BundleFiles, name: str) -> None:

@@ -32,14 +32,11 @@ def quantise_rows(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray
 
 
 def store_words_by_row(model: "ModelProto") -> None:
-    """Quantise the word embeddings of every EmbedLayerNormalization in place.
+    """Quantise the word embeddings of every EmbedLayerNormalization of an fp32 model, in place.
 
     The operator stays. Its table becomes the dequantised rows of the tokens in the input, and its
     token ids become their indices 0, 1, … Embeddings of positions and segments, under 1 % of a
     small model, stay float32.
-
-    Args:
-        model: an fp32 model.
     """
     from onnx import numpy_helper
 

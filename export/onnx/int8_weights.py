@@ -43,10 +43,8 @@ def quantise_channels(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], ND
 def store_weights_by_channel(model: "ModelProto") -> None:
     """Quantise constant weights, and activations dynamically with one scale per tensor, in place.
 
-    Args:
-        model: an fp32 model. Nodes without an 8-bit form in onnxruntime stay as they are, and so do
-            nodes with a single channel, which are cheap and whose output (a weight or a gate)
-            matters a lot.
+    Nodes without an 8-bit form in onnxruntime stay fp32. So do nodes with a single channel, which
+    are cheap and whose output (a weight or a gate) matters a lot.
     """
     from onnx import numpy_helper
 

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def split_skip_norms(model: "ModelProto") -> None:
-    """Replace each SkipLayerNormalization by sums and a LayerNormalization, in place.
-
-    Args:
-        model: a model of opset 17 or later, which has LayerNormalization.
-    """
+    """Replace each SkipLayerNormalization by sums and a LayerNormalization (opset 17), in place."""
     replace_nodes(model, _split)
 
 

@@ -36,11 +36,9 @@ TINY = 1e-5  # lower bound of a channel's maximum, so that nothing is divided by
 
 
 def smooth_channels(model: "ModelProto", calibration: Sequence[Feeds]) -> None:
-    """Even out the channels after layer norms in place; do nothing without calibration.
+    """Even out the channels after layer norms of an fp32 model, in place.
 
-    Args:
-        model: an fp32 model.
-        calibration: feeds of real texts.
+    Without calibration, which is feeds of real texts, nothing is changed.
     """
     from onnx import helper, numpy_helper
 

@@ -117,13 +117,13 @@ def export_proven(
     """Convert graphs that serve together, prove each variant of them and write those that pass.
 
     Args:
-        graphs: one or more.
+        graphs: one or more graphs.
         score: scores texts with the graphs.
         probes: real texts.
-        name: of the ranker in the bundle.
-        writer: of the bundle.
+        name: the ranker's name in the bundle.
+        writer: the writer of the bundle.
         options: the variants to make, and their tolerances.
-        variants: those that the network can be made into; the options' others are left out.
+        variants: the variants that the network can have; the options' others are left out.
         runs: how often the model runs to score all probes, because `Report.ms` is the time per
             run; None for one run per query and one per document.
 

@@ -73,11 +73,7 @@ def _exact_scores(
 ) -> NDArray[np.float32]:
     """Return PyTorch's dot products with φ_d − floors, which is not clipped at 0.
 
-    Args:
-        network: both encoders.
-        floors: one per term, (vocabulary,) float32.
-        queries: sparse vectors of the queries.
-        documents: the document encoder's input for each document.
+    `documents` are the inputs of the document encoder, one per document.
 
     Returns:
         (queries, documents) float32.

@@ -49,13 +49,7 @@ def sparse_graph(
 
     That product is most of the work, and everything else after the last layer keeps 32 bits. What
     a module computes before the product is treated as the encoder's: fp16 computes it in 16 bits,
-    int8 leaves it in 32.
-
-    Args:
-        module: takes the three inputs of `INPUTS`.
-        encoder: names the output and the folder.
-        checkpoint: of the network.
-        axes: dynamic axes, as in `export_graph`.
+    int8 leaves it in 32. The module takes the three inputs of `INPUTS`.
     """
 
     def keep_head(model: "ModelProto") -> None:
@@ -88,16 +82,16 @@ def export_sparse(
     """Choose r, and write the variants of the encoders and the arrays of the ranker.
 
     Args:
-        kind: class of the encoders.
-        checkpoint: of the ranker.
-        name: of the ranker in the bundle.
-        writer: of the bundle.
-        options: of the export.
-        graphs: of the query encoder and the document encoder; a single one is of both.
-        per_term: the ranker's arrays by the names of their files, (vocabulary,) float32 each.
+        kind: the class of the encoders.
+        checkpoint: the ranker's checkpoint.
+        name: the ranker's name in the bundle.
+        writer: the writer of the bundle.
+        options: the options of the export.
+        graphs: the graphs of the query encoder and the document encoder, or one for both.
+        per_term: the ranker's arrays by the names of their files, each (vocabulary,) float32.
         queries: PyTorch's vectors of the probes' queries.
         vectors: PyTorch's vectors of the probes' documents, (documents, vocabulary) float32.
-        exact: scores that nothing is pruned of, (queries, documents) float32.
+        exact: the scores without pruning, (queries, documents) float32.
 
     Raises:
         ExportError: no variant is within its tolerance.

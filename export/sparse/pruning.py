@@ -70,7 +70,7 @@ def pruning_reports(
             the loss by dropping these is measured too.
         vectors: documents, counted from the floors, ≥ 0, (documents, vocabulary) float32.
         queries: vectors of the queries.
-        relevant: places of the relevant documents of each query.
+        relevant: indices of the relevant documents of each query.
         kept: one more r to measure.
         priorities: one per term, (vocabulary,) float32.
     """
@@ -87,10 +87,8 @@ def pruning_reports(
 def fewest(reports: Sequence[Report]) -> int:
     """Return the smallest r from which on no r loses much; the largest r if it loses, too.
 
-    A small r can do well by chance, so it only counts if all larger ones do well.
-
-    Args:
-        reports: one per r, ascending.
+    A small r can do well by chance, so it only counts if all larger ones do well. The reports have
+    ascending r.
     """
     losing = [at for at, report in enumerate(reports) if report.ndcg_loss > TOLERATED_LOSS]
     chosen = reports[min(losing[-1] + 1 if losing else 0, len(reports) - 1)]

@@ -29,11 +29,11 @@ def encoders_over(
     """Return encoders that run in some sessions, without a bundle.
 
     Args:
-        kind: class of the encoders.
-        settings: of the ranker.
-        tokenizer: of both encoders.
-        per_term: the ranker's arrays by the names of their files, (vocabulary,) float32 each.
-        sessions: of the query encoder and the document encoder; a single one is of both.
+        kind: the class of the encoders.
+        settings: the settings of the ranker.
+        tokenizer: the tokenizer of both encoders.
+        per_term: the ranker's arrays by the names of their files, each (vocabulary,) float32.
+        sessions: the sessions of the query encoder and the document encoder, or one for both.
     """
     size = settings.vocabulary
     queries = partial(Encoder, sessions[0], kind.of_queries.output, tokenizer, size)

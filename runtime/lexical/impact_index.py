@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.pipeline.topk import Scored, top_k
+from ranklet.runtime.storage.arrays import rows_ascend
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.pipeline.topk import Scored, top_k
 
 # The files of an index, in a folder of a bundle.
 OFFSETS = "offsets.npy"  # positions of each term's postings, (terms + 1,) int64
@@ -170,10 +171,7 @@ class ImpactIndex:
         """
         if len(self.documents) and self.documents.max() >= self.size:
             raise BundleError(f"{name}: a posting has a document past the {self.size} there are")
-        within = np.ones(len(self.documents), np.bool_)  # False where a term's postings begin
-        within[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
-        steps = np.diff(self.documents.astype(np.int64), prepend=-1)
-        if (steps[within] <= 0).any():
+        if not rows_ascend(self.offsets, self.documents):
             raise BundleError(f"{name}: the documents of a term do not ascend")
         if not (np.isfinite(self.impacts) & (self.impacts > 0)).all():
             raise BundleError(f"{name}: an impact is not finite and positive")

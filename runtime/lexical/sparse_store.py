@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.arrays import rows_ascend
 
 MOST_TERMS = 1 << 16  # term ids are stored in 16 bits
 LARGEST_VALUE = float(np.finfo(np.float16).max)  # values are stored in float16
@@ -31,17 +32,10 @@ class SparseStore:
     def impacts(
         self, terms: NDArray[np.integer], documents: NDArray[np.integer]
     ) -> NDArray[np.float32]:
-        """Return the value of each term in each of some documents, 0 if a document lacks the term.
+        """Return the value of each term in each document, 0 if absent, (terms, documents) float32.
 
         One binary search looks up all terms in all documents at once. It takes ten steps in a
         vector of a thousand terms instead of reading the vector.
-
-        Args:
-            terms: (terms,).
-            documents: (documents,).
-
-        Returns:
-            (terms, documents) float32.
 
         >>> store = SparseStore(
         ...     np.array([0, 2, 2, 3]), np.array([3, 7, 7], np.uint16), np.array([1, 2, 3], "<f2")
@@ -95,10 +89,7 @@ class SparseStore:
         """
         if len(self.terms) and int(self.terms.max()) >= vocabulary:
             raise BundleError(f"{name}: a document has a term past the vocabulary of {vocabulary}")
-        within = np.ones(len(self.terms), np.bool_)  # False where a document's terms begin
-        within[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
-        steps = np.diff(self.terms.astype(np.int32), prepend=-1)
-        if (steps[within] <= 0).any():
+        if not rows_ascend(self.offsets, self.terms):
             raise BundleError(f"{name}: the terms of a document do not ascend")
         if not (np.isfinite(self.values) & (self.values > 0)).all():
             raise BundleError(f"{name}: a term's value is not finite and positive")

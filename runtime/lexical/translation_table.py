@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.arrays import rows_ascend
 
 
 class TranslationTable:
@@ -43,9 +44,7 @@ class TranslationTable:
         rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         if (rows == self.sources).any():
             raise BundleError(f"{name}: the table holds the translation of a token into itself")
-        within = np.ones(len(self), np.bool_)  # False where a row begins
-        within[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
-        if (np.diff(self.sources, prepend=-1)[within] <= 0).any():
+        if not rows_ascend(self.offsets, self.sources):
             raise BundleError(f"{name}: the document tokens of a row do not ascend")
 
     def row(self, token: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

@@ -1,7 +1,6 @@
 """The documents of one call, either stored documents by number or the caller's own texts."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,32 +11,6 @@ from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_text
 
 
-class Candidates(Protocol):
-    """Documents that a ranker can score."""
-
-    @property
-    def stored(self) -> NDArray[np.uint32] | None:
-        """Their numbers in the collection, (candidates,) uint32, or None for texts."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of candidates."""
-        ...
-
-    def tokens(self, field: str) -> Gathered:
-        """Return their tokens in a field."""
-        ...
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """Their ranked texts, which may include titles."""
-        ...
-
-    def select(self, positions: NDArray[np.intp]) -> "Candidates":
-        """Return the candidates at some positions, in that order."""
-        ...
-
-
 class StoredCandidates:
     """Documents of the bundle's collection."""
 
@@ -46,7 +19,7 @@ class StoredCandidates:
 
     @property
     def stored(self) -> NDArray[np.uint32]:
-        """Their numbers in the collection."""
+        """Their numbers in the collection, (candidates,) uint32."""
         return self._numbers
 
     def __len__(self) -> int:
@@ -111,6 +84,9 @@ class TextCandidates:
         chosen = positions.tolist()
         texts, places = ([column[i] for i in chosen] for column in (self._texts, self.places))
         return TextCandidates(texts, self._analysis, places)
+
+
+Candidates = StoredCandidates | TextCandidates  # documents that a ranker can score
 
 
 def numbers_of(candidates: Candidates) -> NDArray[np.uint32]:

@@ -70,11 +70,6 @@ def network_likelihoods(
 ) -> NDArray[np.float32]:
     """Run the network on one query and some documents, in batches within `PAIR_BUDGET`.
 
-    Args:
-        session: the session of the exported network.
-        tokens: the query's tokens, (query tokens,) int32.
-        documents: the documents' tokens.
-
     Returns:
         (query tokens, documents) float32, zero for a document without tokens.
     """

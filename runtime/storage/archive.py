@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 from struct import error as StructError  # noqa: N812
 from struct import unpack_from
-from typing import Protocol
 
 from ranklet.runtime.errors import BundleError
 
@@ -31,20 +30,10 @@ _BAD_ZIP = (
 )
 
 
-class Archive(Protocol):
-    """A flat set of named files."""
-
-    def names(self) -> set[str]:
-        """Return the relative POSIX paths of all files."""
-        ...
-
-    def read(self, name: str) -> memoryview:
-        """Return the mapped content of a file; raise BundleError if it cannot be read."""
-        ...
-
-
-def open_archive(path: Path) -> Archive:
+def open_archive(path: Path) -> "_Folder | _Zip":
     """Open a bundle's folder or zip.
+
+    Its `names` are relative POSIX paths, and `read` returns the mapped content of a file.
 
     Raises:
         BundleError: the path does not exist or is neither a folder nor a zip.

@@ -60,3 +60,14 @@ def map_array(
             f"{len(body)} bytes, so it was truncated or changed"
         )
     return np.frombuffer(body, dtype).reshape(lengths)
+
+
+def rows_ascend(offsets: NDArray[np.int64], values: NDArray[np.integer]) -> bool:
+    """Return whether the values of each row ascend without repetitions.
+
+    >>> rows_ascend(np.array([0, 2, 2, 3]), np.array([3, 7, 5]))
+    True
+    """
+    within = np.ones(len(values), np.bool_)  # False where a row begins
+    within[offsets[:-1][np.diff(offsets) > 0]] = False
+    return bool((np.diff(values.astype(np.int64), prepend=-1)[within] > 0).all())

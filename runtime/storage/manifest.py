@@ -74,14 +74,7 @@ class Manifest:
             "documents": self.documents,
             "titles": self.titles,
             "fields": list(self.fields),
-            "rankers": {
-                name: {
-                    "kind": entry.kind,
-                    "settings": dict(entry.settings),
-                    "measured": dict(entry.measured),
-                }
-                for name, entry in self.rankers.items()
-            },
+            "rankers": {name: asdict(entry) for name, entry in self.rankers.items()},
             "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
             "default_pipeline": self.default_pipeline,
             "files": {path: asdict(entry) for path, entry in sorted(self.files.items())},

@@ -24,12 +24,7 @@ def latent_floors(
 ) -> NDArray[np.float32]:
     """Return the quantile `floor` of each term's weighted latent scores, (terms,) float32.
 
-    Words that the network does not know get 0.
-
-    Args:
-        matching: the model.
-        analysed: the collection.
-        cache: keeps the floors.
+    Words that the network does not know get 0. The cache keeps the floors.
     """
     known = np.flatnonzero(matching.rows >= FIRST)
     if not matching.settings.latent or not len(known):
@@ -46,12 +41,7 @@ def latent_floors(
 
 
 def quantiles(matching: TermMatching, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the floors of all terms, (terms,) float32.
-
-    Args:
-        matching: the model.
-        scores: weighted latent scores of all known terms, (documents, known terms) float32.
-    """
+    """Return the floors of all terms, (terms,) float32, by (documents, known terms) scores."""
     floors = np.zeros(len(matching.rows), np.float32)
     floors[matching.rows >= FIRST] = np.quantile(scores, matching.settings.floor, axis=0)
     return floors
@@ -80,13 +70,9 @@ def scores_of_all(
     documents: Sequence[NDArray[np.int32]],
     label: str,
 ) -> NDArray[np.float32]:
-    """Return the weighted latent scores of the same terms for all documents, (documents, terms).
+    """Return the weighted latent scores of known terms for all documents, (documents, terms).
 
-    Args:
-        matching: the model.
-        terms: word forms that the network knows.
-        documents: tokens of each document.
-        label: of the progress bar.
+    The progress bar has the label `label`.
     """
     rows = matching.rows[terms].astype(np.int64)
     scores = []

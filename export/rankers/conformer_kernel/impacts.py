@@ -80,14 +80,7 @@ def document_impacts(
     analysed: AnalysedCollection,
     cache: BlockCache = NO_CACHE,
 ) -> Impacts:
-    """Return the largest impacts of every document.
-
-    Args:
-        matching: the model, with its floors.
-        likely: predicts which terms the network gives most.
-        analysed: the collection.
-        cache: keeps finished blocks.
-    """
+    """Return the largest impacts of every document; the cache keeps finished blocks."""
     offsets, tokens = read_documents(matching, analysed)
     blocks: list[Arrays] = []
     begins = range(0, len(offsets) - 1, BLOCK)
@@ -114,12 +107,7 @@ def candidate_scores(
     """Return the scores of each document's candidates.
 
     Candidates are the document's own terms and then, up to `candidates`, the terms that the network
-    is likely to give most.
-
-    Args:
-        matching: the model, with its floors.
-        likely: predicts which terms the network gives most.
-        documents: tokens of each document, cut where the model stops reading.
+    is likely to give most. Documents are truncated where the model stops reading.
     """
     settings = matching.settings
     counted = [np.unique(tokens, return_counts=True) for tokens in documents]

@@ -57,16 +57,8 @@ def export_term_network(
 ) -> None:
     """Write a network's variants, each proven against PyTorch, and the spellings of its terms.
 
-    Args:
-        module: the network.
-        score: scores texts with one session, the network's.
-        probes: real texts.
-        checkpoint: the network's checkpoint.
-        name: of the ranker in the bundle.
-        writer: of the bundle.
-        options: the variants to make, and their tolerances.
-        pairwise: whether the network runs once per pair, not once per document for the terms of all
-            queries.
+    A `pairwise` network runs once per pair, and not once per document for the terms of all queries.
+    `score` gets one session, the network's.
 
     Raises:
         ExportError: no variant is within its tolerance.

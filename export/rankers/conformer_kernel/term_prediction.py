@@ -50,12 +50,7 @@ class LikelyTerms:
     def above_floors(
         self, matching: TermMatching, documents: Sequence[NDArray[np.int32]]
     ) -> NDArray[np.float32]:
-        """Return the predicted scores of `terms` above their floors, (documents, terms) float32.
-
-        Args:
-            matching: the model, with its floors.
-            documents: tokens of each document.
-        """
+        """Return the predicted scores of `terms` above their floors, (documents, terms) float32."""
         if not len(self.terms):
             return np.empty((len(documents), 0), np.float32)
         rows = matching.rows[self.anchors].astype(np.int64)
@@ -67,13 +62,7 @@ class LikelyTerms:
 def likely_terms(
     matching: TermMatching, analysed: AnalysedCollection, cache: BlockCache = NO_CACHE
 ) -> LikelyTerms:
-    """Return the prediction for a model, fitted on some documents of a collection.
-
-    Args:
-        matching: the model, with its floors.
-        analysed: the collection.
-        cache: keeps the prediction.
-    """
+    """Return the prediction for a model with its floors, fitted on documents of a collection."""
     if not matching.settings.latent:
         return LikelyTerms.none()
     df = np.diff(analysed.postings(matching.settings.field).offsets)

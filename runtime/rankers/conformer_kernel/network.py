@@ -131,10 +131,7 @@ def network_scores(
     On a CPU each document runs alone and unpadded, so that its scores depend on nothing else. On a
     GPU documents of similar length run together.
 
-    Args:
-        session: the session of the network.
-        query: rows of the query terms, (query terms,) int64.
-        documents: rows of the documents' terms.
+    Query and documents are rows of the embeddings.
 
     Returns:
         (query terms, documents) float32, or (1, documents) for a TK.
@@ -173,12 +170,8 @@ def scores_of_each(
 ) -> list[NDArray[np.float32]]:
     """Run the network on documents with different query terms each, in parallel.
 
-    The network must score each term independently, so it cannot be a TK's.
-
-    Args:
-        session: the session of the network.
-        terms: rows of the query terms to score for each document.
-        documents: rows of each document's terms.
+    Terms are rows of the embeddings. The network must score each term independently, so it cannot
+    be a TK's.
 
     Returns:
         For each document the scores of its query terms, (terms,) float32.

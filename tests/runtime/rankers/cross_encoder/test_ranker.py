@@ -145,7 +145,7 @@ def test_a_graph_of_another_shape_is_refused(cross_path: Path, ranker: CrossEnco
 
     query = QueryContext("red", ranker.analyzer.begin())
     broken = CrossEncoder(ranker.settings, Broken(), BundleFiles(cross_path).tokenizer())
-    with pytest.raises(BundleError, match="a finite score each"):
+    with pytest.raises(BundleError, match="a finite score per pair"):
         broken.score(query, TextCandidates(["red"], query.analysis))
 
 
