@@ -170,7 +170,7 @@ def _with_own_tokenizers(checkpoints: Mapping[str, Checkpoint]) -> dict[str, Che
     The bundle's word pieces are those of a ranker that needs them, or else of the first that could
     read texts instead.
     """
-    pieces = [each for each in checkpoints.values() if _is_over_pieces(each)]
+    pieces = [each for each in checkpoints.values() if each.settings.field == "wordpieces"]
     first = sorted(pieces, key=lambda each: KINDS[each.kind].own_tokenizer)[:1]
     shared = {each.tokenizer.to_str() for each in first if each.tokenizer is not None}
     return {
@@ -183,22 +183,18 @@ def _with_own_tokenizers(checkpoints: Mapping[str, Checkpoint]) -> dict[str, Che
     }
 
 
-def _is_over_pieces(checkpoint: Checkpoint) -> bool:
-    return bool(checkpoint.settings.field == "wordpieces")
-
-
 def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
-    found = {
+    tokenizers = {
         each.tokenizer.to_str(): each.tokenizer
         for each in checkpoints.values()
-        if each.tokenizer is not None and _is_over_pieces(each)
+        if each.tokenizer is not None and each.settings.field == "wordpieces"
     }
-    if len(found) > 1:
+    if len(tokenizers) > 1:
         raise ExportError(
             "the checkpoints have different tokenizers, but a bundle has only one; train them with "
             "the same --tokenizer"
         )
-    return next(iter(found.values()), None)
+    return next(iter(tokenizers.values()), None)
 
 
 def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:

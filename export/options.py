@@ -33,7 +33,6 @@ class ExportOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check every value."""
         unknown = [name for name in self.variants if name not in VARIANTS]
         if unknown or not self.variants:
             raise InputError(

@@ -14,11 +14,6 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 
-def no_words(source: BundleFiles, name: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Return no words, for a kind that knows none by their spelling."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Exporter:
     """How a kind is exported and indexed; the module of a kind has one, `EXPORTER`.
@@ -33,7 +28,7 @@ class Exporter:
 
     export: Callable[[Checkpoint, str, BundleWriter, ExportOptions], RankerEntry]
     index: Callable[[BundleFiles, str, AnalysedCollection, BundleWriter], RankerEntry]
-    known_words: Callable[[BundleFiles, str], tuple[str, ...]] = no_words
+    known_words: Callable[[BundleFiles, str], tuple[str, ...]] = lambda *_: ()
     settings: tuple[str, ...] = ()
     prunes: bool = False
 
@@ -46,5 +41,5 @@ def exporter(kind: str) -> Exporter:
     """
     if kind not in KINDS:
         raise ExportError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
-    found: Exporter = import_module(f"{__name__}.{kind}").EXPORTER
-    return found
+    own: Exporter = import_module(f"{__name__}.{kind}").EXPORTER
+    return own

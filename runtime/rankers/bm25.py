@@ -34,7 +34,6 @@ class BM25Settings(Settings):
     b: float = number(0.4, "strength of the length normalisation", 0, 1)
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_options(self)
 
 

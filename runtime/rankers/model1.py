@@ -41,7 +41,6 @@ class Model1Settings(Settings):
     lambda_: float = number(0.1, "weight of the collection model", 1e-6, 1)
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_options(self)
 
 

@@ -47,8 +47,8 @@ class NeuralModel1(model1.Model1):
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> Self:
         """Open the ranker `name` of a bundle."""
-        ranker = super().open(bundle, name)
-        if isinstance(ranker.settings, NeuralModel1Settings) and ranker.settings.scorer == "onnx":
+        ranker, settings = super().open(bundle, name), bundle.settings(name)
+        if settings.scorer == "onnx":
             ranker.session = open_session(bundle, f"rankers/{name}/")
             ranker.slice_size = FIRST_SLICE
         return ranker

@@ -49,7 +49,6 @@ class RepBERTSettings(Settings):
     ef: int = integer(128, "HNSW: candidates while searching", 1, 1 << 16)
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_options(self)
 
 

@@ -44,7 +44,6 @@ class SparseSettings(Settings):
     field: str = "wordpieces"
 
     def __post_init__(self) -> None:
-        """Check every value."""
         if type(self.vocabulary) is int and self.vocabulary > MOST_TERMS:
             raise InputError(
                 f"the vocabulary has {self.vocabulary:,} word pieces, but terms are stored in 16 "

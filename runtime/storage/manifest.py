@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
@@ -26,6 +26,8 @@ MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -161,38 +163,31 @@ class _Reader:
             raise BundleError(f"{where} must be a JSON object, not {type(raw).__name__}")
         self._raw, self._where = raw, where
 
-    def _get(self, key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
+    def _get(
+        self, key: str, kind: type[T], wanted: str, fits: Callable[[T], bool] = lambda _: True
+    ) -> T:
         if key not in self._raw:
             raise BundleError(f"{self._where}: {key!r} is missing; it must be {wanted}")
-        value = self._raw[key]
-        if not fits(value):
-            shown = repr(value)[:80]
-            raise BundleError(f"{self._where}: {key!r} is {shown}; it must be {wanted}")
+        value: T = self._raw[key]
+        if type(value) is not kind or not fits(value):
+            raise BundleError(f"{self._where}: {key!r} is {repr(value)[:80]}; it must be {wanted}")
         return value
 
     def integer(self, key: str, most: int = 1 << 62) -> int:
         """Return a whole number from 0 to `most`."""
-        number: int = self._get(
-            key, lambda value: type(value) is int and 0 <= value <= most, f"an integer, 0 to {most}"
-        )
-        return number
+        return self._get(key, int, f"an integer, 0 to {most}", lambda value: 0 <= value <= most)
 
     def boolean(self, key: str, otherwise: bool) -> bool:
         """Return a boolean, or `otherwise` if the key is missing."""
-        if key not in self._raw:
-            return otherwise
-        flag: bool = self._get(key, lambda value: isinstance(value, bool), "true or false")
-        return flag
+        return self._get(key, bool, "true or false") if key in self._raw else otherwise
 
     def string(self, key: str) -> str:
         """Return a string."""
-        text: str = self._get(key, lambda value: isinstance(value, str), "a string")
-        return text
+        return self._get(key, str, "a string")
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Return an object."""
-        content: dict[str, Any] = self._get(key, lambda value: isinstance(value, dict), "an object")
-        return content
+        return self._get(key, dict, "an object")
 
     def numbers(self, key: str) -> dict[str, float]:
         """Return an object whose values are numbers."""
@@ -204,17 +199,13 @@ class _Reader:
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
         """Return one of the strings in `allowed`."""
-        name: str = self._get(key, lambda value: value in allowed, f"one of {', '.join(allowed)}")
-        return name
+        wanted = f"one of {', '.join(allowed)}"
+        return self._get(key, str, wanted, lambda value: value in allowed)
 
     def names(self, key: str, allowed: tuple[str, ...]) -> list[str]:
         """Return a list of strings in `allowed`."""
-        names: list[str] = self._get(
-            key,
-            lambda value: isinstance(value, list) and all(each in allowed for each in value),
-            f"a list of {', '.join(allowed)}",
-        )
-        return names
+        wanted = f"a list of {', '.join(allowed)}"
+        return self._get(key, list, wanted, lambda names: all(each in allowed for each in names))
 
 
 def _ranker(read: _Reader, version: int) -> RankerEntry:

@@ -49,7 +49,6 @@ class PairFormat:
     expansion: str = one_of("none", tuple(EXPANSIONS), f"{EXPANSION} tokens to append to queries")
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_options(self)
         check_integer("stride", self.stride, 1, self.window)
         if self.expansion == "hash" and self.marking.startswith("sim"):

@@ -27,7 +27,6 @@ class TermSettings(Settings):
     )
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_options(self)
 
 
@@ -59,7 +58,6 @@ class ConformerKernelSettings(TermSettings):
     impacts: str = one_of("uint8", tuple(IMPACT_TYPES), "type of stored impacts")
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         for name in ("latent_weight", "explicit_weight", "length_weight", "length_bias"):
             check_number(name, getattr(self, name), -1e6, 1e6)

@@ -54,7 +54,6 @@ class CrossEncoderSettings(PairFormat, Settings):
     field: str = "wordpieces"
 
     def __post_init__(self) -> None:
-        """Check every value."""
         super().__post_init__()
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
