@@ -43,7 +43,7 @@ def test_the_runtime_loads_numpy_and_the_standard_library_only() -> None:
 
 
 @pytest.mark.slow
-def test_this_test_can_fail() -> None:
+def test_imports_of_heavy_packages_would_be_noticed() -> None:
     assert "ranklet.training.data.collection" in loaded_by(
         "import ranklet.training.data.collection"
     )

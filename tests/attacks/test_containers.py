@@ -142,9 +142,7 @@ def test_a_wrong_number_of_documents_is_rejected_by_the_first_use_and_by_verify(
         list(verify(victim))
 
 
-def test_a_field_without_its_tokens_is_rejected_by_the_first_use_and_by_verify(
-    victim: Path,
-) -> None:
+def test_a_field_without_its_tokens_is_rejected_at_first_use_and_by_verify(victim: Path) -> None:
     for name in ("documents/wordpieces.npy", "documents/wordpieces.offsets.npy"):
         (victim / name).unlink()
         changed(victim, lambda raw, name=name: raw["files"].pop(name))  # type: ignore[misc]

@@ -14,7 +14,7 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
 @pytest.mark.parametrize(("kind", "encoder"), [("repbert", RepBERTEncoder), ("epic", EPICEncoders)])
-def test_an_interrupted_index_goes_on_where_it_was(
+def test_an_interrupted_index_continues_where_it_stopped(
     kind: str, encoder: Any, tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exported, collection = tiny.exported(kind), tiny.data.collection

@@ -135,7 +135,7 @@ def test_a_failure_keeps_the_old_bundle(target: Path) -> None:
     assert names(target.parent) == [target.name]
 
 
-def test_who_has_the_old_bundle_open_goes_on_with_it(built: "Built", target: Path) -> None:
+def test_an_open_bundle_keeps_working_after_it_was_replaced(built: "Built", target: Path) -> None:
     copied = Path(target)
     if target.suffix == ".zip":
         write_zip(built.indexed, copied)
@@ -281,7 +281,7 @@ def test_names_of_any_length_are_aligned(tmp_path: Path, length: int) -> None:
         assert archive.testzip() is None
 
 
-def test_a_folder_and_its_zip_answer_alike(built: "Built") -> None:
+def test_a_folder_and_its_zip_give_the_same_answers(built: "Built") -> None:
     folder, packed = Bundle(built.fused), Bundle(built.zipped)
     for query in ("how long to knead dough", "mouse", "café water a'b", "gnorp"):
         for pipeline in folder.manifest.pipelines:

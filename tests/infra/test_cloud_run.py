@@ -76,7 +76,7 @@ def test_the_service_asks_the_server_what_it_answers(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_dockerfile_keeps_its_promises(kind: str) -> None:
+def test_the_dockerfile_has_the_settings_that_serving_needs(kind: str) -> None:
     text = (INFRA / kind / "Dockerfile").read_text("utf-8")
     stages = text.split("\nFROM ")
     assert len(stages) == 3

@@ -124,7 +124,7 @@ def test_fewer_hits_are_the_head_of_more(bundle: Bundle, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_the_ways_to_ask_agree(bundle: Bundle, built: "Built", name: str) -> None:
+def test_every_way_to_rank_gives_the_same_hits(bundle: Bundle, built: "Built", name: str) -> None:
     chosen = recipe(name)
     batch = bundle.rank_batch(QUERIES, k=7, pipeline=chosen)
     listed = runtime.rank_batch(QUERIES, bundle=built.fused, k=7, pipeline=chosen)
@@ -157,7 +157,7 @@ def test_score_is_the_score_of_rank_for_own_documents(bundle: Bundle, name: str)
 
 
 @pytest.mark.parametrize("name", ABSOLUTE)
-def test_a_document_alone_is_the_same_document_among_others(bundle: Bundle, name: str) -> None:
+def test_a_document_has_the_same_score_alone_and_among_others(bundle: Bundle, name: str) -> None:
     ids = [hit.id for hit in bundle.rank("water", k=100, pipeline="bm25_pieces")] + ["blank"]
     texts = [*OWN, *(f"{w} gnorp water" for w in ("zork", "knead dough", "bicycle", "the"))]
     for query in QUERIES:
@@ -264,7 +264,7 @@ def test_documents_and_queries_and_ids_may_be_any_iterable(
     assert len(bundle.score("dough", ids=make(["bread", "tea"]))) == 2
 
 
-def test_the_callers_objects_are_not_changed(bundle: Bundle) -> None:
+def test_objects_of_the_caller_are_not_changed(bundle: Bundle) -> None:
     documents: list[Any] = [{"id": "b", "text": "b"}, {"id": "a", "text": "water", "more": [1]}]
     stages = [{"stage": "retrieve", "ranker": "bm25", "k": 3}, {"stage": "keep", "k": 2}]
     queries, ids = ["water", "dough"], ["tea", "bread"]
@@ -451,7 +451,7 @@ def test_a_query_of_a_megabyte_is_answered(bundle: Bundle, unit: str) -> None:
 # ------------------------------------------------------------------------------------- loading
 
 
-def test_without_a_collection_it_says_what_to_do(built: "Built") -> None:
+def test_without_a_collection_the_error_says_what_to_do(built: "Built") -> None:
     exported = Bundle(built.exported)
     assert len(exported) == 0
     for ask in (
@@ -484,7 +484,7 @@ def test_threads_get_the_same_answers(built: "Built") -> None:
         assert list(pool.map(ask, tasks * 2)) == wanted * 2
 
 
-def test_opening_by_many_at_once_does_not_lock_up(
+def test_opening_by_many_threads_at_once_does_not_deadlock(
     built: "Built", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Before Python 3.12 functools.cached_property has a lock of its own: `explain` took the

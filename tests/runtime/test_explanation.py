@@ -12,7 +12,7 @@ def test_a_total_is_the_sum_of_its_parts_largest_first() -> None:
     assert [part.label for part in TREE.parts] == ["large", "small"]
 
 
-def test_a_total_of_nothing_is_a_float_too() -> None:
+def test_the_total_of_no_parts_is_a_float() -> None:
     nothing = Explanation.total("nothing", [])
     assert repr(nothing.value) == "0.0"
 
@@ -29,7 +29,7 @@ def test_json_holds_the_whole_tree() -> None:
     assert raw["parts"][0]["parts"] == [{"label": "part", "value": 3.0, "parts": []}]
 
 
-def test_text_shows_an_amount_a_line() -> None:
+def test_the_text_form_shows_one_amount_per_line() -> None:
     lines = str(TREE).splitlines()
     assert [line.split() for line in lines] == [
         ["2.0000", "sum"],

@@ -19,7 +19,7 @@ def test_a_ranking_is_a_sequence_of_hits() -> None:
     assert [hit.id for hit in reversed(RANKING)] == ["2", "1", "0"]
 
 
-def test_no_place_past_the_last() -> None:
+def test_a_position_past_the_last_is_an_index_error() -> None:
     with pytest.raises(IndexError):
         RANKING[3]
 

@@ -62,7 +62,7 @@ def test_values_that_are_not_allowed_are_refused_with_what_is(
         Base(**given)
 
 
-def test_other_values_are_not() -> None:
+def test_allowed_values_are_accepted() -> None:
     assert Base(count=9, rate=0, word="b", name="", loud=True, folder="f", made=object(), plain=-1)
     assert Base(rate=10**400).rate == 10**400
 

@@ -8,7 +8,7 @@ from benchmarks.speed import splade_speed
 
 
 @pytest.mark.parametrize("module", [conformer_quality, epic_bundles, place, splade_speed, trained])
-def test_what_a_kept_thing_depends_on_exists(module: object) -> None:
+def test_the_code_that_a_kept_thing_depends_on_exists(module: object) -> None:
     lists = [
         value
         for value in vars(module).values()

@@ -34,7 +34,7 @@ def test_pruning_further_is_pruning_at_once() -> None:
         np.testing.assert_array_equal(found.values, wanted.values)
 
 
-def test_of_equal_values_no_more_are_kept() -> None:
+def test_equal_values_do_not_exceed_the_number_kept() -> None:
     equal = SparseStore(np.array([0, 3]), np.array([2, 5, 9], np.uint16), np.ones(3, np.float16))
     assert epic_quality.further(equal, 2, np.ones(10, np.float32)).terms.tolist() == [2, 5]
 
@@ -95,7 +95,7 @@ def test_quality_and_speed_run_to_their_end(
 
 
 @pytest.mark.slow
-def test_an_interrupted_training_is_gone_on_with(
+def test_an_interrupted_training_is_resumed(
     tiny_training: None, tiny_place: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     here = place.Place(tiny_place.data, tmp_path)

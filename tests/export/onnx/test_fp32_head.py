@@ -46,7 +46,7 @@ def test_a_graph_without_a_named_head_stays_as_it_is(model: onnx.ModelProto) -> 
     assert model.SerializeToString() == before
 
 
-def test_within_there_is_only_the_body(model: onnx.ModelProto) -> None:
+def test_with_the_head_aside_only_the_body_is_there(model: onnx.ModelProto) -> None:
     name_head(model)
     with head_aside(model):
         assert [node.name for node in model.graph.node] == ["double", "norm"]

@@ -91,7 +91,9 @@ def test_scaled_tokens_compute_the_same(tiny_model: "ModelProto", tiny_feeds: li
         assert largest.max() <= 1 + 1e-6
 
 
-def test_both_together_compute_the_same(tiny_model: "ModelProto", tiny_feeds: list[Feeds]) -> None:
+def test_both_changes_together_compute_the_same(
+    tiny_model: "ModelProto", tiny_feeds: list[Feeds]
+) -> None:
     wanted = outputs(tiny_model, tiny_feeds)
     smooth_channels(tiny_model, tiny_feeds)
     scale_tokens(tiny_model)

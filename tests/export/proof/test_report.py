@@ -29,7 +29,7 @@ def test_the_loss_and_what_chance_may_have_added() -> None:
     assert alone.loss_error == 0  # unknown, because there is only one query
 
 
-def test_a_refusal_says_how_sure_it_is() -> None:
+def test_a_refusal_states_the_standard_error_of_the_loss() -> None:
     reason = refusal(report(SWAPPED), Tolerance(min_overlap=0))
     assert reason.startswith("nDCG@10 loss 18.45% > 1.00%, standard error 18.45%")
     assert "more probes" in reason

@@ -65,7 +65,9 @@ def test_exported_and_served_it_scores_as_pytorch_does(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("head", ["vanilla", "cedr_drmm"])
-def test_electra_too(tiny: TinyRankers, tiny_electra: Path, head: str, tmp_path: Path) -> None:
+def test_an_electra_is_exported_and_served_too(
+    tiny: TinyRankers, tiny_electra: Path, head: str, tmp_path: Path
+) -> None:
     data = replace(tiny.data, bert=tiny_electra)
     checkpoint = train("cross_encoder", data, head=head, marking="pre_pair")
     path = tiny.build(tmp_path, {"bm25": tiny.checkpoint("bm25"), "cross": checkpoint})
@@ -112,7 +114,7 @@ def test_a_tokenizer_of_its_own(tiny: TinyRankers, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_of_two_tokenizers_one_is_the_bundles(tiny: TinyRankers, tmp_path: Path) -> None:
+def test_one_of_two_tokenizers_is_that_of_the_bundle(tiny: TinyRankers, tmp_path: Path) -> None:
     from tokenizers import Tokenizer
 
     first = tiny.checkpoint("cross_encoder")

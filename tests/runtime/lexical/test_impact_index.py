@@ -128,13 +128,13 @@ def test_rounding_loses_no_document_at_the_border(seed: int, probed: list[int]) 
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_no_document_is_wanted(k: int) -> None:
+def test_a_k_below_one_finds_nothing(k: int) -> None:
     index = build({0: {0: 1.0}}, 1, 1)
     documents, scores = retrieve(index, [0], [1], k)
     assert (len(documents), len(scores)) == (0, 0)
 
 
-def test_more_are_wanted_than_there_are() -> None:
+def test_k_may_exceed_the_number_of_documents() -> None:
     index = build({0: {4: 1.0, 2: 2.0}}, 1, 9)
     assert_same(retrieve(index, [0], [1], 1000), (np.array([2, 4]), np.array([2.0, 1.0])))
 
@@ -162,7 +162,7 @@ def test_one_query_leaves_nothing_behind_for_the_next() -> None:
     assert not index._accumulator().any()
 
 
-def test_threads_do_not_see_each_other() -> None:
+def test_threads_do_not_affect_the_results_of_each_other() -> None:
     rng = np.random.default_rng(5)
     index = random_index(rng, ties=True)
     terms = range(len(index.offsets) - 1)

@@ -76,7 +76,7 @@ def test_likelihoods_are_equation_2(
 
 
 @given(TABLES, TEXTS, st.lists(TEXTS, min_size=1, max_size=5), st.floats(0.01, 1))
-def test_log_odds_are_the_log_likelihood_less_one_constant_a_query(
+def test_log_odds_are_the_log_likelihood_less_one_constant_per_query(
     table: Table, query: list[int], documents: list[list[int]], lambda_: float
 ) -> None:
     background = [0.3, 0.2, 1e-3, 0.1, 1e-6, 0.2, 1e-9, 1e-9]
@@ -115,7 +115,7 @@ def test_unseen_tokens_match_themselves() -> None:
     np.testing.assert_allclose(found, [[0.2, 0, 0]])
 
 
-def test_a_document_alone_is_the_same_document_among_others() -> None:
+def test_a_document_has_the_same_score_alone_and_among_others() -> None:
     rng = np.random.default_rng(1)
     rows = {
         q: {int(d): float(rng.random()) for d in range(TOKENS) if d != q} for q in range(TOKENS)

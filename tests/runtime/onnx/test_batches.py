@@ -24,6 +24,6 @@ def test_batches_keep_to_the_budget(items: list[tuple[int, int]], budget: int) -
 
 
 @pytest.mark.parametrize("lengths", [[], [3], [3, 9, 1]])
-def test_alone_each_item_is_a_batch_in_the_order_given(lengths: list[int]) -> None:
+def test_batches_of_one_item_keep_the_order_given(lengths: list[int]) -> None:
     batches = list(length_batches(lengths, lambda length: 100, together=False))
     assert batches == [[at] for at in range(len(lengths))]

@@ -38,7 +38,7 @@ def test_the_variable_wins(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"cpu/cpu.cfs_quota_us": "400000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 4),
     ],
 )
-def test_a_control_group_grants_what_its_quota_says(
+def test_a_control_group_limits_processors_to_its_quota(
     tmp_path: Path, files: dict[str, str], expected: int
 ) -> None:
     for name, content in files.items():
@@ -57,7 +57,7 @@ def test_no_more_threads_than_processors() -> None:
     assert 1 <= threads() <= len(os.sched_getaffinity(0))
 
 
-def test_a_lost_gpu_is_loud() -> None:
+def test_a_missing_gpu_is_reported() -> None:
     if will_run_on_gpu("auto", strict=False):
         pytest.skip("this machine has CUDA")
     with pytest.warns(RuntimeWarning, match="CUDA was requested"):

@@ -311,7 +311,7 @@ def test_a_budget_is_a_number_of_milliseconds(bundle: Bundle, wrong: Any) -> Non
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_whatever_there_is_time_for_the_answer_holds(run: Any, seed: int) -> None:
+def test_every_budget_gives_a_valid_answer(run: Any, seed: int) -> None:
     """Random recipes, speeds and budgets: scores are finite, in order, and add up."""
     rng = np.random.default_rng(seed)
     clock = Clock()

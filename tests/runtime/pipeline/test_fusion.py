@@ -27,7 +27,7 @@ def test_alternate_is_equation_6_of_paper_004() -> None:
     assert merged("acd", "bac", "dcba") == "abcd"
 
 
-def test_alternate_goes_on_with_the_longer_list_and_scores_by_place() -> None:
+def test_alternate_continues_with_the_longer_list_and_scores_by_position() -> None:
     assert merged("a", "bcd", "abcd") == "abcd"
     scores = fusion.alternate([listed("a", "abcd"), listed("bcd", "abcd")])
     np.testing.assert_allclose(scores, [1, 1 / 2, 1 / 3, 1 / 4])

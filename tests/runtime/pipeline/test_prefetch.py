@@ -96,7 +96,7 @@ def test_the_query_is_encoded_while_the_first_stage_runs(
     assert pair[0].threads == ["ahead"]  # once, and not here
 
 
-def test_on_one_processor_it_is_encoded_where_it_is_needed(
+def test_on_one_processor_the_query_is_encoded_when_it_is_needed(
     analysed: AnalysedCollection, pair: tuple[Second, First], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ahead, "_processors", lambda: 1)
@@ -121,7 +121,9 @@ def test_an_error_is_raised_where_the_result_is_needed(
     assert pair[0].threads == ["ahead", "MainThread"]
 
 
-def test_a_result_is_made_once_whoever_asks_first(analysed: AnalysedCollection) -> None:
+def test_a_result_is_computed_once_whichever_thread_needs_it_first(
+    analysed: AnalysedCollection,
+) -> None:
     query, made = QueryContext("a query", analysed.analyzer.begin()), list[int]()
     gate = threading.Barrier(8)
 

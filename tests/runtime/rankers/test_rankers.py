@@ -75,7 +75,7 @@ def test_an_explanation_adds_up_to_the_score(subject: Subject, own: list[str] | 
             check_sums(hit.explanation)
 
 
-def test_a_query_of_nothing_known_gets_finite_scores(subject: Subject) -> None:
+def test_a_query_without_a_known_word_gets_finite_scores(subject: Subject) -> None:
     for query in ("gnorp zork", "?!", "\u200b", "é" * 999):
         assert np.isfinite(subject.bundle.score(query, OWN, pipeline=subject.pipeline)).all()
         subject.bundle.rank(query, pipeline=subject.pipeline)

@@ -123,7 +123,7 @@ def test_a_manifest_of_version_1_reads_in_the_words_of_this_version() -> None:
         Manifest.from_json(text(rankers=rankers))
 
 
-def test_bytes_do_as_well_and_unknown_keys_are_left_to_later_versions() -> None:
+def test_bytes_are_read_too_and_unknown_keys_are_ignored() -> None:
     raw = text(comment="hello").encode()
     assert Manifest.from_json(raw) == Manifest.from_json(text())
 
@@ -140,7 +140,7 @@ def test_a_missing_key_is_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), OPTIONAL.items())
-def test_a_bundle_of_before_need_not_have_every_key(key: str, value: Any) -> None:
+def test_a_bundle_of_an_earlier_version_may_lack_keys(key: str, value: Any) -> None:
     raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
     assert getattr(Manifest.from_json(raw), key) == value
 
@@ -183,7 +183,7 @@ def test_what_is_no_manifest_is_refused(raw: str | bytes, message: str) -> None:
         Manifest.from_json(raw)
 
 
-def test_another_version_says_what_to_do() -> None:
+def test_the_error_for_another_version_says_what_to_do() -> None:
     with pytest.raises(BundleError, match=r"version 3, .* reads only 1 and 2; export"):
         Manifest.from_json(text(format_version=3))
 

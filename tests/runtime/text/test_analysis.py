@@ -67,7 +67,7 @@ def test_calls_share_no_unknown_words(analyzer: Analyzer) -> None:
     assert first.name(int(first.tokens("gnorp", "words")[0]), "words") == "gnorp"
 
 
-def test_a_token_of_nothing_has_a_name_all_the_same(analyzer: Analyzer) -> None:
+def test_an_unknown_token_number_has_a_name(analyzer: Analyzer) -> None:
     analysis = analyzer.begin()
     assert analysis.name(10**6, "words") == "#1000000"
     assert analysis.name(10**6, "wordpieces") == "#1000000"

@@ -32,7 +32,7 @@ def test_windows_of_one_piece_a_word() -> None:
     assert word_windows(begins[:151], 151, 150, 75, 30) == [(0, 150), (75, 151)]
 
 
-def test_of_too_many_windows_the_first_and_the_last_stay() -> None:
+def test_too_many_windows_are_reduced_to_the_first_and_the_last() -> None:
     spans = word_windows(list(range(10_000)), 10_000, 150, 75, 30)
     assert len(spans) == len(set(spans)) == 30
     assert spans[0] == (0, 150)

@@ -98,7 +98,7 @@ def test_windows_of_words(tiny_tokenizer: "Tokenizer") -> None:
     ]  # fmt: skip
 
 
-def test_a_document_without_words_is_a_pair_all_the_same(tiny_tokenizer: "Tokenizer") -> None:
+def test_a_document_without_words_makes_a_pair(tiny_tokenizer: "Tokenizer") -> None:
     for chunking in ("pieces", "words"):
         found = pair(tiny_tokenizer, "", "", chunking=chunking, chunks=3)
         assert shown(tiny_tokenizer, found) == ["[CLS] [SEP] [SEP]"]

@@ -47,6 +47,6 @@ def test_it_is_the_published_algorithm(beginning: str, ending: str) -> None:
     assert stem(beginning + ending) == original(beginning + ending)
 
 
-def test_real_words_too() -> None:
+def test_stop_words_have_the_published_stems() -> None:
     for word in stop_words():
         assert stem(word) == original(word)

@@ -87,7 +87,7 @@ def test_stop_words_are_words() -> None:
 
 
 @given(st.text("aZé'’_-. 5日本ßñ\u0301ﬁ"))
-def test_placed_words_are_the_words(text: str) -> None:
+def test_words_with_positions_are_the_same_words(text: str) -> None:
     placed = list(placed_words(text))
     assert [word for _, _, word in placed] == words(text)
     for begin, end, word in placed:

@@ -122,7 +122,7 @@ def test_known_words_are_in_the_vocabulary() -> None:
     assert analysed.frequencies("words").sum() == 1
 
 
-def test_documents_without_words_are_documents_all_the_same() -> None:
+def test_documents_without_words_are_indexed_too() -> None:
     analysed = analyse([Document("a", "", ""), Document("b", "", "the of")], ["words", "lemmas"])
     assert len(analysed.documents) == 2
     assert analysed.postings("lemmas").bm25(0.9, 0.4).size == 2

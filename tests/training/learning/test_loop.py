@@ -89,7 +89,7 @@ def test_interrupted_and_resumed_is_the_same_to_the_bit(tmp_path: Path, stop_at:
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_finishes_the_step_saves_it_and_can_be_gone_on_from(tmp_path: Path) -> None:
+def test_ctrl_c_finishes_and_saves_the_step_so_that_training_can_resume(tmp_path: Path) -> None:
     whole = Task()
     whole.fit()
     never = replace(OPTIONS, save_every=0)  # nothing but Ctrl-C saves
@@ -207,7 +207,7 @@ def test_it_learns_and_ends_with_the_weights_that_were_best() -> None:
     assert progress.report()["stopped_by"] == "epochs"
 
 
-def test_what_only_does_harm_ends_where_it_began() -> None:
+def test_a_training_that_only_does_harm_keeps_its_first_weights() -> None:
     task = Task()
     before = weights(task)
     progress = fit(task.model, task.batches, task.loss, OPTIONS, evaluate=lambda: -task.calls)

@@ -35,7 +35,7 @@ def test_of_the_pieces_15_percent_are_hidden() -> None:
     assert (shown == ids[asked]).mean() == pytest.approx(0.1, abs=0.01)
 
 
-def test_long_documents_are_several_texts_and_masks_hang_on_the_epoch(
+def test_long_documents_become_several_texts_and_masks_depend_on_the_epoch(
     tiny_backbone: Backbone,
 ) -> None:
     masked = MaskedTexts(["red apple " * 30, "old river"], tiny_backbone.tokenizer, QUICK)
@@ -55,7 +55,7 @@ def test_it_learns_to_tell_what_is_hidden(tiny_documents: list[Document], tiny_b
 
 
 @pytest.mark.slow
-def test_interrupted_it_goes_on_to_the_same_bits(
+def test_an_interrupted_pretraining_resumes_to_the_same_bits(
     tiny_documents: list[Document], tiny_bert: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -77,7 +77,7 @@ def test_interrupted_it_goes_on_to_the_same_bits(
     np.testing.assert_array_equal(found.word_vectors(), whole.word_vectors())
 
 
-def test_a_text_without_hidden_pieces_teaches_nothing(tiny_backbone: Backbone) -> None:
+def test_a_text_without_hidden_pieces_has_no_loss(tiny_backbone: Backbone) -> None:
     model = MaskedLM(tiny_backbone.model)
     ids = torch.tensor([[2, 10, 3]])
     loss = model(ids, torch.ones_like(ids), torch.full_like(ids, -100))

@@ -99,7 +99,7 @@ def test_training_and_serving_cut_texts_into_the_same_tokens(tiny_tokenizer: "To
         assert rows == serving.token_ids(texts, most)[0]
 
 
-def test_a_text_alone_is_the_text_among_longer_ones(tiny_backbone: Backbone) -> None:
+def test_a_text_has_the_same_vector_alone_and_in_a_batch(tiny_backbone: Backbone) -> None:
     model = RepBERT(tiny_backbone.model).eval()
     texts = ["red apple", "the old river is old here here here here"]
     with torch.no_grad():

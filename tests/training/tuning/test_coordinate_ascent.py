@@ -21,13 +21,13 @@ def judged_by(weights: list[float], seed: int = 0, noise: float = 0.0, queries: 
 
 
 @pytest.mark.parametrize("measure", ["MRR@10", "nDCG@10", "R@1"])
-def test_finds_weights_that_rank_all_right(measure: str) -> None:
+def test_tuning_finds_weights_that_rank_everything_correctly(measure: str) -> None:
     found = coordinate_ascent(judged_by([0.7, 0.2, 0.1]), measure)
     assert found.value > 0.95
     assert found.weights == pytest.approx([0.7, 0.2, 0.1], abs=0.1)
 
 
-def test_finds_the_scale_of_a_feature() -> None:
+def test_tuning_finds_the_scale_of_a_feature() -> None:
     judged = judged_by([1.0, 1000.0])
     judged = Judged.from_lists(
         [row * np.array([1.0, 1e-3]) for row in judged.features.astype(float)],

@@ -49,7 +49,9 @@ def test_the_sum_of_impacts_is_the_models_score(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_quantised_impacts_stray_by_half_a_step_a_term(form: str, whole: BundleFiles) -> None:
+def test_quantised_impacts_are_off_by_half_a_step_per_term_at_most(
+    form: str, whole: BundleFiles
+) -> None:
     exact, stored = opened(whole, form).index, opened(whole, f"uint8_{form}").index
     assert stored.impacts.dtype == np.uint8
     every = np.arange(whole.manifest.documents, dtype=np.uint32)
@@ -117,7 +119,7 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
 
 
 @pytest.mark.slow
-def test_an_interrupted_indexing_goes_on_and_ends_the_same(
+def test_an_interrupted_indexing_continues_to_the_same_result(
     exported: Path, indexed: Bundle, tiny_collection: Collection, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

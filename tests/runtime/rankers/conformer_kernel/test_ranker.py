@@ -175,7 +175,7 @@ def test_a_budget_begins_with_few_texts_where_the_network_runs(
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_stage_within_a_budget_asks_for_such_slices(
+def test_a_stage_with_a_budget_scores_in_such_slices(
     own: bool, indexed: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Impacts of stored documents in one go; of texts, which the network reads, few at first."""

@@ -123,7 +123,7 @@ def test_a_deadlines_first_slice_counts_chunks(ranker: CrossEncoder) -> None:
     assert [first(chunks) for chunks in (1, 2, 3, 30)] == [8, 4, 2, 1]
 
 
-def test_a_query_without_pieces_is_explained_by_nothing(ranker: CrossEncoder) -> None:
+def test_the_explanation_of_a_query_without_pieces_has_no_parts(ranker: CrossEncoder) -> None:
     query = QueryContext("\u200b", ranker.analyzer.begin())
     candidates = TextCandidates(["red apple"], query.analysis)
     explanation = ranker.explain(query, candidates)

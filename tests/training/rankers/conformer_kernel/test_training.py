@@ -75,7 +75,9 @@ def test_a_checkpoint_holds_the_model(learned: Checkpoint, tmp_path: Path) -> No
         tk.load(learned)
 
 
-def test_a_checkpoint_of_before_reads_equal(learned: Checkpoint, tmp_path: Path) -> None:
+def test_a_checkpoint_of_an_earlier_version_reads_equal(
+    learned: Checkpoint, tmp_path: Path
+) -> None:
     path = learned.save(tmp_path / "c")
     described = json.loads((path / "ranklet.json").read_text("utf-8"))
     described["settings"] |= {"form": described["settings"].pop("architecture")}

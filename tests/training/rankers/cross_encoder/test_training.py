@@ -92,7 +92,7 @@ def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) 
 @pytest.mark.parametrize(
     "changes", [{}, {"chunks": 3}, {"chunks": 3, "combine": "max"}, {"marking": "pre_pair"}]
 )
-def test_a_pair_alone_is_the_pair_among_others(
+def test_a_pair_has_the_same_score_alone_and_in_a_batch(
     tiny_collection: Collection, tiny_bert: Path, changes: dict[str, Any]
 ) -> None:
     settings = replace(SETTINGS, **changes)

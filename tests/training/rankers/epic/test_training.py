@@ -127,7 +127,7 @@ def test_the_network_computes_the_papers_equations(
     assert not weights[asked[1].numpy() == 0].any()
 
 
-def test_a_text_alone_is_the_text_among_longer_ones(
+def test_a_text_has_the_same_vector_alone_and_in_a_batch(
     network: EPIC, tiny_tokenizer: "Tokenizer"
 ) -> None:
     held = inputs(tiny_tokenizer, 1)

@@ -113,7 +113,9 @@ def test_parity_with_brute_force(pairs: Pairs, null: bool, iterations: int) -> N
 
 
 @given(BITEXTS, st.booleans())
-def test_what_holds_for_every_bitext(pairs: Pairs, null: bool) -> None:
+def test_every_bitext_gains_likelihood_and_has_sorted_probabilities_that_sum_to_one(
+    pairs: Pairs, null: bool
+) -> None:
     model = train_model1(bitext_of(pairs), iterations=6, null_word=null, threshold=0)
     likelihoods = np.array(model.log_likelihoods)
     assert (np.diff(likelihoods) >= -1e-9 * np.abs(likelihoods[:-1])).all()

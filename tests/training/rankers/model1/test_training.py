@@ -79,7 +79,7 @@ def test_lemmas_do_as_well(collection: Collection) -> None:
     assert len(found.training["log_likelihoods"]) == 2
 
 
-def test_a_threshold_of_one_leaves_an_empty_table_and_no_fault(collection: Collection) -> None:
+def test_a_threshold_of_one_gives_an_empty_table_without_an_error(collection: Collection) -> None:
     queries = read_split(collection, "test")
     options = Options(threshold=1.0, iterations=1)
     found = train(collection, queries[:5], queries[5:8], options)

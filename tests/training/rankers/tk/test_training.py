@@ -47,7 +47,7 @@ def test_the_checkpoint_says_what_it_is(checkpoints: dict[str, Checkpoint], tmp_
         tk.load(replace(back, network={}))
 
 
-def test_a_checkpoint_of_before_reads_as_a_tk(
+def test_a_checkpoint_of_an_earlier_version_reads_as_a_tk(
     checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:
     path = checkpoints["tk"].save(tmp_path / "c")
