@@ -42,5 +42,5 @@ def _with_queries(collection: Collection, split: str) -> Iterator[Document]:
         for document, grade in grades.items():
             if grade > 0 and query in texts:
                 clicked[document].append(texts[query])
-    for each in collection.documents():
-        yield each._replace(text="\n".join([each.text, *clicked.get(each.id, ())]))
+    for document in collection.documents():
+        yield document._replace(text="\n".join([document.text, *clicked.get(document.id, ())]))

@@ -81,10 +81,10 @@ def comparisons(
 
     A single query allows no test, so there is no comparison.
     """
-    others = [each.pipeline for each in evaluations if each.pipeline != baseline]
+    others = [evaluation.pipeline for evaluation in evaluations if evaluation.pipeline != baseline]
     if not others or len(evaluations[0].values[measure]) < 2:
         return {}
-    values = {each.pipeline: each.values[measure] for each in evaluations}
+    values = {evaluation.pipeline: evaluation.values[measure] for evaluation in evaluations}
     tested = compare(values, pairs=[(name, baseline) for name in others])
     return dict(zip(others, tested, strict=True))
 
@@ -142,16 +142,19 @@ def table(
     measures = list(evaluations[0].values)
     against = {measure: comparisons(evaluations, measure, baseline) for measure in measures}
     names = {
-        each.pipeline: (labels or {}).get(each.pipeline, each.pipeline) for each in evaluations
+        evaluation.pipeline: (labels or {}).get(evaluation.pipeline, evaluation.pipeline)
+        for evaluation in evaluations
     }
     width = max(6, *(len(name) for name in names.values()))
     lines = [f"{'system':{width}}  " + "  ".join(f"{name:>9} " for name in measures)]
-    for each in evaluations:
+    for evaluation in evaluations:
         cells = []
         for measure in measures:
-            compared = against[measure].get(each.pipeline)
-            cells.append(f"{each.mean(measure):9.4f}{mark(compared.p_holm) if compared else ' '}")
-        lines.append(f"{names[each.pipeline]:{width}}  " + "  ".join(cells))
+            compared = against[measure].get(evaluation.pipeline)
+            cells.append(
+                f"{evaluation.mean(measure):9.4f}{mark(compared.p_holm) if compared else ' '}"
+            )
+        lines.append(f"{names[evaluation.pipeline]:{width}}  " + "  ".join(cells))
     lines.append(
         f"{len(evaluations[0].run)} queries; against {names[baseline]}: † p < .05, ‡ p < .01 "
         "(two-sided paired t-test, Holm)"

@@ -85,7 +85,7 @@ def train_tokenizer(texts: Iterable[str], size: int = VOCABULARY_SIZE) -> "Token
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
         min_frequency=2,
-        special_tokens=[*SPECIAL, *alphabet, *(f"##{each}" for each in alphabet)],
+        special_tokens=[*SPECIAL, *alphabet, *(f"##{character}" for character in alphabet)],
         limit_alphabet=0,
         show_progress=False,
     )

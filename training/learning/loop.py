@@ -287,7 +287,7 @@ class _Run(Generic[B]):
         if progress.best is None or value > progress.best[1]:
             progress.best = progress.steps, value
             weights = self._model.state_dict()
-            self._best_weights = {name: each.clone() for name, each in weights.items()}
+            self._best_weights = {name: values.clone() for name, values in weights.items()}
 
     def _reason(self) -> str:
         """Return why the training ends now; empty if it goes on."""

@@ -54,4 +54,4 @@ def restore_random_states(states: dict[str, Any]) -> None:
     """Restore the generators to the states that `random_states` returned."""
     torch.set_rng_state(states["cpu"].cpu())
     if states["cuda"] and torch.cuda.is_available():
-        torch.cuda.set_rng_state_all([each.cpu() for each in states["cuda"]])
+        torch.cuda.set_rng_state_all([state.cpu() for state in states["cuda"]])

@@ -20,7 +20,9 @@ M = TypeVar("M", bound=nn.Module)
 
 def weights_of(model: nn.Module) -> "Arrays":
     """Return the weights of a network on the CPU, for `Checkpoint.weights`."""
-    return {name.removeprefix(ENCODER): each.numpy() for name, each in model.state_dict().items()}
+    return {
+        name.removeprefix(ENCODER): values.numpy() for name, values in model.state_dict().items()
+    }
 
 
 def check_kind(checkpoint: "Checkpoint", kind: str) -> None:

@@ -78,7 +78,7 @@ class MaskedTexts:
         """Return the batches of an epoch, each with the epoch and texts of similar length."""
         lengths = np.diff(self._offsets)[self._learned]
         cut = batches(lengths, self._options.batch, self._options.seed, epoch)
-        return [(epoch, self._learned[each]) for each in cut]
+        return [(epoch, self._learned[rows]) for rows in cut]
 
     def held_out(self) -> list[tuple[int, Numbers]]:
         """Return batches of the held-out texts, which are masked identically every time."""
@@ -158,7 +158,7 @@ def pretrain(
     """
     backbone = load_backbone(options.backbone)
     backbone.check_length(options.max_tokens)
-    texts = [ranked_text(each.title, each.text, options.titles) for each in documents]
+    texts = [ranked_text(document.title, document.text, options.titles) for document in documents]
     masked = MaskedTexts(texts, backbone.tokenizer, options)
     with seeded(options.seed):
         model = MaskedLM(backbone.model)

@@ -70,7 +70,7 @@ def tokenise(
     blocks = range(0, len(texts), _BLOCK)
     for begin in progress(blocks, label) if label else blocks:
         block = tokenizer.encode_batch(list(texts[begin : begin + _BLOCK]))
-        rows += [np.array(truncate(each.ids, max_tokens), np.int64) for each in block]
+        rows += [np.array(truncate(encoding.ids, max_tokens), np.int64) for encoding in block]
     return Tokens(*packed(rows))
 
 
@@ -109,7 +109,9 @@ class TextPairs:
             self._negatives = bm25_negatives(
                 analysed, usable, self._relevant, retriever, seed=options.seed
             )
-        texts = [ranked_text(each.title, each.text, options.titles) for each in documents]
+        texts = [
+            ranked_text(document.title, document.text, options.titles) for document in documents
+        ]
         self.documents = tokenise(tokenizer, texts, options.max_document_tokens, "tokenising")
         self.queries = self.tokenise_queries(usable)
 

@@ -39,7 +39,7 @@ def train(
     )
     goal = parse_measure(options.measure)
     postings = analysed.postings(field)
-    contexts = [(each, QueryContext(each.text, analysed.analyzer.begin())) for each in queries]
+    contexts = [(query, QueryContext(query.text, analysed.analyzer.begin())) for query in queries]
     values = {}
     points = list(product(options.k1_grid, options.b_grid))
     for k1, b in progress(points, f"tuning BM25 over {field}"):

@@ -88,15 +88,15 @@ def texts_together(heads: int, terms: int) -> int:
     return max(1, AT_ONCE // (heads * terms**2))
 
 
-def in_parts(module: nn.Module, each: int, *inputs: Tensor) -> Tensor:
-    """Run a module on inputs, `each` rows at a time, and return all outputs.
+def in_parts(module: nn.Module, size: int, *inputs: Tensor) -> Tensor:
+    """Run a module on inputs, `size` rows at a time, and return all outputs.
 
     With more than one part, the states of a part are dropped and computed again for its gradient,
     which is the same (Chen et al. 2016). The module must treat every row separately.
     """
     batch = len(inputs[0])
-    if each >= batch:
+    if size >= batch:
         outputs: Tensor = module(*inputs)
         return outputs
-    parts = [[rows[at : at + each] for rows in inputs] for at in range(0, batch, each)]
+    parts = [[rows[at : at + size] for rows in inputs] for at in range(0, batch, size)]
     return torch.cat([checkpoint(module, *part, use_reentrant=False) for part in parts])

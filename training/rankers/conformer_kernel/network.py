@@ -178,8 +178,8 @@ class TermModel(nn.Module):
         if self.latent is None:
             return torch.zeros_like(pairs.tf)
         longest = max(pairs.query_rows.shape[1], pairs.document_rows.shape[1])
-        each = self.latent.encoder.together(longest)
-        return in_parts(self.latent, each, pairs.query_rows, pairs.document_rows)
+        size = self.latent.encoder.together(longest)
+        return in_parts(self.latent, size, pairs.query_rows, pairs.document_rows)
 
     def served(self) -> dict[str, float]:
         """Return the numbers of the model that its settings store."""

@@ -22,7 +22,7 @@ class TermOptions(TrainingOptions, CandidateOptions):
     query_log: str = text("", "split of logged queries to add to the documents they led to")
     batch: int = integer(16, "queries per batch, each with four documents", 1)
     depth: int = integer(100, "ranks of BM25 that a negative comes from", 1, flag=None)
-    pool: int = integer(20, "of these, those that each epoch draws from", 1, flag=None)
+    pool: int = integer(20, "documents of these ranks that the epochs draw from", 1, flag=None)
     random_each: int = integer(2, "random documents per query and epoch", 1, flag=None)
     vectors: str = one_of(
         "random", ("random", "word2vec"), "first embeddings, random or word2vec of gensim"

@@ -37,9 +37,7 @@ class TermSizes:
         """Raise InputError if `hidden` is no multiple of a number of parts."""
         for name, count in parts.items():
             if self.hidden % count:
-                raise InputError(
-                    f"hidden is {self.hidden}; it must be a multiple of {name} ({count})"
-                )
+                raise InputError(f"hidden is {self.hidden}, no multiple of {count} ({name})")
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Self:

@@ -98,7 +98,7 @@ def train_on_terms(
             learned = word_vectors(texts, *table.shape, seed=options.seed)
             with torch.no_grad():  # row 0 is for padding
                 table[1:] = torch.from_numpy(learned[1:])
-        _gather_statistics(model, [pairs.pairs(each) for each in pairs.batches(0)[:WARMING]])
+        _gather_statistics(model, [pairs.pairs(batch) for batch in pairs.batches(0)[:WARMING]])
         if model.explicit is not None:
             model.explicit.begin_as_bm25(bm25.k1, bm25.b, float(reader.lengths.mean()))
 
@@ -167,13 +167,13 @@ def _gather_statistics(model: TermModel, some: Sequence[Pairs]) -> None:
     """Run some pairs for the statistics of BatchNorm and BatchScale before the first evaluation."""
     model.train()
     with torch.no_grad():
-        for each in some:
-            model(each)
+        for pairs in some:
+            model(pairs)
 
 
 def _moved(pairs: Pairs, model: TermModel) -> Pairs:
     device = next(model.parameters()).device
-    return Pairs(*(each.to(device) for each in pairs))
+    return Pairs(*(tensor.to(device) for tensor in pairs))
 
 
 def _rows_of(

@@ -50,7 +50,7 @@ def term_rows(spellings: Sequence[str], vocabulary: Vocabulary) -> NDArray[np.in
         vocabulary: the collection's vocabulary.
     """
     rows = np.full(len(vocabulary), UNKNOWN, np.int32)
-    forms = np.array([vocabulary.forms.find(each) for each in spellings], np.int64)
+    forms = np.array([vocabulary.forms.find(spelling) for spelling in spellings], np.int64)
     terms = np.flatnonzero(forms >= 0)  # that the collection has
     rows[forms[terms]] = terms + FIRST
     return rows

@@ -62,7 +62,9 @@ def dev_pairs(lists: CandidateLists, analysed: AnalysedCollection, pairing: Pair
     pairs = []
     for query, documents, _ in lists.lists:
         pieces = query_pieces(analysed, pairing, query.text)
-        pairs += [pairing.pair(pieces, document_pieces(analysed, each)) for each in documents]
+        pairs += [
+            pairing.pair(pieces, document_pieces(analysed, document)) for document in documents
+        ]
     return pairs
 
 

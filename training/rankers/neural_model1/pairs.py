@@ -40,7 +40,7 @@ class Pairs:
         )
         self._options, self._padding = options, padding
         texts = [analysed.analyzer.begin().tokens(query.text, "wordpieces") for query in usable]
-        tokens = [each[: options.max_query_tokens].astype(np.int64) for each in texts]
+        tokens = [text[: options.max_query_tokens].astype(np.int64) for text in texts]
         self._query_offsets, self._query_tokens = packed(tokens)
         self._shares: NDArray[Any]
         self._offsets, self._tokens, self._shares = unique_tokens(

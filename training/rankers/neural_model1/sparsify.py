@@ -169,7 +169,7 @@ def _block(parts: Parts, begin: int, least: float, most: int) -> Translations:
             )
     place = np.concatenate(at)
     order = np.argsort(place, kind="stable")  # keeps document tokens ascending
-    document_of = np.repeat(parts.tokens, [len(each) for each in at])
+    document_of = np.repeat(parts.tokens, [len(places) for places in at])
     values = 1 / (1 + np.exp(-np.concatenate(logits)[order].astype(np.float64)))
     return Translations(document_of[order], parts.tokens[begin + place[order]], values)
 

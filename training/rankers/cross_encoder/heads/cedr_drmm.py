@@ -30,7 +30,7 @@ class CedrDRMM(nn.Module):
         layers, chunk_mask = similarities(states, slots)
         query_mask = states.largest(chunk_mask)  # 1 at query tokens, (pairs, query tokens)
         histograms = [
-            torch.log1p(states.sum(soft_histogram(each, states.document))) for each in layers
+            torch.log1p(states.sum(soft_histogram(layer, states.document))) for layer in layers
         ]  # (pairs, query tokens, bins) each
         # A linear layer over [histograms; CLS] is the sum of two layers. CLS is the same for all
         # tokens of a pair, so its layer runs once per pair.

@@ -29,10 +29,10 @@ class CedrKNRM(nn.Module):
         layers, chunk_mask = similarities(states, states.longest_query)
         query_mask = states.largest(chunk_mask)  # 1 at query tokens, (pairs, query tokens)
         counts = [
-            states.sum(kernel_counts(each, states.document, self.means, self.widths))
-            for each in layers
+            states.sum(kernel_counts(layer, states.document, self.means, self.widths))
+            for layer in layers
         ]  # (pairs, query tokens, kernels) each
-        features = [pooled(each, query_mask) for each in counts]
+        features = [pooled(layer, query_mask) for layer in counts]
         scores: Tensor = self.linear(torch.cat([*features, states.cls], dim=1)).squeeze(1)
         return scores
 

@@ -38,8 +38,8 @@ class CedrPACRR(nn.Module):
         channels = torch.stack(layers, dim=1)  # (chunks, layers, slots, tokens)
         query_mask = states.largest(chunk_mask).unsqueeze(2)  # (pairs, slots, 1)
         best = [
-            best_of_pairs(states, window_matches(channels, each, size)) * query_mask
-            for each, size in zip(self.convolutions, SIZES, strict=True)
+            best_of_pairs(states, window_matches(channels, convolution, size)) * query_mask
+            for convolution, size in zip(self.convolutions, SIZES, strict=True)
         ]  # (pairs, slots, best) each
         features = torch.cat([torch.cat(best, dim=2).flatten(1), states.cls], dim=1)
         hidden = torch.relu(self.second(torch.relu(self.first(features))))

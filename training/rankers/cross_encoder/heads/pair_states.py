@@ -120,7 +120,7 @@ def make_pair_states(
     marks = is_one_of(input_ids, markers)
     text = 1 - is_one_of(input_ids, special)
     return PairStates(
-        tuple(each.float() for each in layers),
+        tuple(layer.float() for layer in layers),
         in_query * text,
         in_document * text,
         in_query * marks,
