@@ -33,5 +33,10 @@ class BundleError(RankletError):
     """A bundle that is missing, damaged, hostile or of another version."""
 
 
+def damaged(fault: str) -> BundleError:
+    """Return the error for a fault that was discovered while ranking, with what to do."""
+    return BundleError(f"{fault}. The bundle is damaged: run `ranklet verify`")
+
+
 class CollectionError(RankletError):
     """A corpus, queries, qrels or run file that cannot be read; the message names file and line."""

@@ -39,7 +39,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
 
-HNSW_FROM = 50_000  # documents; from here on HNSW replaces exact search that nobody chose
+HNSW_FROM = 50_000  # documents from which on HNSW replaces exact search, unless it was chosen
 RECALL_QUERIES, RECALL_AT = 200, 10
 
 
@@ -48,8 +48,8 @@ def export(
 ) -> RankerEntry:
     """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
 
-    Exact search that the options choose is stored as exhaustive, because checkpoints say "exact"
-    without a choice.
+    Exact search that the options choose is stored as exhaustive, because "exact" is the default
+    that every checkpoint has.
 
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.

@@ -10,7 +10,7 @@ from ranklet.export.sparse.scoring import sparse_scores
 from ranklet.runtime.lexical.sparse_store import SparseQuery, prune, store_of_rows
 
 LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured
-TOLERATED_LOSS = 0.005  # of nDCG@10, where r is chosen automatically
+TOLERATED_LOSS = 0.005  # of nDCG@10, if r is chosen automatically
 VALUE_BYTES = 4  # a 16-bit term and a 16-bit value
 FLOOR = 0.5  # quantile
 COMMON = 0.25  # exponent
@@ -36,7 +36,7 @@ def term_floors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def term_priorities(
     documents: Sequence[Sequence[int] | NDArray[np.integer]], vocabulary: int
 ) -> NDArray[np.float32]:
-    """Return the factor of each term's values where vectors are pruned, (vocabulary,) float32.
+    """Return the factor of each term's values while vectors are pruned, (vocabulary,) float32.
 
     It is (1 + n)^¼ for a term that n documents have in their text. The paper keeps the largest
     values instead. Queries have terms of texts more often than others, and a value that no query
@@ -85,7 +85,7 @@ def pruning_reports(
 
 
 def fewest(reports: Sequence[Report]) -> int:
-    """Return the smallest r from which on no r loses much; the largest r if it loses, too.
+    """Return the smallest r from which on no r loses much, or the largest r if it loses, too.
 
     A small r can do well by chance, so it only counts if all larger ones do well. The reports have
     ascending r.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError, InputError, damaged
 from ranklet.runtime.pipeline.topk import Scored, top_k
 from ranklet.runtime.storage.arrays import rows_ascend
 
@@ -141,17 +141,13 @@ class ImpactIndex:
             documents, scores = _max_score(lists, accumulator, touched, k)
         except IndexError as error:
             self._local.accumulator = None  # it may hold sums of documents not in `touched`
-            raise BundleError(
-                f"a posting has a document past the {self.size} of the collection. The bundle "
-                "is damaged: run `ranklet verify`"
-            ) from error
+            fault = f"a posting has a document past the {self.size} of the collection"
+            raise damaged(fault) from error
         for part in touched:  # cheaper than clearing the whole array
             accumulator[part] = 0
         best = top_k(scores, k, ties=documents)
         if not np.isfinite(scores[best]).all():
-            raise BundleError(
-                "an impact is not finite. The bundle is damaged: run `ranklet verify`"
-            )
+            raise damaged("an impact is not finite")
         return documents[best], scores[best]
 
     def matrix(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, Session, run_each, will_run_on_gpu
 from ranklet.runtime.text.analysis import encodable
@@ -171,9 +171,8 @@ def truncate(ids: Sequence[int], max_tokens: int) -> list[int]:
 
 def _check_output(output: NDArray[np.float32], shape: tuple[int, int]) -> None:
     if output.shape != shape or not np.isfinite(output).all():
-        raise BundleError(
-            f"the encoder returned shape {output.shape}; expected finite values of shape {shape}. "
-            "The bundle is damaged: run `ranklet verify`"
+        raise damaged(
+            f"the encoder returned shape {output.shape}; expected finite values of shape {shape}"
         )
 
 

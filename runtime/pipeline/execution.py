@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError, InputError, damaged
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import fusion
@@ -323,8 +323,5 @@ class Execution:
 def _finite(scores: NDArray[np.float32], source: str) -> NDArray[np.float32]:
     """Return the scores, or raise BundleError if one is not finite."""
     if not np.isfinite(scores).all():
-        raise BundleError(
-            f"{source} returned a score that is not finite. The bundle is damaged: run "
-            "`ranklet verify`"
-        )
+        raise damaged(f"{source} returned a score that is not finite")
     return scores

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import damaged
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.rankers.learned_sparse import LearnedSparse
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
@@ -44,9 +44,8 @@ class EPICEncoders(SparseEncoders):
         terms, place = np.unique(np.array(ids, np.int32), return_inverse=True)
         weights = np.bincount(place, weights=importances).astype(np.float32)
         if weights.min() < 0 or terms[-1] >= self.settings.vocabulary:
-            raise BundleError(
-                "the query encoder returned a weight below 0 or a term past the vocabulary. The "
-                "bundle is damaged: run `ranklet verify`"
+            raise damaged(
+                "the query encoder returned a weight below 0 or a term past the vocabulary"
             )
         return SparseQuery.positive(terms, weights)  # [CLS] and other special tokens have 0
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
@@ -119,10 +119,7 @@ class Model1(Ranker):
         documents = candidates.tokens(self.settings.field)
         stored = candidates.stored is not None and len(documents.tokens)
         if stored and documents.tokens.max() >= len(self.background):
-            raise BundleError(
-                "a document has a token past the vocabulary. The bundle is damaged: run "
-                "`ranklet verify`"
-            )
+            raise damaged("a document has a token past the vocabulary")
         likelihoods = self.likelihoods(tokens, documents)
         background = np.full(len(tokens), UNSEEN, np.float32)
         known = tokens < len(self.background)

@@ -32,7 +32,7 @@ QUERY_SEGMENT, DOCUMENT_SEGMENT = 0, 1  # token_type_ids (paper 004, §4.1)
 # The files of the kind in rankers/NAME/, in addition to the graph's variants and its tokenizer.
 VECTORS = "vectors.npy"  # of all documents, (documents, dimension) float32
 GRAPH = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
-EXHAUSTIVE = "exhaustive"  # exact search at any size; "exact" is chosen for small collections only
+EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
 SEARCHES = ("exact", "hnsw", EXHAUSTIVE)
 
 
@@ -43,7 +43,7 @@ class RepBERTSettings(Settings):
     max_query_tokens: int = integer(20, "tokens read of a query (paper 004)", 3, 8192)
     max_document_tokens: int = integer(256, "tokens read of a document (paper 004)", 3, 8192)
     dimension: int = integer(384, "dimension of the vectors", 1, 1 << 16)
-    search: str = one_of("exact", SEARCHES, "exact only while the collection is small")
+    search: str = one_of("exact", SEARCHES, "how to search the vectors")
     m: int = integer(16, "HNSW: links per vector on each layer", 2, 1024)
     ef_construction: int = integer(200, "HNSW: candidates while building", 1, 1 << 16)
     ef: int = integer(128, "HNSW: candidates while searching", 1, 1 << 16)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError
+from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, damaged
 from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.runtime.text.strings import Strings
@@ -58,9 +58,7 @@ class Documents:
             if place < len(self.by_id) and self.ids.raw(int(self.by_id[place])) == wanted:
                 return int(self.by_id[place])
         except IndexError as error:
-            raise BundleError(
-                "by_id has a document past the last. The bundle is damaged: run `ranklet verify`"
-            ) from error
+            raise damaged("by_id has a document past the last") from error
         first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
         raise UnknownDocumentError(
             f"unknown document id {document_id[:80]!r}: the bundle has {len(self):,} documents, "
@@ -74,10 +72,7 @@ class Documents:
             BundleError: there is no such number.
         """
         if number >= len(self):
-            raise BundleError(
-                f"document {number} is not in the bundle. The bundle is damaged: run "
-                "`ranklet verify`"
-            )
+            raise damaged(f"document {number} is not in the bundle")
         return self.ids[number], self.titles[number], self.texts[number]
 
     def samples(self, count: int) -> list[str]:

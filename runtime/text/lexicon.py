@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import damaged
 from ranklet.runtime.text.porter import stem
 from ranklet.runtime.text.words import fold, stop_words
 
@@ -72,10 +72,7 @@ class Lexicon:
         if not len(pieces):
             return []
         if not 0 <= min(pieces) <= max(pieces) < len(self):
-            raise BundleError(
-                f"a document has a word piece past the {len(self)} of the tokenizer. The bundle is "
-                "damaged: run `ranklet verify`"
-            )
+            raise damaged(f"a document has a word piece past the {len(self)} of the tokenizer")
         within = self._within
         begins = [i for i, piece in enumerate(pieces) if not within[piece] or not i]
         words = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, run_each
@@ -214,12 +214,8 @@ def truncated_at(documents: Gathered, most: int) -> Gathered:
 
 def _check(scores: NDArray[np.float32], documents: int, terms: int) -> None:
     if scores.ndim != 2 or scores.shape[0] != documents or scores.shape[1] not in (1, terms):
-        raise BundleError(
-            f"the network returned scores of shape {scores.shape} for {documents} documents and "
-            f"{terms} terms. The bundle is damaged: run `ranklet verify`"
+        raise damaged(
+            f"the network returned shape {scores.shape} for {documents} documents and {terms} terms"
         )
     if not np.isfinite(scores).all():
-        raise BundleError(
-            "the network returned a score that is not finite. The bundle is damaged: run "
-            "`ranklet verify`"
-        )
+        raise damaged("the network returned a score that is not finite")

@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import damaged
 from ranklet.runtime.explanation import Explanation
 
 # Added to every P(q|D) in the graph, so that a document which explains nothing has a score. It is
@@ -43,10 +43,8 @@ def explain_translations(
         BundleError: the number of rows differs from the number of query pieces.
     """
     if translations.shape[1] != max(1, len(query)):  # a query without pieces has one empty row
-        raise BundleError(
-            f"the cross-encoder explains {translations.shape[1]} pieces of a query with "
-            f"{len(query)}. The bundle is damaged: run `ranklet verify`"
-        )
+        pieces = translations.shape[1]
+        raise damaged(f"the cross-encoder explains {pieces} pieces of a query with {len(query)}")
     translations = translations[:, : len(query)]
     length = max(1, int((translations > 0).any(1).sum()))
     ids, places = documents.reshape(-1), places.reshape(-1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import InputError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import TOKENIZER, open_session, rows_in_budget
@@ -121,9 +121,9 @@ class CrossEncoder(Ranker):
         inputs = (pair_inputs([pairs[index].rows for index in batch]) for batch in batches)
         for batch, scores in zip(batches, run_each(self.session, OUTPUT, inputs), strict=True):
             if scores.shape != (len(batch),) or not np.isfinite(scores).all():
-                raise BundleError(
+                raise damaged(
                     f"the cross-encoder returned shape {scores.shape} for {len(batch)} pairs; "
-                    "expected a finite score per pair. The bundle is damaged: run `ranklet verify`"
+                    "expected a finite score per pair"
                 )
             values[batch] = scores
         truncated = [index for index, pair in enumerate(pairs) if pair.cut]
