@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
 from benchmarks.harness.place import ROOT
+from ranklet.runtime.onnx.session import THREADS_VARIABLE
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -16,6 +18,19 @@ ONE_THREAD = {
     "NUMBA_NUM_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
 }
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Open sessions of onnxruntime with one thread; a library's variable does not reach them."""
+    before = os.environ.get(THREADS_VARIABLE)
+    os.environ[THREADS_VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[THREADS_VARIABLE]
+        os.environ |= {THREADS_VARIABLE: before} if before is not None else {}
+
 
 # What every snippet begins with. perf_counter is the machine's monotonic clock: it can be compared
 # between processes. `lap` notes the ms since the last lap; `answer` holds whatever else.

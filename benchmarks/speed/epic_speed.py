@@ -17,6 +17,7 @@ from benchmarks.built.epic_bundles import epic_bundle
 from benchmarks.built.peers import opened, retriever_of
 from benchmarks.built.trained import qa_mix_epic
 from benchmarks.harness.place import Place
+from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import goal, table
 from benchmarks.harness.timing import spread, take_turns
 from benchmarks.quality.epic_quality import further
@@ -63,7 +64,7 @@ def run(place: Place) -> str:
     if missing := [package for module, package in PEERS.items() if find_spec(module) is None]:
         raise ModuleNotFoundError(f"{', '.join(missing)}: not installed; they are of extra [bench]")
     path = epic_bundle(place, COLLECTION)
-    with _one_thread():
+    with one_thread():
         return _timed(place, path)
 
 
@@ -182,18 +183,6 @@ def _beside(path: Path, asked: list[Asked]) -> dict[str, NDArray[np.float64]]:
         asked,
         ROUNDS,
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Open sessions of one thread, as PyTorch and all others have."""
-    before = os.environ.get(THREADS_VARIABLE)
-    os.environ[THREADS_VARIABLE] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[THREADS_VARIABLE]
-        os.environ |= {THREADS_VARIABLE: before} if before is not None else {}
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.place import Place
+from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import table
 from benchmarks.harness.timing import take_turns
 from ranklet.export.bundles import export_bundle, index_bundle
@@ -42,7 +43,12 @@ SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def run(place: Place) -> str:
     """Train for a few steps, export int8, index, and time each step on one thread."""
-    bundle = BundleFiles(place.keep("splade-speed", lambda path: _build(place, path), CODE))
+    path = place.keep("splade-speed", lambda path: _build(place, path), CODE)
+    with one_thread():
+        return _timed(place, BundleFiles(path))
+
+
+def _timed(place: Place, bundle: BundleFiles) -> str:
     rankers: dict[str, LearnedSparse] = {}
     for at, name in enumerate(SYSTEMS):
         ranker = bundle.ranker(f"system{at}")
