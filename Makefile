@@ -32,7 +32,7 @@ demo-lexical: setup  ## the same with the lexical rankers alone (seconds)
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test: setup     ## every test, doctests included (a few minutes)
-	$(PYTEST) --doctest-modules tests/commands/demo/test_command.py tests src/ranklet
+	$(PYTEST) --doctest-modules tests/commands/demo/test_demo.py tests src/ranklet
 
 quick: setup    ## the quick tests of every folder, in about a minute
 	$(PYTEST) -m 'not slow' --hypothesis-profile=quick tests

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.conftest import Built
 from tests.handlers.held import Gate
 from tests.handlers.runtime_api import PATIENCE, Function, RuntimeAPI, until
 
+from ranklet.handlers.aws_lambda import on_sigterm
 from ranklet.runtime.bundle import Bundle
 
 pytest.importorskip("awslambdaric")
@@ -269,3 +271,32 @@ def test_importing_starts_nothing() -> None:
         env=environment,
     )
     assert done.stdout == done.stderr == b""
+
+
+# The main thread waits in C code that goes on after a signal, so a handler of Python's never runs.
+WAITING = """
+import ctypes, os, signal
+from ranklet.handlers.aws_lambda import on_sigterm
+on_sigterm(lambda: os._exit(7))
+signal.siginterrupt(signal.SIGTERM, False)
+empty, _ = os.pipe()
+print("ready", flush=True)
+ctypes.CDLL(None).read(empty, ctypes.create_string_buffer(1), 1)
+"""
+
+
+def test_sigterm_is_noticed_while_the_main_thread_waits_in_c() -> None:
+    command = [sys.executable, "-W", "error", "-c", WAITING]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 7
+
+
+def test_another_thread_changes_nothing() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    thread = threading.Thread(target=on_sigterm, args=(lambda: None,))
+    thread.start()
+    thread.join()
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -46,7 +46,10 @@ def run(command: str, arguments: Sequence[str]) -> int:
     """Run one command by name with its own arguments; return the exit status."""
     module = import_module(f"{__name__}.{command}")
     parser = argparse.ArgumentParser(
-        prog=f"ranklet {command}", description=module.__doc__, allow_abbrev=False
+        prog=f"ranklet {command}",
+        description=module.__doc__,
+        formatter_class=HelpWithDefaults,
+        allow_abbrev=False,
     )
     module.add_arguments(parser)
     options = parser.parse_args(arguments)
@@ -57,9 +60,6 @@ def run(command: str, arguments: Sequence[str]) -> int:
         with _ended_as_by_ctrl_c():
             status: int | None = module.run(options)
         sys.stdout.flush()
-    except RankletError as error:
-        print(f"ranklet {command}: {error}", file=sys.stderr)
-        return 1
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("ranklet"):
             raise
@@ -76,10 +76,18 @@ def run(command: str, arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # the reader of our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:  # for example a full disk or missing permissions
+    except (RankletError, OSError) as error:  # a full disk or missing permissions, for example
         print(f"ranklet {command}: {error}", file=sys.stderr)
         return 1
     return status or 0
+
+
+class HelpWithDefaults(argparse.HelpFormatter):
+    """Help that states the default of every option that has one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        has_default = action.default not in (None, False, argparse.SUPPRESS)
+        return f"{action.help} (default: %(default)s)" if has_default else action.help
 
 
 @contextmanager

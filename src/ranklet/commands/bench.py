@@ -37,12 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--queries", help="file with one query per line (default: titles of the bundle's documents)"
     )
     parser.add_argument("--pipeline", help="pipeline to measure (default: the bundle's default)")
-    parser.add_argument(
-        "-n", type=int, default=200, help="number of warm queries (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--cold", type=int, default=5, help="number of fresh processes (default: %(default)s)"
-    )
+    parser.add_argument("-n", type=int, default=200, help="number of warm queries")
+    parser.add_argument("--cold", type=int, default=5, help="number of fresh processes")
     parser.add_argument("--json", action="store_true", help="print all figures as JSON")
 
 

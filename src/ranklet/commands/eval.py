@@ -13,9 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="an indexed bundle")
     parser.add_argument("collection", help="collection folder in BEIR form")
-    parser.add_argument(
-        "--split", default="test", help="split with the judged queries (default: %(default)s)"
-    )
+    parser.add_argument("--split", default="test", help="split with the judged queries")
     parser.add_argument(
         "--max-queries", type=int, help="maximum number of queries, drawn at random (default: all)"
     )
@@ -26,11 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measures",
         default="MRR@10,nDCG@10,R@100",
-        help="comma-separated names of measures as in ir-measures (default: %(default)s)",
+        help="comma-separated names of measures as in ir-measures",
     )
-    parser.add_argument(
-        "--depth", type=int, default=1000, help="documents to rank per query (default: %(default)s)"
-    )
+    parser.add_argument("--depth", type=int, default=1000, help="documents to rank per query")
     parser.add_argument(
         "--consistency",
         metavar="N",

@@ -1,7 +1,6 @@
 """Explain the scores of documents for a query, as text, as JSON or as a web page."""
 
 import argparse
-import contextlib
 import json
 import secrets
 from pathlib import Path
@@ -22,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
-    parser.add_argument(
-        "-k", type=int, default=5, help="number of hits to explain (default: %(default)s)"
-    )
+    parser.add_argument("-k", type=int, default=5, help="number of hits to explain")
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON tree per line")
@@ -85,5 +82,4 @@ def write_page(path: Path, page: str) -> None:
         partial.write_text(page, "utf-8")
         partial.replace(path)
     finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)

@@ -32,8 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variants",
         default="fp32,int8",
-        help="comma-separated variants to write, of fp32, fp16 (for GPUs) and int8 (for CPUs) "
-        "(default: %(default)s)",
+        help="comma-separated variants to write, of fp32, fp16 (for GPUs) and int8 (for CPUs)",
     )
     parser.add_argument(
         "--probes",
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-ndcg-loss",
         type=float,
         default=0.01,
-        help="maximum relative loss of nDCG@10 against PyTorch (default: %(default)s)",
+        help="maximum relative loss of nDCG@10 against PyTorch",
     )
     parser.add_argument("--max-mb", type=float, help="maximum size of a variant's file in MB")
     parser.add_argument(

@@ -11,13 +11,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split",
         default="train[90%:]",
-        help="queries to learn from, on which no ranker was trained (default: %(default)s)",
+        help="queries to learn from, on which no ranker was trained",
     )
     parser.add_argument(
-        "--max-queries",
-        type=int,
-        default=1000,
-        help="maximum number of queries to learn from (default: %(default)s)",
+        "--max-queries", type=int, default=1000, help="maximum number of queries to learn from"
     )
     parser.add_argument(
         "--rankers",
@@ -25,18 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: all)",
     )
     parser.add_argument(
-        "--measure",
-        default="MRR@10",
-        help="measure to optimise, MRR@k, nDCG@k or R@k (default: %(default)s)",
+        "--measure", default="MRR@10", help="measure to optimise, MRR@k, nDCG@k or R@k"
     )
     parser.add_argument(
         "--folds", type=int, default=0,
         help="with two rankers, choose α in α·first + (1 − α)·second by cross-validation over this "
         "many folds and print the held-out value",
     )  # fmt: skip
-    parser.add_argument(
-        "--name", default="linear", help="name of the new pipeline (default: %(default)s)"
-    )
+    parser.add_argument("--name", default="linear", help="name of the new pipeline")
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
 
 

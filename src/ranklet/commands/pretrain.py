@@ -5,8 +5,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.train import state_folder
+from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.pretrained.options import PretrainingOptions
 
 

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder or .zip")
     parser.add_argument("query", help="the query, or - to read queries from standard input")
-    parser.add_argument("-k", type=int, default=10, help="number of hits (default: %(default)s)")
+    parser.add_argument("-k", type=int, default=10, help="number of hits")
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     parser.add_argument(
         "--budget-ms", type=float, help="skip stages that would begin after this many milliseconds"

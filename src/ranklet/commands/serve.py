@@ -8,17 +8,13 @@ from dataclasses import replace
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder or .zip")
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
-    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument(
         "--port",
         type=int,
         help="port to listen on, or 0 to let the system choose (default: $PORT, else 8080)",
     )
-    parser.add_argument(
-        "--workers", type=int, default=1, help="number of processes (default: %(default)s)"
-    )
+    parser.add_argument("--workers", type=int, default=1, help="number of processes")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -7,8 +7,8 @@ from zlib import crc32
 import pytest
 
 from ranklet import runtime
+from ranklet.commands import demo as demo_command
 from ranklet.commands import main
-from ranklet.commands.demo import command as demo_command
 from ranklet.commands.demo import python_docs
 from ranklet.export.proof.report import read_reports
 from ranklet.training.data.collection import Collection

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ranklet.commands.arguments import OptionParser, add_options, options_from
+from ranklet.commands.train.arguments import OptionParser, add_options, options_from
 from ranklet.runtime.rankers import KINDS
 
 if TYPE_CHECKING:
