@@ -41,12 +41,9 @@ def rank(
 ) -> Answer:
     """Rank the collection, or the caller's own `documents`, for a query.
 
-    Args:
-        bundle: the bundle that ranks.
-        body: `query`; optional `k`, `pipeline` (a name), `explain`, `highlight` (the places in a
-            hit's text that its score comes from), `return_documents`, `documents`.
-        limits: the bounds of a request.
-        budget_ms: milliseconds after which no further stage begins; None for no limit.
+    The body has `query` and perhaps `k`, `pipeline` (a name), `explain`, `highlight` (the places in
+    a hit's text that its score comes from), `return_documents`, `documents`. No stage begins after
+    `budget_ms` milliseconds.
 
     Raises:
         RankletError: a field cannot be used, or the bundle is damaged; see

@@ -27,12 +27,7 @@ ERROR_TYPES = {
 
 
 class RequestError(RankletError):
-    """A request that is refused.
-
-    Args:
-        status: the HTTP status that says why.
-        message: what is wrong, and what to send instead.
-    """
+    """A request that is refused, with the HTTP status that says why."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

@@ -34,11 +34,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 class Fields:
-    """The fields of one request. Each method raises RequestError for a value that cannot be used.
-
-    Args:
-        body: the JSON object.
-    """
+    """The fields of a request. Each method raises RequestError for a value that cannot be used."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body

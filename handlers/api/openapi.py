@@ -15,16 +15,12 @@ _NUMBER = {"type": "number"}
 _FLAG = {"type": ["boolean", "null"], "default": False}
 _NAME = {"type": ["string", "null"], "maxLength": 1000}
 _STRING = {"type": "string"}
+_INTEGER = {"type": "integer"}
 _OBJECT = {"type": "object"}
 
 
 def describe(limits: Limits, *, keyed: bool) -> Schema:
-    """Return the OpenAPI document.
-
-    Args:
-        limits: the limits of a request.
-        keyed: whether requests need an API key.
-    """
+    """Return the OpenAPI document, in which requests need an API key if `keyed`."""
     security: list[Schema] = [{"bearer": []}, {"apiKey": []}] if keyed else []
     paths: Schema = {
         path: {"post": _post(name, request, response, summary, security)}
@@ -135,17 +131,12 @@ def _schemas(limits: Limits) -> Schema:
     top = {"type": ["integer", "null"], "minimum": 1, "maximum": (1 << 31)}
     shared = {"pipeline": _NAME, "model": _NAME, "top_n": top, "top_k": top}
     with_texts = {"return_documents": _FLAG, "return_text": _FLAG}
-    of_tei: Schema = {
-        "truncate": _FLAG,
-        "raw_scores": _FLAG,
-        "truncation_direction": {
-            "anyOf": [{"type": "string", "pattern": "^([Ll]eft|[Rr]ight)$"}, {"type": "null"}]
-        },
-    }
-    nothing: Schema = {"type": "null"}
-    span = _object({"begin": {"type": "integer"}, "end": {"type": "integer"}, "value": _NUMBER})
+    nothing, name = {"type": "null"}, {"type": ["string", "null"]}
+    side = {"anyOf": [{"type": "string", "pattern": "^([Ll]eft|[Rr]ight)$"}, nothing]}
+    of_tei: Schema = {"truncate": _FLAG, "raw_scores": _FLAG, "truncation_direction": side}
+    span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
     hit = _object(
-        {"id": _STRING, "score": _NUMBER, "index": {"type": "integer"}},
+        {"id": _STRING, "score": _NUMBER, "index": _INTEGER},
         {
             "title": _STRING,
             "text": _STRING,
@@ -154,21 +145,12 @@ def _schemas(limits: Limits) -> Schema:
         },
     )
     result = _object(
-        {"index": {"type": "integer"}, "relevance_score": _NUMBER},
-        {"document": _object({"text": _STRING})},
+        {"index": _INTEGER, "relevance_score": _NUMBER}, {"document": _object({"text": _STRING})}
     )
-    scored = _object({"index": {"type": "integer"}, "score": _NUMBER}, {"text": _STRING})
+    scored = _object({"index": _INTEGER, "score": _NUMBER}, {"text": _STRING})
     return {
         "Error": _object({"error": _STRING, "error_type": _STRING}),
-        "Document": {
-            "anyOf": [
-                _STRING,
-                _object(
-                    {"text": _STRING},
-                    {"id": {"type": ["string", "null"]}, "title": {"type": ["string", "null"]}},
-                ),
-            ]
-        },
+        "Document": {"anyOf": [_STRING, _object({"text": _STRING}, {"id": name, "title": name})]},
         "RankRequest": _object(
             with_query,
             {
@@ -206,9 +188,8 @@ def _schemas(limits: Limits) -> Schema:
         "Reranked": {
             "anyOf": [
                 _list(scored),
-                _object(
-                    {"model": _STRING, "results": _list(result), "usage": _OBJECT, "meta": _OBJECT}
-                ),
+                _object({"model": _STRING, "results": _list(result), "usage": _OBJECT,
+                         "meta": _OBJECT}),
             ]
         },
     }  # fmt: skip

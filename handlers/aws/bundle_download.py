@@ -9,12 +9,12 @@ import os
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
 from hashlib import file_digest, sha256
 from pathlib import Path
 from shutil import disk_usage
 from stat import S_ISDIR
+from typing import NamedTuple
 
 from ranklet.handlers.aws.s3 import MovedError, Object, Store
 from ranklet.runtime.bundle import Bundle
@@ -27,17 +27,11 @@ KEEP_SECONDS = 3600  # older versions stay this long, because another process ma
 SCHEME = "s3://"
 
 
-@dataclass(frozen=True)
-class Source:
-    """A bundle on this machine.
-
-    Attributes:
-        path: the path of its zip.
-        proven: whether its sha256 equals the one that was published.
-    """
+class Source(NamedTuple):
+    """The zip of a bundle on this machine, `proven` if it has the sha256 that was published."""
 
     path: Path
-    proven: bool = False
+    proven: bool
 
 
 def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
@@ -65,10 +59,7 @@ def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
 def fetch(address: str, digest: str | None = None, folder: Path | None = None) -> Source:
     """Download an object of S3 unless this machine has it. Several processes may do so at once.
 
-    Args:
-        address: ``s3://bucket/key``.
-        digest: the sha256 that the object must have, if it is known.
-        folder: the folder for downloads, by default a private one under the temporary folder.
+    Downloads go to `folder`, by default a private one under the temporary folder.
 
     Raises:
         InputError, BundleError: as `open_bundle`.

@@ -101,11 +101,7 @@ def http_reply(
 def check_size(reply: Any, shape: Shape, characters: int) -> None:
     """Raise RequestError (413) if Lambda would not deliver a reply.
 
-    Args:
-        reply: the value that the function returns.
-        shape: the shape of the event.
-        characters: the length of the body; if it is small, the reply need not be encoded to see
-            that it fits.
+    A body of few `characters` need not be encoded to see that it fits.
     """
     most = MOST_ALB_BYTES if shape == "alb" else MOST_BYTES
     if characters * _LONGEST_ESCAPE < most:

@@ -43,11 +43,8 @@ class InternalError(RankletError):
 class Function:
     """A Lambda function that ranks.
 
-    Args:
-        variables: the environment variables.
-
     Raises:
-        InputError: a variable cannot be used.
+        InputError: an environment variable cannot be used.
     """
 
     def __init__(self, variables: Mapping[str, str]) -> None:
@@ -75,11 +72,8 @@ class Function:
     def load(self, *, must: bool = False) -> None:
         """Load the bundle and run a first query.
 
-        By default a failure is only logged, and the function answers that it is not ready. If the
-        function ended, Lambda would start it again for every request and give callers no reason.
-
-        Args:
-            must: raise a failure, too.
+        Unless it `must` succeed, a failure is only logged, and the function answers that it is not
+        ready. If it ended, Lambda would start it for every request and give callers no reason.
         """
         self._tried_at, begin = time.monotonic(), time.perf_counter()
         try:

@@ -39,14 +39,9 @@ class Outcome(NamedTuple):
 def log_request(
     outcome: Outcome, seconds: float, *, function: str, cold: bool, **fields: Any
 ) -> None:
-    """Write the line of one request.
+    """Write the line of one request, the first one of its process if it was cold.
 
-    Args:
-        outcome: the outcome.
-        seconds: how long the request took.
-        function: Lambda's name of the function; metrics are kept per function.
-        cold: whether this is the first request of the process.
-        fields: further fields of the line.
+    Metrics are kept per `function`, Lambda's name of it. The line also has the further `fields`.
     """
     status, error = outcome.status, outcome.error
     if error is not None:

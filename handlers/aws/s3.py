@@ -38,9 +38,7 @@ class Object:
 class Store:
     """The place of an object in S3; a context manager that holds the connections.
 
-    Args:
-        bucket: the name of the bucket.
-        key: the key of the object. boto3 finds region, endpoint and credentials itself.
+    boto3 finds region, endpoint and credentials itself.
     """
 
     def __init__(self, bucket: str, key: str) -> None:
@@ -79,10 +77,6 @@ class Store:
 
     def download(self, head: Object, descriptor: int) -> None:
         """Write a version of the object to a file, several parts at a time.
-
-        Args:
-            head: the version.
-            descriptor: the file, open for writing.
 
         Raises:
             MovedError: the object was replaced.

@@ -10,16 +10,13 @@ class Markup(str):
 
 
 def element(tag: str, *children: str, **attributes: str | bool) -> Markup:
-    """Return an element.
+    """Return an element. Its content is escaped unless it is Markup.
+
+    True writes an attribute without a value, False writes none. An underscore in a name becomes a
+    hyphen; one at its end, as in ``class_``, is dropped.
 
     >>> element("p", "1 < 2 ", element("b", "yes"), class_="a&b", hidden=True, lang=False)
     '<p class="a&amp;b" hidden>1 &lt; 2 <b>yes</b></p>'
-
-    Args:
-        tag: the name of the element.
-        children: the content, escaped unless it is Markup.
-        attributes: True writes an attribute without a value, False writes none. An underscore in a
-            name becomes a hyphen; one at its end, as in ``class_``, is dropped.
     """
     written = ""
     for name, value in attributes.items():

@@ -70,12 +70,7 @@ def pieces(bundle: Bundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
 
 
 def drawn(text: Sequence[Piece], largest: float) -> list[Markup]:
-    """Return the pieces of a text with their marks; adjacent marks are joined.
-
-    Args:
-        text: the pieces.
-        largest: the value of the strongest mark on the page.
-    """
+    """Return pieces with their marks; `largest` is the value of the strongest mark on the page."""
     elements = []
     strengths = [heat(piece.value, largest) for piece in text]
     around = [0.0, *strengths, 0.0]

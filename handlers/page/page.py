@@ -21,13 +21,7 @@ PARTS = Path(__file__).parent.parent / "playground"
 
 
 def page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: str) -> str:
-    """Return an HTML page that explains hits of one query.
-
-    Args:
-        bundle: the bundle that ranked them.
-        query: the query.
-        hits: the hits with their explanations, in the order of the page.
-        pipeline: a description of the pipeline.
+    """Return an HTML page that explains hits of one query; `pipeline` is a description.
 
     Raises:
         BundleError: the bundle is damaged.

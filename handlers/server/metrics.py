@@ -20,13 +20,10 @@ class Metrics:
     def count(
         self, route: str, status: int, seconds: float, stages: Iterable[tuple[str, float]] = ()
     ) -> None:
-        """Count a request.
+        """Count a request, with (stage, milliseconds) of its ranking.
 
-        Args:
-            route: an existing path, or "other", so that callers cannot create labels.
-            status: the status of the response; 499 if the caller hung up.
-            seconds: the time from the request's head to the end of the answer.
-            stages: (stage, milliseconds) of the ranking.
+        The route is an existing path, or "other", so that callers cannot create labels. The status
+        is 499 if the caller hung up.
         """
         self._requests[route, status] += 1
         self._buckets[route][bisect_left(BOUNDS, seconds)] += 1
@@ -36,11 +33,7 @@ class Metrics:
             self._stages[stage] = times + 1, total + ms / 1e3
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """Return all metrics.
-
-        Args:
-            gauges: current values, from name to (help, value).
-        """
+        """Return all metrics, with the current values in `gauges`, from name to (help, value)."""
         lines = _head("ranklet_requests_total", "counter", "Requests by route and status.")
         for (route, status), times in sorted(self._requests.items()):
             labels = _labels(route=route, status=str(status))

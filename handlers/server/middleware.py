@@ -43,12 +43,7 @@ class Record:
 class Middleware:
     """An ASGI application that wraps another. The scope's "ranklet.record" holds the `Record`.
 
-    Args:
-        app: the application that answers.
-        routes: the paths that exist.
-        metrics: the counters.
-        settings: the server's settings.
-        draining: returns whether each answer should close its connection.
+    Each answer closes its connection while `draining` returns true.
     """
 
     def __init__(

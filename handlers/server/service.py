@@ -61,9 +61,6 @@ FILES = {
 class Service:
     """The routes of one process, and the bundle, threads and metrics that they share.
 
-    Args:
-        settings: the server's settings.
-
     Attributes:
         app: the ASGI application.
         draining: true after SIGTERM; /readyz is then 503 and every answer closes its connection.

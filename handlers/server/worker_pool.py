@@ -21,12 +21,7 @@ class ClientGone(Exception):  # noqa: N818  # no error: there is nobody to repor
 
 
 class WorkerPool:
-    """Threads behind a bounded queue.
-
-    Args:
-        threads: the number of threads.
-        queue: how many calls may wait for a thread.
-    """
+    """Threads behind a queue in which at most `queue` calls wait."""
 
     def __init__(self, threads: int, queue: int) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="ranklet")
@@ -38,12 +33,9 @@ class WorkerPool:
         return self._held
 
     async def run(self, work: Callable[[], T], seconds: float, gone: Coroutine[Any, Any, Any]) -> T:
-        """Run a call in a thread and return its result.
+        """Run a call in a thread and return its result, after at most `seconds` of wait and work.
 
-        Args:
-            work: the call.
-            seconds: the most time that the call may wait and run.
-            gone: a coroutine that ends when the caller hangs up.
+        The coroutine `gone` ends when the caller hangs up.
 
         Raises:
             RequestError: 503: the queue is full; 504: the time is up.

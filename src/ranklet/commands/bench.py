@@ -4,7 +4,6 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -51,11 +50,15 @@ def run(options: argparse.Namespace) -> None:
         if count < least:
             raise InputError(f"{name} is {count}; it must be a whole number from {least}")
     bundle = load(options.bundle)
-    queries = _queries(options.queries, bundle.sample_texts(options.n))[: options.n]
+    lines = bundle.sample_texts(options.n)
+    if options.queries:
+        lines = Path(options.queries).read_text("utf-8", "replace").splitlines()
+    queries = [line.strip() for line in lines if line.strip()][: options.n]
     if not queries:
         raise InputError("there is no query to measure with; give --queries FILE")
     bundle.rank(queries[0], pipeline=options.pipeline)  # opens the rankers and reports mistakes
-    cold = _medians(_cold(options, queries[i % len(queries)]) for i in range(options.cold))
+    runs = [_cold(options, queries[i % len(queries)]) for i in range(options.cold)]
+    cold = {name: median(run[name] for run in runs) for name in (runs[0] if runs else {})}
     warm: dict[str, list[float]] = {}
     for query in queries:
         timings = bundle.rank(query, pipeline=options.pipeline).timings
@@ -85,16 +88,6 @@ def _cold(options: argparse.Namespace, query: str) -> dict[str, float]:
     )
     stages: dict[str, float] = json.loads(process.stdout)
     return stages
-
-
-def _medians(processes: Iterable[dict[str, float]]) -> dict[str, float]:
-    runs = list(processes)
-    return {name: median(run[name] for run in runs) for name in (runs[0] if runs else {})}
-
-
-def _queries(path: str | None, texts: Sequence[str]) -> list[str]:
-    lines = Path(path).read_text("utf-8", "replace").splitlines() if path else texts
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _quantile(values: list[float], share: float) -> float:

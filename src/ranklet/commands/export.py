@@ -51,16 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="sparse vectors: number of values to keep per document, or auto for as few as lose "
         "next to nothing on the probes (default: 1000)",
     )
-    group = parser.add_argument_group(
-        "settings of some kinds", "They replace what the checkpoint says."
-    )
+    group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
+    group.add_argument("--impacts", help="learned impacts: stored as float32, float16 or uint8")
     group.add_argument(
-        "--impacts", help="learned impacts: their storage type, float32, float16 or uint8"
-    )
-    group.add_argument(
-        "--scorer",
-        help="kinds that can do without their network: onnx to run it, or what they have instead, "
-        "table or impacts",
+        "--scorer", help="onnx to run the network, or what a kind has instead, table or impacts"
     )
     group.add_argument(
         "--search",

@@ -7,14 +7,10 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
 from ranklet.runtime.rankers import KINDS
-
-if TYPE_CHECKING:
-    from ranklet.training.data.collection import Collection
-    from ranklet.training.data.splits import JudgedQuery
 
 ONLY_TUNED = ("bm25",)  # kinds that learn nothing but what is tuned
 
@@ -69,6 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.training.checkpoint import check_place
     from ranklet.training.data.collection import Collection
+    from ranklet.training.data.splits import read_split
     from ranklet.training.learning.options import TrainingOptions
 
     # What is wrong is reported before hours of training, not after them.
@@ -79,7 +76,9 @@ def run(arguments: argparse.Namespace) -> None:
     if isinstance(options, TrainingOptions):
         options = replace(options, folder=state)
     collection = Collection(arguments.collection)
-    queries, dev = _read_queries(collection, arguments)
+    tuned, limit = arguments.kind in ONLY_TUNED, arguments.max_queries
+    queries = read_split(collection, arguments.split, limit=limit if tuned else None)
+    dev = [] if tuned else read_split(collection, arguments.tune, limit=limit)
     try:
         checkpoint = _module(arguments.kind, "training").train(collection, queries, dev, options)
     except KeyboardInterrupt:
@@ -99,15 +98,3 @@ def state_folder(output: Path) -> Path:
 
 def _module(kind: str, name: str) -> ModuleType:
     return import_module(f"ranklet.training.rankers.{kind}.{name}")
-
-
-def _read_queries(
-    collection: "Collection", arguments: argparse.Namespace
-) -> "tuple[list[JudgedQuery], list[JudgedQuery]]":
-    """Return what is learned from, and what is tuned on."""
-    from ranklet.training.data.splits import read_split
-
-    if arguments.kind in ONLY_TUNED:
-        return read_split(collection, arguments.split, limit=arguments.max_queries), []
-    queries = read_split(collection, arguments.split)
-    return queries, read_split(collection, arguments.tune, limit=arguments.max_queries)
