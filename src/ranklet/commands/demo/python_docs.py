@@ -138,7 +138,7 @@ def _definitions(node: ast.AST, name: str) -> Iterator[PythonDoc]:
 
 
 def _from_extensions() -> Iterator[PythonDoc]:
-    objects = [(name, import_module(name)) for name in EXTENSIONS]
+    objects: list[tuple[str, object]] = [(name, import_module(name)) for name in EXTENSIONS]
     for name, value in objects:
         signature = getattr(value, "__text_signature__", None) or ""
         yield _undivided(name, signature[1:-1], value.__doc__)
