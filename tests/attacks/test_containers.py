@@ -384,7 +384,7 @@ def test_nothing_of_a_zip_is_written_to_disk(
 
 
 @settings(
-    max_examples=settings.default.max_examples * 3 // 2,
+    max_examples=settings().max_examples * 3 // 2,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.data())

@@ -32,6 +32,7 @@ def test_eval_prints_a_table_and_writes_runs(
         assert list(found.values()) == pytest.approx(list(wanted.values()), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_eval_as_json(built: "Built", capsys: Capture) -> None:
     arguments = ("eval", built.fused, built.collection.path, "--json", "--measures", "RR@10,P@1")
     found = strict(succeeds(capsys, *arguments))

@@ -57,6 +57,7 @@ def test_queries_may_come_from_standard_input(
     assert asked == ["knead dough", "gnorp", "café", "caf\ufffd"]
 
 
+@pytest.mark.slow
 def test_a_bundle_without_a_pipeline_says_so(
     built: "Built", tmp_path: Path, capsys: Capture
 ) -> None:

@@ -60,7 +60,7 @@ def gathered(documents: list[list[int]]) -> Gathered:
     return Gathered(tokens, lengths)
 
 
-@settings(max_examples=2 * settings.default.max_examples)
+@settings(max_examples=2 * settings().max_examples)
 @given(TABLES, TEXTS, st.lists(TEXTS, min_size=1, max_size=5), st.floats(0, 1))
 def test_likelihoods_are_equation_2(
     table: Table, query: list[int], documents: list[list[int]], p_self: float

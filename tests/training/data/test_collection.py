@@ -174,7 +174,7 @@ splits = st.dictionaries(
 
 
 @settings(
-    max_examples=settings.default.max_examples // 2,
+    max_examples=settings().max_examples // 2,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

@@ -16,7 +16,7 @@ hits = st.lists(st.tuples(ids, scores), min_size=1, unique_by=lambda hit: hit[0]
     lambda hits: sorted(hits, key=lambda hit: -hit[1])
 )
 again = settings(
-    max_examples=settings.default.max_examples // 2,
+    max_examples=settings().max_examples // 2,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
