@@ -68,6 +68,7 @@ def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Pa
     assert "ranker dense" in list(verify(target))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [True, False])
 def test_exact_search_of_a_large_collection_must_be_chosen(
     chosen: bool, tiny: TinyRankers, dense: Checkpoint, tmp_path: Path, monkeypatch: Any

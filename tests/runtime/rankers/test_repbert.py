@@ -38,6 +38,7 @@ def test_a_callers_copy_of_a_document_scores_as_the_stored_one(tiny: TinyRankers
     np.testing.assert_allclose(scores, [hit.score for hit in hits], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_texts_over_the_limit_are_cut_and_reported(
     tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
