@@ -127,7 +127,7 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
 # ------------------------------------------------------------------------------ as a process
 
 
-def test_it_runs_as_a_process(built: "Built", tmp_path: Path) -> None:
+def test_the_command_runs_as_a_process(built: "Built", tmp_path: Path) -> None:
     done = process("rank", built.zipped, "café dough", "--json", "-k", 2)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(strict(done.stdout)["hits"]) == 2
@@ -138,7 +138,7 @@ def test_it_runs_as_a_process(built: "Built", tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ctrl_c_is", ["SIG_IGN", "SIG_DFL"])
-def test_sigterm_ends_it_as_ctrl_c_does(built: "Built", ctrl_c_is: str) -> None:
+def test_sigterm_ends_a_command_as_ctrl_c_does(built: "Built", ctrl_c_is: str) -> None:
     """Also in the background, where a shell has Ctrl-C ignored."""
     started = (
         "import os, signal, sys; signal.signal(signal.SIGINT, getattr(signal, sys.argv[1])); "

@@ -74,7 +74,7 @@ def test_a_terminal_that_knows_no_accents_gets_an_answer(built: "Built") -> None
     assert "caf\\xe9" in done.stdout
 
 
-def test_a_reader_that_has_had_enough_ends_it_quietly(built: "Built") -> None:
+def test_a_closed_pipe_ends_the_command_without_an_error(built: "Built") -> None:
     command = [sys.executable, "-m", "ranklet", "rank", str(built.fused), "-", "--json"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.conftest import Built
 
 
-def test_it_serves_until_it_is_interrupted(built: "Built") -> None:
+def test_the_server_runs_until_it_is_interrupted(built: "Built") -> None:
     command = [sys.executable, "-m", "ranklet", "serve", str(built.zipped), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -40,7 +40,7 @@ def test_it_serves_until_it_is_interrupted(built: "Built") -> None:
         (["BUNDLE", "--port", "70000"], "--port from 0 to 65535"),
     ],
 )
-def test_what_is_wrong_is_refused(
+def test_wrong_options_are_refused(
     built: "Built", capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     given = [str(built.fused) if each == "BUNDLE" else each for each in arguments]

@@ -88,7 +88,7 @@ def test_all_kinds_are_listed_with_a_line_each(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_value_that_is_not_allowed_is_refused_with_what_is(
+def test_a_refused_value_is_answered_with_the_allowed_ones(
     parser: argparse.ArgumentParser, kind: str, capsys: Capture
 ) -> None:
     for flag, (_, _, _, option) in typed(kind).items():
@@ -101,7 +101,7 @@ def test_a_value_that_is_not_allowed_is_refused_with_what_is(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_typed_becomes_the_options(parser: argparse.ArgumentParser, kind: str) -> None:
+def test_arguments_become_options(parser: argparse.ArgumentParser, kind: str) -> None:
     options = defaults(kind)
     assert options_from(options, vars(parser.parse_args([kind, "c", "-o", "x"]))) == options
     given = vars(parser.parse_args([kind, "c", "-o", "x", "--no-titles"]))

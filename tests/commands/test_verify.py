@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from tests.conftest import Built
 
 
-def test_verify_reports_what_is_right_and_what_is_wrong(
+def test_verify_reports_correct_parts_and_damage(
     built: "Built", tmp_path: Path, capsys: Capture
 ) -> None:
     text = succeeds(capsys, "verify", built.fused)

@@ -16,7 +16,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.handlers.held import Gate
+from tests.handlers.gate import Gate
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Built
-from tests.handlers.held import Gate
+from tests.handlers.gate import Gate
 from tests.handlers.runtime_api import PATIENCE, Function, RuntimeAPI, until
 
 from ranklet.handlers.aws_lambda import on_sigterm
@@ -50,7 +50,9 @@ def start(api: RuntimeAPI, built: Built, gate: Gate, tmp_path: Path) -> Iterator
         sys.stdout.write(f"status {function.process.returncode}; {function.log}")
 
 
-def test_it_answers_as_the_runtime_does(api: RuntimeAPI, start: Start, bundle: Bundle) -> None:
+def test_the_function_answers_as_the_runtime_does(
+    api: RuntimeAPI, start: Start, bundle: Bundle
+) -> None:
     function = start()
     found = api.invoke({"query": QUERY, "k": 3})
     wanted = [(hit.id, hit.score) for hit in bundle.rank(QUERY, k=3)]
@@ -133,7 +135,9 @@ def test_the_deadline_of_an_invocation_is_its_budget(api: RuntimeAPI, start: Sta
 
 
 @pytest.mark.slow
-def test_without_a_bundle_it_stays_and_says_so(api: RuntimeAPI, start: Start) -> None:
+def test_a_function_without_a_bundle_stays_alive_and_answers_503(
+    api: RuntimeAPI, start: Start
+) -> None:
     function = start(RANKLET_BUNDLE="/nowhere")
     reply = api.invoke((EVENTS / "http.json").read_bytes())
     assert reply["statusCode"] == 503
@@ -178,7 +182,7 @@ def test_a_variable_that_cannot_be_used_is_an_init_error(api: RuntimeAPI, start:
 
 
 @pytest.mark.slow
-def test_a_handler_of_another_name_is_told(api: RuntimeAPI, start: Start) -> None:
+def test_an_unknown_handler_name_is_reported(api: RuntimeAPI, start: Start) -> None:
     start(handler="ranklet.handlers.aws_lambda.handle")
     assert api.init_errors.get(timeout=PATIENCE)[0] == "Runtime.HandlerNotFound"
 
@@ -294,7 +298,7 @@ def test_sigterm_is_noticed_while_the_main_thread_waits_in_c() -> None:
         assert process.wait(PATIENCE) == 7
 
 
-def test_another_thread_changes_nothing() -> None:
+def test_on_sigterm_has_no_effect_outside_the_main_thread() -> None:
     before = signal.getsignal(signal.SIGTERM)
     thread = threading.Thread(target=on_sigterm, args=(lambda: None,))
     thread.start()

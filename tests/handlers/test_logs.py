@@ -40,7 +40,7 @@ def test_warnings_of_libraries_go_the_same_way(capsys: pytest.CaptureFixture[str
     assert "OSError: gone" in line["exception"]
 
 
-def test_a_reader_that_went_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     closed = io.TextIOWrapper(io.BytesIO())
     closed.buffer.close()
     monkeypatch.setattr(sys, "stdout", closed)

@@ -54,12 +54,12 @@ def test_there_are_thousands_of_documents_with_one_id_each(docs: list[PythonDoc]
         "zlib.compress",
     ],
 )
-def test_what_people_look_for_is_there(docs: list[PythonDoc], name: str) -> None:
+def test_what_programmers_look_for_is_in_the_corpus(docs: list[PythonDoc], name: str) -> None:
     assert [doc for doc in docs if doc.id == name]
 
 
 @pytest.mark.slow
-def test_what_nobody_looks_for_is_not(docs: list[PythonDoc]) -> None:
+def test_private_and_test_code_is_not_in_the_corpus(docs: list[PythonDoc]) -> None:
     private = [doc.id for doc in docs if re.search(r"\b_", doc.id)]
     assert private == []
     modules = {doc.module for doc in docs}
@@ -135,7 +135,7 @@ def test_all_processes_collect_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_it_makes_a_collection(docs: list[PythonDoc], tmp_path: Path) -> None:
+def test_the_documents_make_a_collection(docs: list[PythonDoc], tmp_path: Path) -> None:
     documents, splits = judged(docs)
     collection = write_collection(tmp_path / "python-docs", documents, splits)
     assert list(Collection(collection.path).documents()) == documents

@@ -57,7 +57,7 @@ def test_hits_may_come_without_their_texts(bundle: Bundle) -> None:
     assert set(body["hits"][0]) == {"id", "score", "index"}
 
 
-def test_with_time_enough_it_is_the_same_answer(bundle: Bundle) -> None:
+def test_a_large_budget_changes_no_answer(bundle: Bundle) -> None:
     answer = rank(bundle, REQUEST, LIMITS, budget_ms=60_000)
     plain = rank(bundle, REQUEST, LIMITS).body
     assert isinstance(plain, dict)
@@ -75,7 +75,7 @@ def test_without_time_the_first_stage_answers_and_says_so(bundle: Bundle) -> Non
     assert answer.body["hits"]
 
 
-def test_a_list_has_no_room_to_say_it(bundle: Bundle) -> None:
+def test_an_answer_to_tei_stays_a_list_when_the_budget_is_spent(bundle: Bundle) -> None:
     body = {"query": "dough", "texts": ["Knead the dough.", "Wash."]}
     answer = rerank(bundle, body, LIMITS, budget_ms=0)
     assert isinstance(answer.body, list)
@@ -169,7 +169,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str)
         ("/rerank", {"query": "a", "texts": ["b" * 2_000_001]}, 413, "2,000,001 characters"),
     ],
 )
-def test_what_is_wrong_is_told(
+def test_a_wrong_field_is_refused_with_its_reason(
     bundle: Bundle, path: str, body: Any, status: int, message: str
 ) -> None:
     actual, error = refused(bundle, path, body)

@@ -83,7 +83,7 @@ def test_a_file_that_was_cut_is_downloaded_again(bucket: Any, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("published", ["metadata", "sibling", "variable"])
-def test_an_object_that_is_not_what_was_published_is_removed_and_told(
+def test_an_object_with_another_digest_is_removed_and_reported(
     bucket: Any, published: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     right, wrong = digest(b"what was meant"), digest(b"something else")
@@ -103,7 +103,7 @@ def test_an_object_that_is_not_what_was_published_is_removed_and_told(
 
 
 @pytest.mark.slow
-def test_what_is_no_digest_is_told(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_digest_is_reported(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     bucket.put_object(**PLACE, Body=b"x", Metadata={"sha256": "abc"})
     with pytest.raises(InputError, match=r"the metadata sha256 of s3://bundles/team/search.zip is"):
         fetch(ADDRESS)
@@ -156,7 +156,7 @@ def test_an_object_that_never_stands_still_is_given_up(
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_told_before_anything_is_read(
+def test_a_full_disk_is_reported_before_the_download(
     bucket: Any, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket.put_object(**PLACE, Body=b"x" * 1000)

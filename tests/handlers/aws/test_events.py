@@ -32,7 +32,7 @@ def test_any_other_object_is_direct() -> None:
 
 
 @pytest.mark.parametrize("event", ["text", None, [1], {"Records": []}, {"Records": [1]}])
-def test_what_has_no_shape_is_refused(event: Any) -> None:
+def test_an_event_of_unknown_shape_is_refused(event: Any) -> None:
     with pytest.raises(RequestError, match=r"must be a JSON object|are not served"):
         shape_of(event)
 

@@ -75,7 +75,7 @@ def test_rerank_answers_in_the_shapes_of_its_clients(function: Function) -> None
 
 
 @pytest.mark.parametrize("name", ["rest", "http", "alb"])
-def test_health_is_asked_by_get(function: Function, name: str) -> None:
+def test_get_requests_answer_health_checks(function: Function, name: str) -> None:
     for path in ("/healthz", "/readyz"):
         reply = function(with_body(name, None, path, "GET"), Context())
         assert answered(reply) == {"status": "ok"}
@@ -105,7 +105,7 @@ def test_health_is_asked_by_get(function: Function, name: str) -> None:
         (ASKED, "/healthz", "POST", 405, "/healthz takes GET"),
     ],
 )
-def test_a_client_error_is_told_in_json_and_raises_nothing(
+def test_a_client_error_is_answered_in_json_and_not_raised(
     function: Function, name: str, body: Any, path: str, method: str, status: int, message: str
 ) -> None:
     reply = function(with_body(name, body, path, method), Context())
@@ -143,7 +143,7 @@ def broken(*_: Any, **__: Any) -> Any:
     raise OSError("/srv/secret/path")
 
 
-def test_a_fault_of_ours_is_logged_and_not_told(
+def test_an_internal_error_is_logged_and_hidden_from_the_caller(
     function: Function, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Bundle, "rank", broken)

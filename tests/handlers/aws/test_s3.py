@@ -35,7 +35,7 @@ def test_parts_that_break_off_are_read_again(
 
 
 @pytest.mark.slow
-def test_a_network_that_stays_away_is_told_and_leaves_nothing(
+def test_a_lasting_network_failure_is_reported_and_leaves_no_file(
     bucket: Any, watch: Any, tmp_path: Path
 ) -> None:
     bucket.put_object(**PLACE, Body=b"x" * 100)
@@ -51,7 +51,7 @@ def test_a_network_that_stays_away_is_told_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_what_is_not_there_is_told(bucket: Any, tmp_path: Path) -> None:
+def test_a_missing_object_is_reported(bucket: Any, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="there is no such object; upload the bundle's zip"):
         fetch(ADDRESS)
     with pytest.raises(BundleError, match="no such object"):
@@ -60,7 +60,7 @@ def test_what_is_not_there_is_told(bucket: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_may_not_be_read_is_told(bucket: Any, watch: Any) -> None:
+def test_a_refused_access_is_reported(bucket: Any, watch: Any) -> None:
     from botocore.exceptions import ClientError, NoCredentialsError
 
     bucket.put_object(**PLACE, Body=b"x")
@@ -107,19 +107,19 @@ def test_without_boto3_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_role_may_not_read_is_told(bucket: Any, endpoint: str) -> None:
+def test_an_object_that_the_role_may_not_read_is_reported(bucket: Any, endpoint: str) -> None:
     bucket.put_object(**PLACE, Body=b"x")
 
-    def unasked(count: str) -> None:
-        """Let the server ask who calls after so many requests; it knows nobody."""
+    def allow_anonymous_calls(count: str) -> None:
+        """Let the server check who calls only after so many requests, because it knows nobody."""
         connection = HTTPConnection(endpoint.removeprefix("http://"))
         connection.request("POST", "/moto-api/reset-auth", count, {"Content-Type": "text/plain"})
         assert connection.getresponse().status == 200
         connection.close()
 
-    unasked("0")
+    allow_anonymous_calls("0")
     try:
         with pytest.raises(BundleError, match="access denied"):
             fetch(ADDRESS)
     finally:
-        unasked("inf")
+        allow_anonymous_calls("inf")

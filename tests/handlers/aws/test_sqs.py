@@ -18,7 +18,7 @@ from tests.handlers.aws.conftest import (
     lines,
     recorded,
 )
-from tests.handlers.held import Gate
+from tests.handlers.gate import Gate
 from tests.handlers.runtime_api import Function as Process
 from tests.handlers.runtime_api import RuntimeAPI
 
@@ -81,7 +81,7 @@ def test_messages_that_there_is_no_time_for_go_back(
     assert written == {}
 
 
-def test_answers_that_would_go_nowhere_are_not_made(
+def test_without_a_place_for_answers_no_message_is_answered(
     function: Function, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert failed(function(recorded("sqs"), Context())) == ["1", "2", "3"]
@@ -100,7 +100,7 @@ def test_time_is_shared_among_messages() -> None:
     assert budgets == [200.0, 300.0, 600.0]
 
 
-def test_answers_to_a_queue_are_written_beside_one_another(bucket: Any) -> None:
+def test_each_message_has_its_own_answer_file(bucket: Any) -> None:
     results = Results("s3://bundles/answers/today/")
     results.put("a-message", '{"query": "é"}')
     results.close()

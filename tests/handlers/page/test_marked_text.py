@@ -11,7 +11,7 @@ from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.hits import Hit
 
 
-def test_a_buttons_marks_add_up_to_what_its_tokens_carry(bundle: Bundle) -> None:
+def test_the_marks_of_a_query_token_add_up_to_its_amount(bundle: Bundle) -> None:
     query = "rising dough"
     recipe: Any = [
         {"stage": "retrieve", "ranker": "bm25", "k": 9},

@@ -37,14 +37,14 @@ def test_half_a_character_can_be_written(bundle: Bundle) -> None:
     assert "dough ?" in page(bundle, "dough \udcff", list(hits), "r").encode().decode()
 
 
-def test_no_hits_are_told(bundle: Bundle) -> None:
+def test_a_page_without_hits_says_so(bundle: Bundle) -> None:
     assert "No hits" in shown(bundle, "gnorp", []).one("main").text
 
 
 @pytest.mark.clients
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_in_a_browser_a_piece_of_the_query_shows_what_carried_it(
+def test_in_a_browser_a_query_token_shows_its_own_marks(
     bundle: Bundle, browser: Any, tmp_path: Path, scheme: str
 ) -> None:
     query, faults = "how long must a dough rise", []

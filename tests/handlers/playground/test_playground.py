@@ -68,7 +68,7 @@ def test_own_texts_are_ranked_and_markup_stays_text(server: "Server", page: Any)
     assert page.title() != "taken"
 
 
-def test_what_goes_wrong_is_told(server: "Server", page: Any) -> None:
+def test_errors_appear_in_the_status_line(server: "Server", page: Any) -> None:
     page.goto(server.url)
     page.get_by_label("Rank my own texts").check()
     page.get_by_label("Query").fill("dough")
@@ -80,7 +80,7 @@ def test_what_goes_wrong_is_told(server: "Server", page: Any) -> None:
     assert page.locator(".status.error").count() == 1
 
 
-def test_a_key_is_asked_for(start: "Start", page: Any) -> None:
+def test_the_page_has_a_field_for_the_api_key(start: "Start", page: Any) -> None:
     with start(RANKLET_API_KEY="open") as server:
         page.goto(server.url)
         field = page.get_by_label("This server needs an API key")

@@ -174,7 +174,7 @@ async def test_the_time_for_a_head_begins_with_the_connection_and_bytes_do_not_r
 
 
 @in_a_loop
-async def test_a_whole_head_stops_the_clock_and_the_next_one_starts_it_again() -> None:
+async def test_a_complete_head_stops_the_timer_and_the_next_head_starts_it() -> None:
     connection, transport, timers = connected()
     connection.data_received(head(100))
     assert timers.seconds() == []

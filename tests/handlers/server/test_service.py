@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.handlers.held import Gate
+from tests.handlers.gate import Gate
 
 from ranklet.runtime.bundle import Bundle
 
@@ -43,7 +43,7 @@ def test_explain_explains(server: "Server", bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize("path", ["/rerank", "/v1/rerank", "/v2/rerank"])
-def test_rerank_has_both_shapes_on_every_path(server: "Server", path: str) -> None:
+def test_every_rerank_path_takes_texts_and_documents(server: "Server", path: str) -> None:
     for key in ("texts", "documents"):
         found = server.post(path, {"query": "dough", key: TEXTS, "top_n": 2}).json()
         results = found if key == "texts" else found["results"]
@@ -92,7 +92,7 @@ def test_the_questions_about_the_server(server: "Server") -> None:
         ("POST", "/explain", b'{"query": "a", "id": "zzz"}', None, 404, "unknown document id"),
     ],
 )
-def test_what_is_wrong_is_told_as_json(
+def test_a_wrong_request_gets_its_reason_as_json(
     server: "Server",
     method: str,
     path: str,
@@ -161,7 +161,7 @@ def test_an_answer_that_takes_too_long_is_given_up(start: "Start", gate: Gate) -
         gate.open()
 
 
-def test_past_the_queue_callers_are_told_to_come_back(start: "Start", gate: Gate) -> None:
+def test_a_full_queue_refuses_with_retry_after(start: "Start", gate: Gate) -> None:
     body = {"query": "dough"}
     with (
         start(gate=gate, RANKLET_POOL="1", RANKLET_QUEUE="1") as server,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.handlers.conftest import JSON, PATIENCE
-from tests.handlers.held import Gate
+from tests.handlers.gate import Gate
 
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.uvicorn_server import listen

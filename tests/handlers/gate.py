@@ -1,6 +1,6 @@
 """Run a program so that a test does not depend on the speed of the machine.
 
-    python held.py GATE MODULE [ARGUMENTS]
+    python gate.py GATE MODULE [ARGUMENTS]
 
 runs a module. While the file GATE exists, its rankings wait, so that tests need no slow queries.
 The file GATE.reached shows that one waits.
@@ -46,13 +46,13 @@ def hold(gate: Path) -> None:
     """Let every ranking of this process wait while the file exists."""
     rank = Bundle.rank
 
-    def held(*arguments: Any, **options: Any) -> Any:
+    def rank_behind_gate(*arguments: Any, **options: Any) -> Any:
         while gate.exists():
             gate.with_suffix(".reached").touch()
             sleep(0.01)
         return rank(*arguments, **options)
 
-    Bundle.rank = held  # type: ignore[method-assign]
+    Bundle.rank = rank_behind_gate  # type: ignore[method-assign]
 
 
 def retry_connections() -> None:
