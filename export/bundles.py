@@ -1,10 +1,10 @@
 """Export checkpoints as a bundle of rankers, and index a collection for a bundle's rankers."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
@@ -13,10 +13,10 @@ from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
+from ranklet.runtime.storage.bundle_files import PASSAGES, TOKENIZER, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry, check_name
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.data.collection import Collection
+from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.progress import progress
 
@@ -24,6 +24,19 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _log = logging.getLogger(__name__)
+
+
+class Documents(Protocol):
+    """What can be indexed: a `Collection`, or a `Source` of texts of any form."""
+
+    @property
+    def name(self) -> str:
+        """What the bundle's provenance calls it."""
+        ...
+
+    def documents(self) -> Iterable[Document]:
+        """Return the documents, which are read once."""
+        ...
 
 
 def export_bundle(
@@ -83,7 +96,7 @@ def export_bundle(
 
 def index_bundle(
     source: str | Path,
-    collection: Collection,
+    collection: Documents,
     target: str | Path,
     *,
     titles: bool = True,
@@ -93,7 +106,7 @@ def index_bundle(
 
     Args:
         source: a bundle; its collection, if it has one, is replaced.
-        collection: the documents.
+        collection: the documents. Successive ones with one id are passages of one document.
         target: a folder, or a path that ends in .zip.
         titles: whether titles are part of the text that is ranked.
         overwrite: whether an existing bundle is replaced.
@@ -117,24 +130,29 @@ def index_bundle(
             titles=titles,
             known_words=known,
         )
-        _write_text(bundle, analysed, writer)
-        _write_documents(analysed, writer)
-        indexed = {
-            name: exporter(entry.kind).index(bundle, name, analysed, writer)
-            for name, entry in progress(rankers.items(), "indexing", len(rankers))
-        }
-        return writer.finish(
-            documents=len(analysed.documents),
-            fields=analysed.fields,
-            rankers=indexed,
-            pipelines=bundle.manifest.pipelines,
-            default_pipeline=bundle.manifest.default_pipeline,
-            titles=titles,
-            provenance={
-                **bundle.manifest.provenance,
-                "collection": {"name": collection.path.name, "titles": titles},
-            },
-        )
+        return write_indexed(bundle, analysed, collection.name, writer)
+
+
+def write_indexed(
+    bundle: BundleFiles, analysed: AnalysedCollection, name: str, writer: BundleWriter
+) -> Path:
+    """Write a bundle's rankers with an analysed collection, which is called `name`."""
+    rankers, titles = bundle.manifest.rankers, analysed.titles
+    _write_text(bundle, analysed, writer)
+    _write_documents(analysed, writer)
+    indexed = {
+        ranker: exporter(entry.kind).index(bundle, ranker, analysed, writer)
+        for ranker, entry in progress(rankers.items(), "indexing", len(rankers))
+    }
+    return writer.finish(
+        documents=len(analysed.documents),
+        fields=analysed.fields,
+        rankers=indexed,
+        pipelines=bundle.manifest.pipelines,
+        default_pipeline=bundle.manifest.default_pipeline,
+        titles=titles,
+        provenance={**bundle.manifest.provenance, "collection": {"name": name, "titles": titles}},
+    )
 
 
 def _warn_if_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
@@ -209,6 +227,8 @@ def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None
     documents = analysed.documents
     writer.strings("documents/ids", documents.ids)
     writer.array("documents/by_id.npy", documents.by_id)
+    if documents.first is not None:
+        writer.array(PASSAGES, documents.first)
     writer.strings("documents/titles", documents.titles)
     writer.strings("documents/texts", documents.texts)
     for field, forward in analysed.forwards.items():

@@ -14,6 +14,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 
 BLOCK = 1024  # documents; an interruption costs at most as many
+ENCODING = "encoding documents"  # the step's name in a progress bar
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def encode_documents(
 
     rows, truncated = [], 0
     begins = range(0, len(texts), BLOCK)
-    for begin in progress(begins, f"encoding blocks of {BLOCK:,} documents"):
+    for begin in progress(begins, ENCODING):
         block = texts[begin : begin + BLOCK]
         arrays = cache.block("rows", tuple(block), types, partial(encoded, block))
         rows.append(arrays["rows"])

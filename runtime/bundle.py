@@ -1,6 +1,7 @@
 """A loaded bundle, which `runtime.load` returns and which ranks, scores and explains."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from time import perf_counter
 
@@ -120,9 +121,12 @@ class Bundle:
         hits = []
         for rank, position in enumerate(positions.tolist()):
             index = position if top.stored is None else int(top.stored[rank])
-            record = own[index] if own is not None else self._bundle.need_documents().record(index)
             explanation = self._explain(execution, position) if explain else None
-            hits.append(Hit(record[0], float(scores[rank]), *record[1:], index, explanation))
+            score = float(scores[rank])
+            if own is None:
+                hits.append(self._hit(index, score, explanation))
+            else:
+                hits.append(Hit(own[index][0], score, *own[index][1:], index, explanation))
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         timings = (*execution.timings, timing)
         return Ranking(
@@ -202,14 +206,17 @@ class Bundle:
         check_query(query)
         analysis = self._bundle.analyzer.begin()
         candidates: Candidates
+        begins: list[int] | None = None
         if documents is not None and ids is None:
             candidates = text_candidates(own_documents(documents), analysis, self.manifest.titles)
         elif ids is not None and documents is None:
-            candidates = self._by_id(listed(ids, "ids", "put the one id in a list"))
+            candidates, begins = self._by_id(listed(ids, "ids", "put the one id in a list"))
         else:
             raise InputError("pass either documents (texts) or ids (of the collection)")
         stages = resolve_pipeline(pipeline, self.manifest).without_cuts()
-        return self._execute(QueryContext(query, analysis), stages, candidates).final()
+        scores = self._execute(QueryContext(query, analysis), stages, candidates).final()
+        # Of a document that is split, the best passage counts.
+        return np.maximum.reduceat(scores, begins) if begins else scores
 
     def explain(
         self, query: str, document_id: str, *, pipeline: PipelineLike = None
@@ -223,27 +230,39 @@ class Bundle:
             InputError: as `rank`, or the id is unknown.
         """
         check_query(query)
-        context = QueryContext(query, self._bundle.analyzer.begin())
-        number = self._by_id([document_id]).stored
-        stages = resolve_pipeline(pipeline, self.manifest)
-        execution = self._execute(context, stages, None)
-        positions = np.flatnonzero(numbers_of(execution.candidates) == number)
-        if not len(positions):
-            uncut = self._execute(context, stages.without_cuts(), None)
-            others = numbers_of(uncut.candidates)
-            numbers = np.append(others[others != number], number)
-            candidates = StoredCandidates(self._bundle.need_documents(), numbers)
-            execution = self._execute(context, stages.without_cuts(), candidates)
-            positions = np.array([len(numbers) - 1])
-        return self._explain(execution, int(positions[0]))
+        return self._explained(query, document_id, pipeline)[1]
 
     def explained(self, query: str, document_id: str, *, pipeline: PipelineLike = None) -> Hit:
         """Return a document of the collection as a hit with its explanation; see `explain`."""
-        explanation = self.explain(query, document_id, pipeline=pipeline)
+        check_query(query)
+        number, explanation = self._explained(query, document_id, pipeline)
+        return self._hit(number, explanation.value, explanation)
+
+    def _explained(
+        self, query: str, document_id: str, pipeline: PipelineLike
+    ) -> tuple[int, Explanation]:
+        """Return the number of a document, or of its best passage, and its explanation."""
+        context = QueryContext(query, self._bundle.analyzer.begin())
         documents = self._bundle.need_documents()
-        number = documents.number(document_id)
+        parts = documents.passages(documents.number(document_id))
+        stages = resolve_pipeline(pipeline, self.manifest)
+        execution = self._execute(context, stages, None)
+        if not np.isin(parts, numbers_of(execution.candidates)).any():
+            uncut = self._execute(context, stages.without_cuts(), None)
+            others = numbers_of(uncut.candidates)
+            numbers = np.append(others[~np.isin(others, parts)], parts)
+            candidates = StoredCandidates(documents, numbers)
+            execution = self._execute(context, stages.without_cuts(), candidates)
+        numbers = numbers_of(execution.candidates)
+        positions = np.flatnonzero(np.isin(numbers, parts))
+        best = int(positions[np.argmax(execution.final()[positions])])
+        return int(numbers[best]), self._explain(execution, best)
+
+    def _hit(self, number: int, score: float, explanation: Explanation | None) -> Hit:
+        documents = self._bundle.need_documents()
         record = documents.record(number)
-        return Hit(document_id, explanation.value, *record[1:], number, explanation)
+        passage = documents.passage(number)
+        return Hit(record[0], score, *record[1:], number, explanation, passage)
 
     def highlight(self, hit: Hit) -> list[Span]:
         """Return the spans of ``title + newline + text`` that an explained score comes from."""
@@ -297,7 +316,10 @@ class Bundle:
         ids = self._bundle.need_documents().ids
         return [ids[number] for number in numbers_of(candidates).tolist()]
 
-    def _by_id(self, ids: Sequence[str]) -> StoredCandidates:
+    def _by_id(self, ids: Sequence[str]) -> tuple[StoredCandidates, list[int]]:
+        """Return all passages of some documents, and where each document's passages begin."""
         documents = self._bundle.need_documents()
-        numbers = [documents.number(each) for each in ids]
-        return StoredCandidates(documents, np.array(numbers, np.uint32))
+        numbers = [documents.passages(documents.number(each)) for each in ids]
+        begins = list(accumulate(map(len, numbers), initial=0))[:-1]
+        stored = np.concatenate([np.empty(0, np.uint32), *numbers])
+        return StoredCandidates(documents, stored), begins

@@ -25,6 +25,7 @@ class Hit:
         text: the document's text, without the title.
         index: number in the collection, or index among the caller's own texts.
         explanation: the score's explanation if it was requested; its parts add up to the score.
+        passage: which passage of its document the text is, from 0; None if documents are whole.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Hit:
     text: str
     index: int
     explanation: Explanation | None = None
+    passage: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

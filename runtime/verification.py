@@ -66,8 +66,16 @@ def _documents(bundle: BundleFiles) -> None:
         raise BundleError("documents: by_id does not hold every document exactly once")
     ids = list(_all_bytes(documents.ids, "a document id"))
     ordered = [ids[number] for number in documents.by_id.tolist()]
-    if any(first >= second for first, second in pairwise(ordered)):
-        raise BundleError("documents: by_id is not in the order of the ids, or an id occurs twice")
+    if any(first > second for first, second in pairwise(ordered)):
+        raise BundleError("documents: by_id is not in the order of the ids")
+    first = np.arange(len(ids)) if documents.first is None else documents.first
+    # The passages of a document share its id, so each id occurs in one group of passages.
+    if len(set(ids)) != len(np.unique(first)) or any(
+        ids[number] != ids[begin] for number, begin in enumerate(first.tolist())
+    ):
+        raise BundleError(
+            "documents: an id occurs twice, or the passages of a document differ in it"
+        )
     for strings, what in ((documents.titles, "a title"), (documents.texts, "a text")):
         for _ in _all_bytes(strings, what):
             pass

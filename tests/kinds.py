@@ -81,8 +81,12 @@ ROWS: dict[str, Row] = {
         {"neural": {}},
         backbone="tokenizer",
     ),
-    "repbert": Row(
-        {"learning_rate": 1e-3, "epochs": 3, "device": "cpu", **SHORT_TEXTS}, {"dense": {}},
+    "dense": Row(
+        {
+            "learning_rate": 1e-3, "epochs": 3, "device": "cpu", "similarity": "dot",
+            "segments": "distinct", **SHORT_TEXTS,
+        },
+        {"dense": {}},
         backbone="backbone",
     ),
     "epic": Row(

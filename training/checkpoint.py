@@ -158,9 +158,9 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         )
     try:
         described = _read_json(path / RANKLET)
-        if described["kind"] not in KINDS:
-            raise ValueError(f"kind is {described['kind']!r}; known are {', '.join(KINDS)}")
         kind, raw, _ = translated(described["kind"], dict(described["settings"]))
+        if kind not in KINDS:
+            raise ValueError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
         settings = ranker_module(kind).SETTINGS.from_json(raw, str(path / RANKLET))
         arrays = {file.stem: np.load(file, allow_pickle=False) for file in path.glob("*.npy")}
         tokens, training = _read_tokens(path / TOKENS), dict(described.get("training", {}))

@@ -8,7 +8,7 @@ from benchmarks.built.trained import (
     LEARN,
     TUNING_QUERIES,
     medquad_neural_model1,
-    qa_mix_repbert,
+    qa_mix_dense,
 )
 from benchmarks.harness.place import Place
 from ranklet.export.bundles import export_bundle, index_bundle
@@ -66,11 +66,11 @@ def google_wiki_hybrid(place: Place) -> Path:
     collection = place.collection("google-wiki")
 
     def build(path: Path) -> None:
-        dense = qa_mix_repbert(place)
+        dense = qa_mix_dense(place)
         settings = replace(dense.settings, max_document_tokens=ENCODED_TOKENS, search="hnsw")
         checkpoints = {
             "bm25": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas")),
-            "repbert": replace(dense, settings=settings),
+            "dense": replace(dense, settings=settings),
             "neural_model1": medquad_neural_model1(place),
         }
         _bundle(checkpoints, collection, path)

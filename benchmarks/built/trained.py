@@ -26,12 +26,12 @@ from ranklet.training.rankers.conformer_kernel.options import TermOptions
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
 from ranklet.training.rankers.cross_encoder import training as cross_encoder
 from ranklet.training.rankers.cross_encoder.options import Options as CrossEncoderOptions
+from ranklet.training.rankers.dense import training as dense_training
+from ranklet.training.rankers.dense.options import Options as DenseOptions
 from ranklet.training.rankers.epic import training as epic
 from ranklet.training.rankers.epic.options import Options as EPICOptions
 from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
-from ranklet.training.rankers.repbert import training as repbert
-from ranklet.training.rankers.repbert.options import Options as RepBERTOptions
 from ranklet.training.rankers.tk import training as tk
 from ranklet.training.rankers.tk.options import Options as TKOptions
 
@@ -64,7 +64,7 @@ _LEARNING = (
 )
 _NEURAL_MODEL1 = (*_LEARNING, "training/rankers/neural_model1")
 EPIC = (*_LEARNING, "training/rankers/epic")
-_REPBERT = (*_LEARNING, "training/rankers/repbert")
+_REPBERT = (*_LEARNING, "training/rankers/dense")
 CROSS = (*_LEARNING, "training/rankers/cross_encoder")
 _CONFORMER = (*_LEARNING, "training/rankers/conformer_kernel", "training/rankers/tk")
 
@@ -103,26 +103,28 @@ def medquad_neural_model1(place: Place) -> Checkpoint:
     return read_checkpoint(place.keep("medquad.neural_model1", build, _NEURAL_MODEL1))
 
 
-def qa_mix_repbert(place: Place) -> Checkpoint:
+def qa_mix_dense(place: Place) -> Checkpoint:
     """Return RepBERT, MiniLM-L6 fine-tuned on qa-mix for `REPBERT_MINUTES`."""
     collection = place.collection("qa-mix")
 
     def build(path: Path) -> None:
-        options = RepBERTOptions(
+        options = DenseOptions(
+            similarity="dot",
+            segments="distinct",
             max_minutes=REPBERT_MINUTES,
             evaluate_every=120,
             negatives="bm25",
             bm25=tuned_bm25(place, "qa-mix"),
         )
         with all_cores():
-            repbert.train(
+            dense_training.train(
                 collection,
                 read_split(collection, LEARN),
                 read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
                 options,
             ).save(path)
 
-    return read_checkpoint(place.keep("qa-mix.repbert", build, _REPBERT))
+    return read_checkpoint(place.keep("qa-mix.dense", build, _REPBERT))
 
 
 def qa_mix_epic(place: Place) -> Checkpoint:

@@ -30,7 +30,7 @@ lap("import")
 bundle = runtime.load(path, device="cpu")
 lap("open index")
 if model:
-    bundle.rank("warm", ["up"], pipeline=[{"stage": "retrieve", "ranker": "repbert", "k": 1}])
+    bundle.rank("warm", ["up"], pipeline=[{"stage": "retrieve", "ranker": "dense", "k": 1}])
     lap("open encoder")
 hits = bundle.rank(text, k=10, pipeline=pipeline)
 lap("first query")
@@ -175,7 +175,7 @@ def _peer_index(place: Place, path: Path) -> dict[str, str]:
     return {
         "bm25": str(folder / "bm25s"),
         "texts": str(folder / "texts.json"),
-        "matrix": str(path / "rankers/repbert/vectors.npy"),
+        "matrix": str(path / "rankers/dense/vectors.npy"),
     }
 
 

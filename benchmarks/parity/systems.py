@@ -21,6 +21,7 @@ SPLITS = "--split train --tune dev"
 BM25 = f"{SPLITS} --bm25 bm25/checkpoint"
 STEPS = "--seed 7 --epochs 2 --lr 5e-3 --batch 8 --device cpu --float32"
 TABLE = f"neural_model1 {STEPS} {BM25} --lr 5e-2 --backbone bert --vector 16 --negatives-each 2"
+REPBERT = "--similarity dot --segments distinct"
 ENCODER = f"{STEPS} {SPLITS} --max-query-tokens 16 --max-document-tokens 48"
 PAIRS = f"cross_encoder {STEPS} {BM25} --backbone bert --max-query-tokens 12 --max-tokens 64"
 CROSS = f"{PAIRS} --accumulation 2 --negatives-each 1"
@@ -41,8 +42,8 @@ SYSTEMS = {
     ),
     "margin": System(f"{TABLE} --objective margin --embeddings random --lr 0.3 --negatives random"),
     "neural_model1": System(TABLE, "bm25 neural_model1 margin", fuse="--name learned"),
-    "repbert": System(f"repbert {ENCODER} --backbone bert", "repbert"),
-    "fused": System("", "bm25 model1 repbert", fuse="--rankers bm25,model1,repbert"),
+    "dense": System(f"dense {REPBERT} {ENCODER} --backbone bert", "dense"),
+    "fused": System("", "bm25 model1 dense", fuse="--rankers bm25,model1,dense"),
     "epic": System(f"epic {ENCODER} --backbone bert", "epic", f"{EXPORT} --prune 40"),
     "epic_pairwise": System(
         f"epic {ENCODER} --backbone bert --pairwise", "epic_pairwise",
@@ -65,7 +66,7 @@ SYSTEMS = {
     "ndrm": System("", "bm25 ndrm1 ndrm2 ndrm3_onnx"),
     # All kinds share one bundle's word pieces here, and fp32 answers, because there is no int8.
     "together": System(
-        "", "bm25 model1_pieces neural_model1 repbert epic_second bert_model1 ndrm3 tk",
-        "--variants fp32", fuse="--rankers bm25,model1_pieces,repbert,epic_second,ndrm3",
+        "", "bm25 model1_pieces neural_model1 dense epic_second bert_model1 ndrm3 tk",
+        "--variants fp32", fuse="--rankers bm25,model1_pieces,dense,epic_second,ndrm3",
     ),
 }  # fmt: skip

@@ -29,7 +29,7 @@ from ranklet.export.onnx.variants import convert
 from ranklet.export.proof.report import compare_scores
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Session
-from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
+from ranklet.runtime.rankers.dense import INPUTS, OUTPUT
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
@@ -279,11 +279,12 @@ def _texts(collection: Collection, queries: list[JudgedQuery]) -> Texts:
 
 
 def _export(backbone: Any, target: Path) -> TorchSession:
-    from ranklet.training.rankers.repbert.training import RepBERT
+    from ranklet.runtime.rankers.dense import DenseSettings
+    from ranklet.training.rankers.dense.network import DenseNetwork
 
     config = backbone.config
     network = Transformer(config.num_attention_heads, config.hidden_size, config.num_hidden_layers)
-    module = RepBERT(backbone.model)
+    module = DenseNetwork(backbone.model, DenseSettings(similarity="dot"))
     export_graph(module, example_inputs(INPUTS), OUTPUT, target, network)
     return TorchSession(module)
 

@@ -12,7 +12,7 @@ from benchmarks.built.trained import (
     REPBERT_MINUTES,
     TUNING_QUERIES,
     medquad_neural_model1,
-    qa_mix_repbert,
+    qa_mix_dense,
     tuned_bm25,
 )
 from benchmarks.harness.place import Place
@@ -41,9 +41,9 @@ def run(place: Place) -> str:
     bundle, collection = runtime.load(path), place.collection(COLLECTION)
     queries = read_split(collection, "dev")
     held_out = read_split(collection, HELD_OUT, limit=WEIGHING)
-    both = ("bm25", "repbert")
+    both = ("bm25", "dense")
     weights = learn_weights(bundle, both, held_out).weights
-    lists = (Retrieve("bm25", DEPTH), Retrieve("repbert", DEPTH))
+    lists = (Retrieve("bm25", DEPTH), Retrieve("dense", DEPTH))
     recipes = {
         BASE: Pipeline(lists[:1]),
         DENSE: Pipeline(lists[1:]),
@@ -68,8 +68,8 @@ def run(place: Place) -> str:
     ]
     runs = {each.pipeline: each.run for each in found}
     share = consistency(runs[DENSE], runs[BASE], CONSISTENCY)
-    report = read_reports(path)["repbert"]
-    course = qa_mix_repbert(place).training
+    report = read_reports(path)["dense"]
+    course = qa_mix_dense(place).training
     dev = ", ".join(f"{each['value']:.3f}" for each in course["evaluations"])
     return f"""
 {COLLECTION}: {len(bundle):,} documents, {len(queries):,} dev queries, {DEPTH} documents of each \
@@ -101,7 +101,7 @@ def qa_mix_bundle(place: Place) -> Path:
     def build(path: Path) -> None:
         checkpoints = {
             "bm25": Checkpoint("bm25", tuned_bm25(place, COLLECTION)),
-            "repbert": qa_mix_repbert(place),
+            "dense": qa_mix_dense(place),
             "neural_model1": medquad_neural_model1(place),
         }
         rankers = path.with_name(f"{path.name}.rankers")

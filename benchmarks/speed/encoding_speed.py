@@ -15,10 +15,10 @@ from benchmarks.harness.report import goal_at_least, table
 from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs, export_graph
 from ranklet.export.onnx.variants import convert
 from ranklet.runtime.onnx.encoder import VARIANTS, Encoder
-from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
+from ranklet.runtime.rankers.dense import INPUTS, OUTPUT, DenseSettings
 from ranklet.training.data.splits import read_split
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
-from ranklet.training.rankers.repbert.training import RepBERT
+from ranklet.training.rankers.dense.network import DenseNetwork
 
 PACKAGES = ("onnx",)
 COLLECTION, QUERIES, DOCUMENTS, CALIBRATION, MAX_TOKENS = "qa-mix", 200, 40, 150, 128
@@ -86,7 +86,7 @@ def _export(folder: Path, calibration: list[str]) -> None:
     """Write MiniLM with RepBERT's pooling, fp32 and int8, and its tokenizer."""
     folder.mkdir(parents=True)
     backbone = load_backbone(attention="eager")
-    module = RepBERT(backbone.model).eval()
+    module = DenseNetwork(backbone.model, DenseSettings(similarity="dot")).eval()
     config = backbone.config
     transformer = Transformer(
         config.num_attention_heads, config.hidden_size, config.num_hidden_layers

@@ -22,7 +22,7 @@ from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.repbert import GRAPH, RepBERT, RepBERTSettings
+from ranklet.runtime.rankers.dense import GRAPH, Dense, DenseSettings
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import read_split
 
@@ -47,8 +47,8 @@ def run(place: Place) -> str:
     }
     rows = [[name, *spread(ms)] for name, ms in stages.items()]
     recalls = _recalls(path, queries)
-    stored = bundle.manifest.rankers["repbert"].measured["recall"]
-    default = next(row for row in recalls if row[0] == f"HNSW, ef {RepBERTSettings().ef}")
+    stored = bundle.manifest.rankers["dense"].measured["recall"]
+    default = next(row for row in recalls if row[0] == f"HNSW, ef {DenseSettings().ef}")
     held = opened(path).documents
     if held is None:
         raise TypeError("the bundle has no documents")
@@ -70,7 +70,7 @@ their first {ENCODED_TOKENS} tokens, which changes nothing for a query.
 - Its table has {pairs:,} pairs; it was learned from medquad. A passage here has {length:.0f} word \
 pieces; those of MS MARCO have some {MARCO_PIECES}.
 
-What HNSW (M {RepBERTSettings().m}, ef_construction {RepBERTSettings().ef_construction}) finds of \
+What HNSW (M {DenseSettings().m}, ef_construction {DenseSettings().ef_construction}) finds of \
 the exact {RECALL_AT} nearest documents of these queries; one thread:
 
 {table(["search", f"recall@{RECALL_AT}", "p50 ms", "mean", "p99"], recalls)}
@@ -153,15 +153,15 @@ def rescoring(path: Path, queries: list[str], most: int | None = None) -> NDArra
 def _recalls(path: Path, queries: list[str]) -> list[list[str]]:
     """Return a row a way to search: recall and times."""
     bundle = opened(path)
-    ranker = bundle.ranker("repbert")
-    if not isinstance(ranker, RepBERT):
-        raise TypeError(f"repbert is {ranker!r}")
+    ranker = bundle.ranker("dense")
+    if not isinstance(ranker, Dense):
+        raise TypeError(f"dense is {ranker!r}")
     vectors = list(ranker.encoder.encode_queries(queries).vectors)
     exact = ExactIndex(np.ascontiguousarray(ranker.vectors))
     wanted = [set(exact.search(vector, RECALL_AT)[0].tolist()) for vector in vectors]
     rows = []
     for ef in EF:
-        data = bundle.file(f"rankers/repbert/{GRAPH}")
+        data = bundle.file(f"rankers/dense/{GRAPH}")
         index = HNSWIndex(data, len(exact.vectors), ranker.settings.dimension, ef=ef)
         ms = take_turns({"search": partial(index.search, k=RECALL_AT)}, vectors, ROUNDS)
         shares = [

@@ -1,5 +1,6 @@
 """Export PyTorch modules as ONNX graphs, and fuse the attention of transformers in them."""
 
+import logging
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.errors import ExportError
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.runtime.onnx.session import quiet_telemetry
 
 if TYPE_CHECKING:
     import torch
     from onnx import ModelProto
+
+_log = logging.getLogger(__name__)
 
 # The optimiser of onnxruntime fuses every attention in graphs of the TorchScript exporter at opset
 # 17, but none in graphs of the dynamo exporter at opset 18. Single texts are slower with the
@@ -35,8 +37,11 @@ class Transformer:
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "Transformer":
         """Return the sizes that a config.json of transformers gives."""
-        names = ("num_attention_heads", "hidden_size", "num_hidden_layers")
-        return cls(*(config[name] for name in names))
+        from transformers import AutoConfig
+
+        # Other architectures have other names for them, which the class of the config knows.
+        known = AutoConfig.for_model(**config)
+        return cls(known.num_attention_heads, known.hidden_size, known.num_hidden_layers)
 
 
 def export_graph(
@@ -59,8 +64,7 @@ def export_graph(
         axes: dynamic axes by input and output; None for batch and tokens. Further outputs get their
             names from it.
 
-    Raises:
-        ExportError: the transformer's attention was not fused in every layer.
+    A warning is logged if the transformer's attention cannot be fused in every layer.
     """
     import torch
 
@@ -155,10 +159,11 @@ def _fuse(target: Path, transformer: Transformer) -> None:
     model.save_model_to_file(str(target))
     fused = fused_operators(model.model).get("Attention", 0)
     if fused != transformer.layers:
-        raise ExportError(
-            f"attention was fused in {fused} of {transformer.layers} layers; "
-            "the backbone must be BERT-like and loaded with attn_implementation='eager'"
-        )
+        _log.warning(
+            "attention was fused in %s of %s layers, so the graph is slower than a BERT's; it is "
+            "verified like any other",
+            fused, transformer.layers,
+        )  # fmt: skip
 
 
 def fused_operators(model: "ModelProto") -> dict[str, int]:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ranklet.export.onnx.nodes import add_constants, replace_nodes
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
+    from onnx import ModelProto, NodeProto, TensorProto
 
 LEVELS = 127  # levels of int8 on each side of 0
+LEAST_ROWS = 1024  # smaller tables, such as positions and segments, stay in 32 bits
 
 
 def quantise_rows(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -32,29 +33,66 @@ def quantise_rows(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray
 
 
 def store_words_by_row(model: "ModelProto") -> None:
-    """Quantise the word embeddings of every EmbedLayerNormalization of an fp32 model, in place.
+    """Quantise the word embeddings of an fp32 model in place.
 
-    The operator stays. Its table becomes the dequantised rows of the tokens in the input, and its
-    token ids become their indices 0, 1, … Embeddings of positions and segments, under 1 % of a
-    small model, stay float32.
+    An EmbedLayerNormalization stays. Its table becomes the dequantised rows of the tokens in the
+    input, and its token ids become their indices 0, 1, … Where nothing was fused, a Gather reads
+    the words, and its result is dequantised.
     """
     from onnx import numpy_helper
 
     tables = {each.name: each for each in model.graph.initializer}
+    quantised = set[str]()
 
-    def quantised(node: "NodeProto") -> "list[NodeProto]":
-        if node.op_type != "EmbedLayerNormalization" or node.input[2] not in tables:
-            return [node]
-        ids, name = node.input[0], node.input[2]
-        rows, scales = quantise_rows(numpy_helper.to_array(tables[name]))
-        numbers = {"flat": [-1], "zero": 0, "one": 1}
-        integers = {key: np.array(value, np.int64) for key, value in numbers.items()}
-        add_constants(model, name, {"rows": rows, "scales": scales, **integers})
+    def store(name: str) -> None:
+        if name not in quantised:
+            rows, scales = quantise_rows(numpy_helper.to_array(tables[name]))
+            numbers = {"flat": [-1], "zero": 0, "one": 1}
+            integers = {key: np.array(value, np.int64) for key, value in numbers.items()}
+            add_constants(model, name, {"rows": rows, "scales": scales, **integers})
+            quantised.add(name)
+
+    def replaced(node: "NodeProto") -> "list[NodeProto]":
+        if node.op_type == "EmbedLayerNormalization" and node.input[2] in tables:
+            ids, name = node.input[0], node.input[2]
+            store(name)
+            node.input[0], node.input[2] = f"{name}.places", f"{name}.words"
+            return [*_dequantise_used(ids, name), node]
+        if node.op_type == "Gather" and _is_words(tables.get(node.input[0])):
+            store(node.input[0])
+            return _dequantise_gathered(node)
+        return [node]
+
+    replace_nodes(model, replaced)
+    used = {name for node in model.graph.node for name in node.input}
+    for name in quantised - used:
         model.graph.initializer.remove(tables[name])
-        node.input[0], node.input[2] = f"{name}.places", f"{name}.words"
-        return [*_dequantise_used(ids, name), node]
 
-    replace_nodes(model, quantised)
+
+def _is_words(table: "TensorProto | None") -> bool:
+    """Return whether a table is one of word embeddings, (words, dimension) float32."""
+    from onnx import TensorProto
+
+    return (
+        table is not None
+        and table.data_type == TensorProto.FLOAT
+        and len(table.dims) == 2
+        and table.dims[0] >= LEAST_ROWS
+    )
+
+
+def _dequantise_gathered(gather: "NodeProto") -> "list[NodeProto]":
+    """Return nodes with the result of a Gather of words, of any shape of ids."""
+    from onnx import TensorProto, helper
+
+    (table, ids), result = gather.input, gather.output[0]
+    rows, scales, values = (f"{result}.{part}" for part in ("rows", "scales", "values"))
+    return [
+        helper.make_node("Gather", [f"{table}.rows", ids], [rows], rows, axis=0),
+        helper.make_node("Gather", [f"{table}.scales", ids], [scales], scales, axis=0),
+        helper.make_node("Cast", [rows], [values], values, to=TensorProto.FLOAT),
+        helper.make_node("Mul", [values, scales], [result], f"{result}.words"),
+    ]
 
 
 def _dequantise_used(ids: str, table: str) -> "list[NodeProto]":

@@ -104,6 +104,11 @@ class Encoder:
         self.session, self._output, self.digest = session, output, digest
         self._tokenizer, self._dimension = tokenizer, dimension
 
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the encoder runs on."""
+        return self.session.provider
+
     def encode(self, texts: Sequence[str], max_tokens: int, segment: int) -> Encoded:
         """Encode texts.
 
@@ -151,11 +156,18 @@ def token_ids(
     """Return each text's truncated token ids and the indices of the longer texts."""
     encoded = tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=True)
     longer = [index for index, text in enumerate(encoded) if len(text.ids) > max_tokens]
-    return [truncate(text.ids, max_tokens) for text in encoded], longer
+    ends = ending(tokenizer) if longer else 1
+    return [truncate(text.ids, max_tokens, ends) for text in encoded], longer
 
 
-def truncate(ids: Sequence[int], max_tokens: int) -> list[int]:
-    """Return at most `max_tokens` token ids, always with the last one, which is [SEP].
+def ending(tokenizer: "Tokenizer") -> int:
+    """Return how many special tokens a tokenizer puts at the end of a text, 1 for BERT's [SEP]."""
+    special = tokenizer.encode("a").special_tokens_mask
+    return len(special) - max((i + 1 for i, mask in enumerate(special) if not mask), default=0)
+
+
+def truncate(ids: Sequence[int], max_tokens: int, ends: int = 1) -> list[int]:
+    """Return at most `max_tokens` token ids, always with the last ones, which are special.
 
     This is the one rule for training and serving.
 
@@ -163,10 +175,13 @@ def truncate(ids: Sequence[int], max_tokens: int) -> list[int]:
     [101, 7, 8, 102]
 
     Args:
-        ids: token ids from [CLS] to [SEP].
+        ids: token ids with special tokens, such as [CLS] and [SEP].
         max_tokens: at least 2.
+        ends: number of special tokens at the end.
     """
-    return list(ids) if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
+    if len(ids) <= max_tokens:
+        return list(ids)
+    return [*ids[: max_tokens - ends], *ids[len(ids) - ends :]]
 
 
 def _check_output(output: NDArray[np.float32], shape: tuple[int, int]) -> None:

@@ -105,8 +105,11 @@ class Execution:
         return bool(self.left_out) or self._deadline.passed
 
     def top(self, k: int) -> tuple[Candidates, NDArray[np.intp], NDArray[np.float32]]:
-        """Return the k best candidates, their positions among all, and their scores, best first."""
-        best = self._best(k)
+        """Return the k best candidates, their positions among all, and their scores, best first.
+
+        Of a document that is split, only the best passage counts.
+        """
+        best = self._best_of_each(k)
         return self.candidates.select(best), best, self.final()[best]
 
     def final(self) -> NDArray[np.float32]:
@@ -276,6 +279,15 @@ class Execution:
         partial = self._places is not None and unscored.any()
         ties = self._places if partial else self.candidates.stored
         return top_k(np.where(unscored, -np.inf, column), k, ties=ties)
+
+    def _best_of_each(self, k: int) -> NDArray[np.intp]:
+        numbers = self.candidates.stored
+        first = None if self._documents is None else self._documents.first
+        if numbers is None or first is None:
+            return self._best(k)
+        best = self._best(len(self.candidates))
+        _, places = np.unique(first[numbers[best]], return_index=True)
+        return best[np.sort(places)[:k]]
 
     def _select(self, positions: NDArray[np.intp]) -> None:
         self.final()  # fixes the lowest score while all candidates are still there

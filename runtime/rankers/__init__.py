@@ -41,7 +41,7 @@ KINDS = {
         Kind("bm25", "impacts"),
         Kind("model1"),
         Kind("neural_model1"),
-        Kind("repbert", "dense", needs_collection=False),
+        Kind("dense", "dense", needs_collection=False),
         Kind("epic", "impacts", own_tokenizer=True, needs_collection=False),
         Kind("splade", "impacts", own_tokenizer=True, needs_collection=False),
         Kind("cross_encoder", own_tokenizer=True, needs_collection=False),

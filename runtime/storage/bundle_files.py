@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Check = Literal["fast", "full"]
+PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
 TOKENIZER = "text/tokenizer.json"
 S = TypeVar("S", bound=Strings)
 
@@ -186,7 +187,17 @@ class BundleFiles:
             forwards,
             self.analyzer.vocabulary,
             titled=self.manifest.titles,
+            first=self._first_passages(count),
         )
+
+    def _first_passages(self, count: int) -> NDArray[np.uint32] | None:
+        if not self.has(PASSAGES):
+            return None
+        first: NDArray[np.uint32] = self.array(PASSAGES, np.uint32, (count,))
+        # One pass over it is cheap, and searches rely on its order.
+        if first[0] != 0 or (first[1:] < first[:-1]).any() or (first > np.arange(count)).any():
+            raise BundleError(f"{PASSAGES} is damaged; numbers must not decrease")
+        return first
 
     def _forward(self, field: str) -> Forward:
         offsets = self.offsets(f"documents/{field}.offsets.npy", self.manifest.documents)

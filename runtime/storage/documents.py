@@ -16,13 +16,16 @@ class Documents:
     """The collection of one bundle; immutable and shared by all threads.
 
     Args:
-        ids: the caller's document ids, unique.
+        ids: the caller's document ids. The passages of a document have the same id, and their
+            numbers follow each other.
         by_id: document numbers in the order of their ids' UTF-8 bytes, (documents,) uint32.
         titles: may be empty strings.
         texts: without the titles.
         forwards: tokens by field, ``words`` or ``wordpieces``; lemmas follow from the words.
         vocabulary: maps words to lemmas.
         titled: whether titles are ranked and not only shown.
+        first: number of the first passage of the same document, (documents,) uint32; None if every
+            document is whole.
     """
 
     def __init__(
@@ -35,15 +38,17 @@ class Documents:
         vocabulary: Vocabulary,
         *,
         titled: bool = True,
+        first: NDArray[np.uint32] | None = None,
     ) -> None:
         self.ids, self.titles, self.texts, self.titled = ids, titles, texts, titled
         self.by_id, self._forwards, self._vocabulary = by_id, forwards, vocabulary
+        self.first = first
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def number(self, document_id: str) -> int:
-        """Return the number of a document id.
+        """Return the number of a document id, or of the document's first passage.
 
         Raises:
             InputError: the id is not a string.
@@ -64,6 +69,17 @@ class Documents:
             f"unknown document id {document_id[:80]!r}: the bundle has {len(self):,} documents, "
             f"{first}"
         )
+
+    def passage(self, number: int) -> int | None:
+        """Return which passage of its document this is, from 0; None if documents are whole."""
+        return None if self.first is None else number - int(self.first[number])
+
+    def passages(self, number: int) -> NDArray[np.uint32]:
+        """Return the numbers of all passages of the document whose first passage is `number`."""
+        if self.first is None:
+            return np.array([number], np.uint32)
+        begin, end = np.searchsorted(self.first, [number, number + 1]).tolist()
+        return np.arange(begin, end, dtype=np.uint32)
 
     def record(self, number: int) -> tuple[str, str, str]:
         """Return a document's id, title and text.

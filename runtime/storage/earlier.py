@@ -5,19 +5,21 @@ from typing import Any
 
 # Of a TK, which was a Conformer-Kernel and had its settings, too.
 _OF_TK = ("field", "max_query_terms", "max_document_terms")
+EARLIER = ("repbert",)  # kinds that no longer exist
+_OF_REPBERT = {"similarity": "dot", "document_segment": 1}
 _MEASURED = ("recall", "overlap", "impact_loss", "truncated")
 
 
 def translated(
     kind: str, settings: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Return kind, settings and measured values of a ranker that was written as version 1.
+    """Return kind, settings and measured values of a ranker that an earlier version wrote.
 
     Measured values stood among the settings. The architecture of a Conformer-Kernel was called its
-    form, and one of the forms was tk.
+    form, and one of the forms was tk. RepBERT was the only dense encoder.
 
     >>> translated("repbert", {"dimension": 8, "recall": 0.99})
-    ('repbert', {'dimension': 8}, {'recall': 0.99})
+    ('dense', {'similarity': 'dot', 'document_segment': 1, 'dimension': 8}, {'recall': 0.99})
     >>> translated("conformer_kernel", {"form": "ndrm1", "floor": 0.5})
     ('conformer_kernel', {'floor': 0.5, 'architecture': 'ndrm1'}, {})
     >>> translated("conformer_kernel", {"form": "tk", "scorer": "onnx", "truncated": 3})
@@ -25,6 +27,8 @@ def translated(
     """
     measured = {name: settings[name] for name in _MEASURED if name in settings}
     chosen = {name: value for name, value in settings.items() if name not in measured}
+    if kind == "repbert":
+        return "dense", {**_OF_REPBERT, **chosen}, measured
     if kind == "conformer_kernel" and "form" in chosen:
         form = chosen.pop("form")
         if form == "tk":

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.runtime.rankers import KINDS, ranker_module
-from ranklet.runtime.storage.earlier import translated
+from ranklet.runtime.storage.earlier import EARLIER, translated
 from ranklet.runtime.text.analysis import FIELDS
 
-FORMAT_VERSION = 2
-READABLE = (1, FORMAT_VERSION)  # version 1 is translated while it is read
+FORMAT_VERSION = 3
+READABLE = (1, 2, FORMAT_VERSION)  # earlier versions are translated while they are read
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files is smaller
 MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be written
@@ -104,8 +104,8 @@ class Manifest:
         if version not in READABLE:
             raise BundleError(
                 f"the bundle has format version {version}, but this ranklet reads only "
-                f"{' and '.join(map(str, READABLE))}; export it again with this ranklet or "
-                "install the ranklet that wrote it"
+                f"{', '.join(map(str, READABLE[:-1]))} and {READABLE[-1]}; export it again with "
+                "this ranklet or install the ranklet that wrote it"
             )
         manifest = cls(
             ranklet_version=read.string("ranklet_version"),
@@ -209,10 +209,12 @@ class _Reader:
 
 
 def _ranker(read: _Reader, version: int) -> RankerEntry:
-    kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
-    if version == 1:
-        return RankerEntry(*translated(kind, settings))
-    return RankerEntry(kind, settings, read.numbers("measured"))
+    if version == FORMAT_VERSION:
+        kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
+        return RankerEntry(kind, settings, read.numbers("measured"))
+    kind = read.choice("kind", (*KINDS, *EARLIER))
+    kind, settings, measured = translated(kind, read.mapping("settings"))
+    return RankerEntry(kind, settings, measured if version == 1 else read.numbers("measured"))
 
 
 def _file(read: _Reader) -> FileEntry:

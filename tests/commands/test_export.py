@@ -31,14 +31,14 @@ def test_a_path_with_an_equals_sign_is_a_path(
 @pytest.fixture
 def saved(tiny: TinyRankers, tmp_path: Path) -> Path:
     """Return a checkpoint of a RepBERT."""
-    return tiny.checkpoint("repbert").save(tmp_path / "checkpoint" / "dense")
+    return tiny.checkpoint("dense").save(tmp_path / "checkpoint" / "dense")
 
 
 @pytest.mark.slow
 def test_a_variant_out_of_tolerance_is_not_written_and_the_exit_status_says_so(
     tiny: TinyRankers, saved: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    proofs = read_reports(tiny.exported("repbert"))["dense"]
+    proofs = read_reports(tiny.exported("dense"))["dense"]
     sizes = {each.variant: each.bytes for each in proofs}
     between = (sizes["fp32"] + sizes["int8"]) / 2e6
     arguments = ["export", str(saved), "-o", str(tmp_path / "b"), "--max-ndcg-loss", "0.5"]

@@ -136,8 +136,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--vector": 64, "--embeddings": "backbone", "--objective": "cross_entropy",
         "--parametrisation": "network", "--measure": "MRR@10", "--tokenizer": None,
     },
-    "repbert": {
-        **ENCODER, "--lr": 2e-5, "--batch": 32, "--negatives": "in-batch",
+    "dense": {
+        **ENCODER, "--lr": 2e-5, "--batch": 32, "--negatives": "in-batch", "--similarity": "keep",
+        "--segments": "keep",
         "--max-query-tokens": 32, "--max-document-tokens": 128,
     },
     "epic": {

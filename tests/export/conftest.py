@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.export.onnx.graph import Transformer, example_inputs, export_graph
-from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
+from ranklet.runtime.rankers.dense import INPUTS, OUTPUT, DenseSettings
 from ranklet.training.pretrained.backbone import load_backbone
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def tiny_graph(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """The graph of a BERT of 2 layers and 32 dimensions, with outliers as real ones have them."""
     import torch
 
-    from ranklet.training.rankers.repbert.training import RepBERT
+    from ranklet.training.rankers.dense.network import DenseNetwork
 
     model: Any = load_backbone(tiny_bert, attention="eager").model
     with torch.no_grad():
@@ -35,7 +35,13 @@ def tiny_graph(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
                 if name.split(".")[-3] in ("self", "intermediate"):
                     each[:, list(LOUD)] /= 30  # what reads them has learned that they are loud
     target = tmp_path_factory.mktemp("graph") / "fp32.onnx"
-    export_graph(RepBERT(model), example_inputs(INPUTS), OUTPUT, target, Transformer(2, 32, 2))
+    export_graph(
+        DenseNetwork(model, DenseSettings(similarity="dot")),
+        example_inputs(INPUTS),
+        OUTPUT,
+        target,
+        Transformer(2, 32, 2),
+    )
     return target
 
 

@@ -112,7 +112,7 @@ def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
 def test_an_export_changes_settings_of_the_kinds_that_have_them(
     tiny: "TinyRankers", tmp_path: Path
 ) -> None:
-    rankers = {"neural": tiny.checkpoint("neural_model1"), "dense": tiny.checkpoint("repbert")}
+    rankers = {"neural": tiny.checkpoint("neural_model1"), "dense": tiny.checkpoint("dense")}
     loose = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)
     options = replace(loose, settings={"scorer": "onnx", "search": "hnsw", "ef": 64})
     export_bundle(rankers, tmp_path / "rankers", options)

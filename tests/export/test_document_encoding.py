@@ -8,12 +8,12 @@ from tests.kinds import TinyRankers
 
 from ranklet.export import document_encoding
 from ranklet.export.bundles import index_bundle
+from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.rankers.epic import EPICEncoders
-from ranklet.runtime.rankers.repbert import RepBERTEncoder
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
-@pytest.mark.parametrize(("kind", "encoder"), [("repbert", RepBERTEncoder), ("epic", EPICEncoders)])
+@pytest.mark.parametrize(("kind", "encoder"), [("dense", DenseEncoder), ("epic", EPICEncoders)])
 def test_an_interrupted_index_continues_where_it_stopped(
     kind: str, encoder: Any, tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

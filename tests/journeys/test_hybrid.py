@@ -25,7 +25,7 @@ HYBRID: list[dict[str, Any]] = [
 def test_a_hybrid_pipeline_ranks_explains_and_names_its_providers(
     tiny: TinyRankers, tmp_path: Path
 ) -> None:
-    checkpoints = {**tiny.checkpoints("repbert"), **tiny.checkpoints("neural_model1")}
+    checkpoints = {**tiny.checkpoints("dense"), **tiny.checkpoints("neural_model1")}
     bundle = load(tiny.build(tmp_path, checkpoints), device="cpu")
     ranking = bundle.rank("quiet stream", k=5, pipeline=HYBRID, explain=True)
     assert len(ranking) == 5

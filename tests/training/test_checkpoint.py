@@ -9,7 +9,7 @@ import pytest
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.repbert import RepBERTSettings
+from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint
 from ranklet.training.data.probes import Probes
 
@@ -138,8 +138,8 @@ def test_an_earlier_checkpoint_survives_a_save_that_fails(
 
 def neural(**weights: list[float]) -> Checkpoint:
     return Checkpoint(
-        "repbert",
-        RepBERTSettings(dimension=3),
+        "dense",
+        DenseSettings(dimension=3),
         network={"model_type": "bert"},
         weights={name: np.array(values, np.float32) for name, values in weights.items()},
         probes=Probes(("q",), ("d", "e"), ((1,),)),
@@ -149,7 +149,7 @@ def neural(**weights: list[float]) -> Checkpoint:
 def test_a_checkpoint_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     saved = neural(a=[1, 2], b=[3])
     back = read_checkpoint(saved.save(tmp_path / "c"))
-    assert (back.kind, back.settings) == ("repbert", saved.settings)
+    assert (back.kind, back.settings) == ("dense", saved.settings)
     assert back.network == {"model_type": "bert"}
     assert {name: each.tolist() for name, each in back.weights.items()} == {"a": [1, 2], "b": [3]}
     assert back.probes == saved.probes
@@ -159,7 +159,7 @@ def test_ranklet_json_stands_next_to_hugging_faces_files(tmp_path: Path) -> None
     neural(a=[1]).save(tmp_path / "c")
     names = {path.name for path in (tmp_path / "c").iterdir()}
     assert names == {"ranklet.json", "config.json", "model.safetensors", "probes.json"}
-    assert json.loads((tmp_path / "c" / "ranklet.json").read_text())["kind"] == "repbert"
+    assert json.loads((tmp_path / "c" / "ranklet.json").read_text())["kind"] == "dense"
 
 
 def test_a_lexical_checkpoint_has_no_network(tmp_path: Path) -> None:

@@ -76,6 +76,11 @@ class Collection:
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"
 
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
     def documents(self) -> Iterator[Document]:
         """Yield every document in the order of the file, reading one at a time.
 

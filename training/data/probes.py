@@ -1,6 +1,7 @@
 """Probes, which are real queries and documents on which every exported variant is proven."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 
 FILE = "probes.json"
+SENTENCE_WORDS = 3, 25  # least and most words of a sentence that serves as a query
 QUERIES, DOCUMENTS = 200, 300  # with only 50 queries, one swapped rank moves nDCG@10 by 1 %
 
 
@@ -122,3 +124,57 @@ def draw_probes(
     index_of = {name: index for index, name in enumerate(names)}
     indices = [tuple(index_of[n] for n in q.relevant if n in index_of) for q in chosen]
     return Probes(tuple(query.text for query in chosen), tuple(texts), tuple(indices))
+
+
+def unjudged_probes(
+    documents: Iterable[Document],
+    queries: Sequence[str] = (),
+    *,
+    titles: bool = True,
+    most_queries: int = QUERIES,
+    most_documents: int = DOCUMENTS,
+    seed: int = 0,
+) -> Probes:
+    """Draw documents at random, with queries that nobody has judged.
+
+    Args:
+        documents: read once.
+        queries: texts of queries; without any, they are the titles of the drawn documents, and
+            sentences of documents without a title.
+        titles: whether titles are part of a document's text. They are not if they are the queries.
+        most_queries: maximum number of queries.
+        most_documents: maximum number of documents.
+        seed: random seed.
+
+    Raises:
+        InputError: there is no document or no query.
+    """
+    generator = np.random.default_rng(seed)
+    drawn: list[Document] = []
+    for seen, document in enumerate(documents):
+        if len(drawn) < most_documents:
+            drawn.append(document)
+        elif (place := int(generator.integers(seen + 1))) < most_documents:
+            drawn[place] = document  # reservoir sampling
+    whole = titles and bool(queries)
+    texts = [ranked_text(each.title, each.text, whole) for each in drawn]
+    if not queries:
+        sentences = [sentence(text, generator) for text in texts]
+        queries = [each.title or own for each, own in zip(drawn, sentences, strict=True)]
+    chosen = [query for query in dict.fromkeys(queries) if query.strip()]
+    order = generator.permutation(len(chosen))[:most_queries]
+    texts = [text for text in texts if text.strip()]
+    if not chosen or not texts:
+        raise InputError("the variants need at least one text and one query to be verified on")
+    return Probes(
+        tuple(chosen[index] for index in sorted(order.tolist())), tuple(texts), ((),) * len(order)
+    )
+
+
+def sentence(text: str, generator: np.random.Generator) -> str:
+    """Return a random sentence of a text, or the text's beginning if it has none of some length."""
+    found = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n\s*\n", text)]
+    usable = [part for part in found if SENTENCE_WORDS[0] <= len(part.split()) <= SENTENCE_WORDS[1]]
+    if not usable:
+        return " ".join(text.split()[: SENTENCE_WORDS[1]])
+    return usable[int(generator.integers(len(usable)))]

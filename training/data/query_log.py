@@ -39,8 +39,8 @@ def _with_queries(collection: Collection, split: str) -> Iterator[Document]:
     texts = {query.id: query.text for query in collection.queries(split)}
     clicked: dict[str, list[str]] = defaultdict(list)  # query texts by document id
     for query, grades in collection.qrels(split).items():
-        for document, grade in grades.items():
+        for name, grade in grades.items():
             if grade > 0 and query in texts:
-                clicked[document].append(texts[query])
+                clicked[name].append(texts[query])
     for document in collection.documents():
         yield document._replace(text="\n".join([document.text, *clicked.get(document.id, ())]))

@@ -25,6 +25,7 @@ from ranklet.training.progress import progress
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+ANALYSING = "reading documents"  # the step's name in a progress bar
 _BATCH = 1024  # documents that are tokenised into word pieces at once, on all cores
 
 
@@ -135,7 +136,7 @@ def analyse(
     """Analyse a collection in the requested fields.
 
     Args:
-        documents: read once, in order.
+        documents: read once, in order. Successive ones with one id are passages of one document.
         fields: some of lemmas, words and wordpieces.
         tokenizer: the tokenizer of the field wordpieces.
         titles: whether a document's title is part of its ranked text.
@@ -150,11 +151,12 @@ def analyse(
         raise InputError(f"unknown field {min(unknown)!r}; known are {', '.join(FIELDS)}")
     if "wordpieces" in wanted and tokenizer is None:
         raise InputError("word pieces need a tokenizer; pass a tokenizer.json or vocab.txt")
-    ids, shown_titles, texts, ranked = [], [], [], []
+    ids, shown_titles, texts, ranked, first = [], [], [], [], array("I")
     number: dict[str, int] = {}
     stopped = stop_words()
     seen, ends = array("i"), array("q", [0])
-    for document in progress(documents, "analysing"):
+    for document in progress(documents, ANALYSING):
+        first.append(first[-1] if ids and ids[-1] == document.id else len(ids))
         ids.append(document.id)
         shown_titles.append(document.title)
         texts.append(document.text)
@@ -182,9 +184,15 @@ def analyse(
         forwards,
         vocab,
         titled=titles,
+        first=_split(np.frombuffer(first, np.uint32)),
     )
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
     return AnalysedCollection(stored, analyzer, forwards, wanted, titles)
+
+
+def _split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:
+    """Return the first passage of each passage's document, or None if all documents are whole."""
+    return None if np.array_equal(first, np.arange(len(first))) else first
 
 
 def _wordpieces(texts: list[str], tokenizer: "Tokenizer") -> Forward:

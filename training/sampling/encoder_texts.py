@@ -33,6 +33,7 @@ class EncoderTexts:
     """The texts that an encoder is trained on, and those that it is measured on.
 
     The best weights are those with which some queries of `dev` rank a pool of documents best.
+    Prompts are texts before each query and before each document.
 
     Raises:
         InputError: no query has a relevant document here, or the encoder reads fewer tokens.
@@ -45,12 +46,13 @@ class EncoderTexts:
         dev: Sequence[JudgedQuery],
         options: TextPairOptions,
         backbone: Backbone,
+        prompts: tuple[str, str] = ("", ""),
     ) -> None:
         backbone.check_length(max(options.limits))
         self._options, self._backbone, self._dev = options, backbone, dev
         self.padding = padding_token(backbone.tokenizer)
         self._documents = list(collection.documents())
-        self.pairs = TextPairs(self._documents, queries, backbone.tokenizer, options)
+        self.pairs = TextPairs(self._documents, queries, backbone.tokenizer, options, prompts)
         self.pool = Pool(self.pairs, dev, seed=options.seed)
 
     def inputs(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.onnx.encoder import truncate
+from ranklet.runtime.onnx.encoder import ending, truncate
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
@@ -66,11 +66,11 @@ def tokenise(
     A text of more than `max_tokens`, [CLS] and [SEP] included, is cut at its end and keeps [SEP].
     Without a label there is no progress bar.
     """
-    rows = []
+    rows, ends = [], ending(tokenizer)
     blocks = range(0, len(texts), _BLOCK)
     for begin in progress(blocks, label) if label else blocks:
         block = tokenizer.encode_batch(list(texts[begin : begin + _BLOCK]))
-        rows += [np.array(truncate(encoding.ids, max_tokens), np.int64) for encoding in block]
+        rows += [np.array(truncate(encoding.ids, max_tokens, ends), np.int64) for encoding in block]
     return Tokens(*packed(rows))
 
 
@@ -84,6 +84,8 @@ class Batch(NamedTuple):
 class TextPairs:
     """The batches of every epoch, over the collection's documents and judged queries.
 
+    Prompts are texts before each query and before each document.
+
     Raises:
         InputError: no query has a relevant document in the collection.
     """
@@ -94,7 +96,9 @@ class TextPairs:
         queries: Sequence[JudgedQuery],
         tokenizer: "Tokenizer",
         options: TextPairOptions,
+        prompts: tuple[str, str] = ("", ""),
     ) -> None:
+        self._prompts = prompts
         self.ids = [document.id for document in documents]
         usable, self._relevant = relevant_numbers(self.ids, queries)
         self._options, self.tokenizer = options, tokenizer
@@ -110,14 +114,15 @@ class TextPairs:
                 analysed, usable, self._relevant, retriever, seed=options.seed
             )
         texts = [
-            ranked_text(document.title, document.text, options.titles) for document in documents
+            prompts[1] + ranked_text(document.title, document.text, options.titles)
+            for document in documents
         ]
         self.documents = tokenise(tokenizer, texts, options.max_document_tokens, "tokenising")
         self.queries = self.tokenise_queries(usable)
 
     def tokenise_queries(self, queries: Sequence[JudgedQuery]) -> Tokens:
         """Return the token ids of queries."""
-        texts = [query.text for query in queries]
+        texts = [self._prompts[0] + query.text for query in queries]
         return tokenise(self.tokenizer, texts, self._options.max_query_tokens)
 
     def batches(self, epoch: int) -> list[Batch]:

@@ -18,6 +18,7 @@ COMMANDS = {
     "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
     "train": "train a ranker on a collection and write a checkpoint",
     "export": "pack checkpoints into a bundle of rankers",
+    "build": "build a search from any texts, with nothing to train",
     "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
     "fuse": "learn weights to fuse a bundle's rankers",
     "rank": "rank a bundle's collection for a query",

@@ -1,13 +1,19 @@
-"""Add a collection to a bundle's rankers and write a bundle that ranks it."""
+"""Add documents to a bundle's rankers and write a bundle that ranks them."""
 
 import argparse
+
+from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.training.data.sources.options import SourceOptions
+
+# Trained rankers have learned from whole documents, so no text is split by default.
+WHOLE = SourceOptions(passage_words=0, overlap_words=0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="a bundle from `ranklet export`, or an indexed one")
     parser.add_argument(
-        "collection", help="collection folder in BEIR form, whose corpus is indexed"
+        "source", metavar="SOURCE", help="collection folder, or any file or folder of texts"
     )
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
@@ -15,16 +21,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-titles", action="store_true", help="do not rank the titles of documents"
     )
 
+    group = parser.add_argument_group(SourceOptions.GROUP)
+    add_options(lambda _: group, WHOLE)
+
 
 def run(options: argparse.Namespace) -> None:
     """Index the collection."""
     from ranklet.export.bundles import index_bundle
     from ranklet.runtime import load
-    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.sources.source import Source
 
     target = index_bundle(
         options.bundle,
-        Collection(options.collection),
+        Source(options.source, options_from(WHOLE, vars(options)), print),
         options.output,
         titles=not options.no_titles,
         overwrite=options.force,

@@ -89,13 +89,13 @@ def test_the_neural_demo_goes_the_whole_way(
     bundle = runtime.load(tmp_path / "python-docs.ranklet", device="cpu")
     # So few modules give 26 queries to prove variants on, where one swap of two documents can cost
     # int8 more nDCG@10 than is allowed: then that is said, and the bundle is without int8.
-    repbert = read_reports(tmp_path / "fused.rankers")["repbert"]
-    assert {report.variant for report in repbert if report.refused} <= {"int8"}
-    assert ("REFUSED" in printed) == any(report.refused for report in repbert)
-    for report, file in zip(repbert, ("model.onnx", "model_int8.onnx"), strict=True):
-        written = (tmp_path / "python-docs.ranklet" / "rankers" / "repbert" / file).exists()
+    reports = read_reports(tmp_path / "fused.rankers")["dense"]
+    assert {report.variant for report in reports if report.refused} <= {"int8"}
+    assert ("REFUSED" in printed) == any(report.refused for report in reports)
+    for report, file in zip(reports, ("model.onnx", "model_int8.onnx"), strict=True):
+        written = (tmp_path / "python-docs.ranklet" / "rankers" / "dense" / file).exists()
         assert written is not bool(report.refused)
-    assert set(bundle.manifest.rankers) == {"bm25", "model1", "neural_model1", "repbert"}
+    assert set(bundle.manifest.rankers) == {"bm25", "model1", "neural_model1", "dense"}
     hits = bundle.rank("remove any common leading whitespace from every line", explain=True)
     assert hits[0].id == "textwrap.dedent"
     explained = hits[0].explanation

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.onnx.int8_embeddings import quantise_rows, store_words_by_row
 from ranklet.runtime.onnx.session import Session
-from ranklet.runtime.rankers.repbert import INPUTS, OUTPUT
+from ranklet.runtime.rankers.dense import INPUTS, OUTPUT
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -12,7 +12,7 @@ from ranklet.export.onnx.calibration import channel_maxima
 from ranklet.export.onnx.int8_weights import store_weights_by_channel
 from ranklet.export.onnx.smoothing import channel_scales, scale_tokens, smooth_channels
 from ranklet.runtime.onnx.session import Session
-from ranklet.runtime.rankers.repbert import OUTPUT
+from ranklet.runtime.rankers.dense import OUTPUT
 
 if TYPE_CHECKING:
     from onnx import ModelProto

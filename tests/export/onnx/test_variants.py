@@ -10,7 +10,7 @@ from ranklet.export.onnx.variants import convert
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
-from ranklet.runtime.rankers.repbert import OUTPUT
+from ranklet.runtime.rankers.dense import OUTPUT
 
 Feeds = dict[str, NDArray[np.int64]]
 

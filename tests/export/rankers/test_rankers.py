@@ -25,7 +25,7 @@ def test_an_indexed_bundle_can_be_indexed_again(
 @pytest.mark.parametrize(
     "kind",
     [
-        kind if kind in ("bm25", "repbert") else pytest.param(kind, marks=pytest.mark.slow)
+        kind if kind in ("bm25", "dense") else pytest.param(kind, marks=pytest.mark.slow)
         for kind in ROWS
     ],
 )

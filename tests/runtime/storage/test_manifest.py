@@ -14,7 +14,7 @@ RETRIEVE = {"stage": "retrieve", "ranker": "bm25", "k": 10}
 WRONG_MEASURES: list[Any] = [None, [], {"x": "1"}, {"x": True}]
 RIGHT_ENTRY = {"kind": "bm25", "settings": {}, "measured": {}}
 RIGHT: dict[str, Any] = {
-    "format_version": 2,
+    "format_version": 3,
     "ranklet_version": "0.1.0",
     "created": "2026-01-01T00:00:00+00:00",
     "documents": 3,
@@ -32,7 +32,7 @@ RIGHT: dict[str, Any] = {
 OPTIONAL = {"titles": True}  # what it is where a bundle does not say
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
-    "format_version": [0, 3, "1", 2.0, True, None],
+    "format_version": [0, 4, "1", 2.0, True, None],
     "ranklet_version": [None, 1],
     "created": [None, 1],
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
@@ -110,7 +110,7 @@ def test_a_manifest_of_version_1_reads_in_the_words_of_this_version() -> None:
         "tk": {"kind": "conformer_kernel", "settings": {"form": "tk", "scorer": "onnx"}},
     }
     manifest = Manifest.from_json(text(format_version=1, rankers=rankers))
-    assert json.loads(manifest.to_json())["format_version"] == 2
+    assert json.loads(manifest.to_json())["format_version"] == 3
     assert manifest.rankers["full"].settings == {"architecture": "ndrm1", "floor": 0.5}
     assert manifest.rankers["full"].measured == {"overlap": 0.9, "truncated": 2}
     assert (manifest.rankers["tk"].kind, manifest.rankers["tk"].settings) == ("tk", {})
@@ -121,6 +121,17 @@ def test_a_manifest_of_version_1_reads_in_the_words_of_this_version() -> None:
         )
     with pytest.raises(BundleError, match="'measured' is missing"):
         Manifest.from_json(text(rankers=rankers))
+
+
+def test_a_repbert_of_version_2_is_a_dense_encoder() -> None:
+    entry = {"kind": "repbert", "settings": {"dimension": 8}, "measured": {"recall": 0.9}}
+    manifest = Manifest.from_json(
+        text(format_version=2, rankers={"bm25": RIGHT_ENTRY, "old": entry})
+    )
+    assert manifest.rankers["old"].kind == "dense"
+    settings = manifest.rankers["old"].read_settings("old")
+    assert (settings.similarity, settings.document_segment) == ("dot", 1)
+    assert manifest.rankers["old"].measured == {"recall": 0.9}
 
 
 def test_bytes_are_read_too_and_unknown_keys_are_ignored() -> None:
@@ -184,8 +195,8 @@ def test_what_is_no_manifest_is_refused(raw: str | bytes, message: str) -> None:
 
 
 def test_the_error_for_another_version_says_what_to_do() -> None:
-    with pytest.raises(BundleError, match=r"version 3, .* reads only 1 and 2; export"):
-        Manifest.from_json(text(format_version=3))
+    with pytest.raises(BundleError, match=r"version 4, .* reads only 1, 2 and 3; export"):
+        Manifest.from_json(text(format_version=4))
 
 
 def test_what_utf8_cannot_hold_can_be_written_again() -> None:

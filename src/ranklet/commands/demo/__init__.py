@@ -31,7 +31,7 @@ QUESTIONS = (
     "read a CSV file that a spreadsheet has written",
 )
 MEASURE = "nDCG@10"  # to tune for
-LEXICAL, NEURAL = ("bm25", "model1"), ("neural_model1", "repbert")
+LEXICAL, NEURAL = ("bm25", "model1"), ("neural_model1", "dense")
 NEURAL_MINUTES, DENSE_MINUTES = 1.0, 1.5  # training time, long enough for a gain
 DOCUMENT_TOKENS = 64  # for the neural rankers, because docstrings begin with their subject
 
@@ -95,7 +95,7 @@ def _train_neural(folder: Path) -> None:
     data += ["--max-document-tokens", str(DOCUMENT_TOKENS)]
     tuned = ["--bm25", str(folder / "bm25"), "--measure", MEASURE]
     neural = ["neural_model1", *data, *tuned, "--minutes", str(NEURAL_MINUTES)]
-    dense = ["repbert", *data, "--minutes", str(DENSE_MINUTES)]
+    dense = ["dense", *data, "--minutes", str(DENSE_MINUTES)]
     for arguments in (neural, dense):
         if run_command("train", [*arguments, "-o", str(folder / arguments[0])]):
             raise InputError(f"the demo cannot continue without {arguments[0]}; see above")
@@ -136,7 +136,7 @@ def _evaluate(folder: Path, rankers: Sequence[str]) -> None:
     _headline("Evaluate on modules that nothing was trained on")
     queries = read_split(Collection(folder / "judged"), "test")
     fusions = {f"+ {name.removeprefix('bm25-')}": name for name in _fusions(rankers)}
-    alone = {"repbert alone": "repbert"} if "repbert" in rankers else {}
+    alone = {"dense alone": "dense"} if "dense" in rankers else {}
     systems = {"tuned BM25": "bm25", **alone, **fusions}
     plain, fused = (load(folder / f"{name}.ranklet") for name in ("plain", "fused"))
     evaluations = evaluate(plain, queries, {"plain BM25": "plain"}, depth=100)

@@ -300,6 +300,6 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     del second[at : at + 2]
     assert main([*second, str(output)]) == 0
     assert "continue from" in read_checkpoint(tmp_path / "second").training["expansion"]
-    second[1] = "repbert"
+    second[1] = "dense"
     with pytest.raises(SystemExit, match="2"):
         main([*second, str(output)])

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
-from ranklet.runtime.rankers.repbert import RepBERTSettings
+from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
-from ranklet.training.rankers.repbert import training as repbert
-from ranklet.training.rankers.repbert.options import Options
-from ranklet.training.rankers.repbert.training import RepBERT, in_batch_loss, masked_mean
+from ranklet.training.rankers.dense import training as dense_training
+from ranklet.training.rankers.dense.network import DenseNetwork, pool
+from ranklet.training.rankers.dense.options import Options
+from ranklet.training.rankers.dense.training import in_batch_loss
 from ranklet.training.sampling.encoder_texts import encoder_inputs
 from ranklet.training.sampling.text_pairs import Pool, TextPairs, tokenise
 
@@ -45,7 +46,9 @@ def encode_tokens(
 
 def train(collection: Collection, backbone: Path, **changes: Any) -> Checkpoint:
     queries, dev = read_split(collection, "train"), read_split(collection, "dev")
-    return repbert.train(collection, queries, dev, replace(OPTIONS, backbone=backbone, **changes))
+    return dense_training.train(
+        collection, queries, dev, replace(OPTIONS, backbone=backbone, **changes)
+    )
 
 
 @given(st.data())
@@ -74,8 +77,8 @@ def test_the_loss_by_hand() -> None:
 def test_the_mean_leaves_padding_out() -> None:
     states = torch.arange(12.0).reshape(1, 4, 3)
     mask = torch.tensor([[1, 1, 0, 0]])
-    assert masked_mean(states, mask).tolist() == [[1.5, 2.5, 3.5]]
-    assert masked_mean(states, torch.zeros_like(mask)).tolist() == [[0, 0, 0]]
+    assert pool(states, mask, "mean").tolist() == [[1.5, 2.5, 3.5]]
+    assert pool(states, torch.zeros_like(mask), "mean").tolist() == [[0, 0, 0]]
 
 
 def test_tokens_are_cut_and_padded(tiny_tokenizer: "Tokenizer") -> None:
@@ -100,7 +103,7 @@ def test_training_and_serving_cut_texts_into_the_same_tokens(tiny_tokenizer: "To
 
 
 def test_a_text_has_the_same_vector_alone_and_in_a_batch(tiny_backbone: Backbone) -> None:
-    model = RepBERT(tiny_backbone.model).eval()
+    model = DenseNetwork(tiny_backbone.model, DenseSettings(similarity="dot")).eval()
     texts = ["red apple", "the old river is old here here here here"]
     with torch.no_grad():
         together = model(*encode_tokens(tiny_backbone.tokenizer, texts, 16, 1))
@@ -120,15 +123,15 @@ def test_it_learns(learned: Checkpoint) -> None:
     course = [each["value"] for each in learned.training["evaluations"]]
     assert len(course) > 5
     assert learned.training["best"] > course[0] + 0.2
-    assert learned.settings == RepBERTSettings(12, 16, 32)
+    assert learned.settings == DenseSettings(12, 16, 32)
 
 
 def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) -> None:
     from transformers import AutoModel
 
     folder = learned.save(tmp_path / "c")
-    theirs = RepBERT(load_backbone(folder).model)
-    ours = repbert.load(read_checkpoint(folder), attention="eager")
+    theirs = DenseNetwork(load_backbone(folder).model, learned.settings)
+    ours = dense_training.load(read_checkpoint(folder), attention="eager")
     assert isinstance(AutoModel.from_pretrained(folder), torch.nn.Module)
     assert learned.tokenizer is not None
     inputs = encode_tokens(learned.tokenizer, ["red fruit", "old stream"], 12, 0)
@@ -152,7 +155,7 @@ def test_an_interrupted_training_ends_the_same(
         return in_batch_loss(scores, relevant) * (float("nan") if calls == 17 else 1)
 
     with monkeypatch.context() as patch:
-        patch.setattr(repbert, "in_batch_loss", broken)
+        patch.setattr(dense_training, "in_batch_loss", broken)
         with pytest.raises(TrainingError, match="step 17"):
             train(tiny_collection, tiny_bert, **changes)
     found = train(tiny_collection, tiny_bert, **changes, resume=True)
@@ -195,12 +198,12 @@ def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tok
 
 
 def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
-    with pytest.raises(InputError, match="no repbert"):
-        repbert.load(replace(learned, kind="bm25"))
+    with pytest.raises(InputError, match="no dense"):
+        dense_training.load(replace(learned, kind="bm25"))
     with pytest.raises(InputError, match="do not fit"):
-        repbert.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
+        dense_training.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
     with pytest.raises(InputError, match=r"config\.json"):
-        repbert.load(replace(learned, network={"model_type": "nonsense"}))
+        dense_training.load(replace(learned, network={"model_type": "nonsense"}))
 
 
 def test_texts_longer_than_the_backbone_reads_are_refused(
@@ -212,7 +215,7 @@ def test_texts_longer_than_the_backbone_reads_are_refused(
 
 def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
     output = tmp_path / "dense"
-    arguments = ["train", "repbert", str(tiny_collection.path), "-o", str(output)]
+    arguments = ["train", "dense", str(tiny_collection.path), "-o", str(output)]
     arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
     arguments += ["--epochs", "1", "--batch", "8", "--max-document-tokens", "16", "--minutes", "5"]
     assert main(arguments) == 0
@@ -233,13 +236,13 @@ def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def arguments(name: str) -> list[str]:
-        made = ["train", "repbert", str(tiny_collection.path), "-o", str(tmp_path / name)]
+        made = ["train", "dense", str(tiny_collection.path), "-o", str(tmp_path / name)]
         made += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
         made += ["--max-document-tokens", "16"]
         return [*made, "--epochs", "3", "--batch", "8", "--lr", "0.001"]
 
     assert main(arguments("whole")) == 0
-    loss, calls = repbert.in_batch_loss, [0]
+    loss, calls = dense_training.in_batch_loss, [0]
 
     def interrupting(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
         calls[0] += 1
@@ -247,7 +250,7 @@ def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
             signal.raise_signal(signal.SIGINT)
         return loss(scores, relevant)
 
-    monkeypatch.setattr(repbert, "in_batch_loss", interrupting)
+    monkeypatch.setattr(dense_training, "in_batch_loss", interrupting)
     assert main(arguments("parts")) == 130
     assert f"--resume goes on from {tmp_path / 'parts.run'}" in capsys.readouterr().err
     assert not (tmp_path / "parts").exists()

@@ -1,4 +1,4 @@
-"""A RepBERT's variants are proven, its index is exact or approximate, and faults are refused."""
+"""A dense encoder's variants are proven, its index is exact or approximate, faults are refused."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,23 +14,23 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
-from ranklet.export.rankers import repbert as exporting
+from ranklet.export.rankers import dense as exporting
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.repbert import RepBERT
+from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.rankers.repbert import training as repbert
+from ranklet.training.rankers.dense import training as dense_training
 
 
 @pytest.fixture
 def dense(tiny: TinyRankers) -> Checkpoint:
-    return tiny.checkpoint("repbert")
+    return tiny.checkpoint("dense")
 
 
 def test_every_variant_is_proven_and_the_proof_is_in_the_bundle(tiny: TinyRankers) -> None:
-    reports = {each.variant: each for each in read_reports(tiny.exported("repbert"))["dense"]}
+    reports = {each.variant: each for each in read_reports(tiny.exported("dense"))["dense"]}
     assert tuple(reports) == VARIANTS
     assert reports["fp32"].max_error < 1e-4
     assert reports["fp32"].overlap == 1
@@ -44,14 +44,14 @@ def test_every_variant_is_proven_and_the_proof_is_in_the_bundle(tiny: TinyRanker
 def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> None:
     import torch
 
-    ranker = BundleFiles(tiny.exported("repbert"), device="cpu").ranker("dense")
-    assert isinstance(ranker, RepBERT)
+    ranker = BundleFiles(tiny.exported("dense"), device="cpu").ranker("dense")
+    assert isinstance(ranker, Dense)
     text = "the old river is old here"
     ids, _ = ranker.encoder.encoder.token_ids([text], 16)
     tokens = torch.tensor(ids)
     with torch.inference_mode():
         ones = torch.ones_like(tokens)
-        expected = repbert.load(dense)(tokens, ones, ones)[0].numpy()
+        expected = dense_training.load(dense)(tokens, ones, ones)[0].numpy()
     vector = ranker.encoder.encode_documents([text]).vectors[0]
     cosine = vector @ expected / np.linalg.norm(vector) / np.linalg.norm(expected)
     assert cosine > 0.98  # int8 is what a processor runs
@@ -59,7 +59,7 @@ def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> No
 
 @pytest.mark.slow
 def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Path) -> None:
-    dense = tiny.checkpoint("repbert", search="hnsw")
+    dense = tiny.checkpoint("dense", search="hnsw")
     target = tiny.build(tmp_path, {"dense": dense})
     bundle = load(target, device="cpu")
     assert bundle.manifest.rankers["dense"].measured["recall"] >= 0.98

@@ -1,4 +1,4 @@
-"""Export RepBERT as a proven encoder; index a collection as vectors, with HNSW if it is large."""
+"""Export a dense encoder with proofs; index a collection as vectors, with HNSW if it is large."""
 
 import tempfile
 from collections.abc import Sequence
@@ -24,14 +24,13 @@ from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.repbert import (
+from ranklet.runtime.rankers.dense import (
     EXHAUSTIVE,
     GRAPH,
-    INPUTS,
     OUTPUT,
     VECTORS,
-    RepBERTEncoder,
-    RepBERTSettings,
+    DenseEncoder,
+    DenseSettings,
 )
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
@@ -54,22 +53,23 @@ def export(
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.
     """
-    from ranklet.training.rankers.repbert import training as repbert
+    from ranklet.training.rankers.dense import training as dense
 
-    settings: RepBERTSettings = checkpoint.settings
+    settings: DenseSettings = checkpoint.settings
     if options.settings.get("search") == "exact":
         settings = replace(settings, search=EXHAUSTIVE)
     probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        network = Encoder(sessions[0], OUTPUT, tokenizer, settings.dimension)
-        encoder = RepBERTEncoder(settings, network)
+        session_encoder = Encoder(sessions[0], OUTPUT, tokenizer, settings.dimension)
+        encoder = DenseEncoder(settings, session_encoder)
         queries = encoder.encode_queries(list(texts.queries)).vectors
         return queries @ encoder.encode_documents(list(texts.documents)).vectors.T
 
+    network = dense.load(checkpoint, attention="eager")  # the optimiser fuses no other
     graph = Graph(
-        module=repbert.load(checkpoint, attention="eager"),  # the optimiser fuses no other
-        inputs=example_inputs(INPUTS),
+        module=network,
+        inputs=example_inputs(network.inputs),
         output=OUTPUT,
         transformer=Transformer.of(checkpoint.network),
     )
@@ -87,7 +87,7 @@ def index(
     The recall of HNSW against exact search is measured and stored.
     """
     entry = source.manifest.rankers[name]
-    encoder = RepBERTEncoder.open(source, name, many=True)
+    encoder = DenseEncoder.open(source, name, many=True)
     folder = f"rankers/{name}/"
     writer.copy(source, folder, leave_out=(VECTORS, GRAPH))
     settings = encoder.settings
@@ -105,7 +105,7 @@ def index(
 
 
 def _write_hnsw(
-    vectors: NDArray[np.float32], settings: RepBERTSettings, folder: str, writer: BundleWriter
+    vectors: NDArray[np.float32], settings: DenseSettings, folder: str, writer: BundleWriter
 ) -> float:
     """Write the index and return its recall@10 against exact search; documents are the queries."""
     with tempfile.TemporaryDirectory() as scratch:

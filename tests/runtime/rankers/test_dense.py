@@ -1,4 +1,4 @@
-"""A RepBERT in a bundle: the same vector for the same text, whatever stands around it."""
+"""A dense encoder in a bundle returns the same vector for a text, whatever stands around it."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from tests.kinds import FP32, TinyRankers
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.rankers.repbert import RepBERTEncoder
+from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
@@ -21,17 +21,17 @@ DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
 def test_documents_encoded_side_by_side_have_the_same_vectors(
     tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bundle = BundleFiles(tiny.exported("repbert"), device="cpu")
+    bundle = BundleFiles(tiny.exported("dense"), device="cpu")
     texts = ["the old river", "", "a quiet stream " * 9, "here"] * 4
-    expected = RepBERTEncoder.open(bundle, "dense").encode_documents(texts).vectors
+    expected = DenseEncoder.open(bundle, "dense").encode_documents(texts).vectors
     monkeypatch.setenv("RANKLET_THREADS", "3")
-    ranker = RepBERTEncoder.open(bundle, "dense", many=True)
+    ranker = DenseEncoder.open(bundle, "dense", many=True)
     assert ranker.encoder.session.workers == 3
     np.testing.assert_array_equal(ranker.encode_documents(texts).vectors, expected)
 
 
 def test_a_callers_copy_of_a_document_scores_as_the_stored_one(tiny: TinyRankers) -> None:
-    bundle = tiny.bundle("repbert")
+    bundle = tiny.bundle("dense")
     hits = bundle.rank("bright world", k=20, pipeline=DENSE)
     own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
     scores = bundle.score("bright world", own, pipeline=DENSE)
@@ -42,7 +42,7 @@ def test_a_callers_copy_of_a_document_scores_as_the_stored_one(tiny: TinyRankers
 def test_texts_over_the_limit_are_cut_and_reported(
     tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    short = tiny.checkpoint("repbert", max_query_tokens=6, max_document_tokens=8)
+    short = tiny.checkpoint("dense", max_query_tokens=6, max_document_tokens=8)
     target = tiny.build(tmp_path, {"dense": short})
     documents = tiny.data.collection.documents()
     long = [each for each in documents if len(f"{each.title} {each.text}".split()) > 6]
@@ -61,12 +61,12 @@ def test_texts_over_the_limit_are_cut_and_reported(
 
 @pytest.fixture
 def only_dense(tiny: TinyRankers, tmp_path: Path) -> Path:
-    """Return a bundle of a RepBERT in 32 bits, without a collection; a test may change it."""
+    """Return a bundle of a dense encoder in 32 bits, without a collection; a test may change it."""
 
     def export(folder: Path) -> None:
-        export_bundle({"dense": tiny.checkpoint("repbert")}, folder / "b", FP32)
+        export_bundle({"dense": tiny.checkpoint("dense")}, folder / "b", FP32)
 
-    return Path(shutil.copytree(tiny.once("repbert.fp32", export) / "b", tmp_path / "b"))
+    return Path(shutil.copytree(tiny.once("dense.fp32", export) / "b", tmp_path / "b"))
 
 
 def test_a_tokenizer_of_other_numbers_is_refused(tiny: TinyRankers, only_dense: Path) -> None:

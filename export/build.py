@@ -1,0 +1,130 @@
+"""Build a bundle that searches any texts, without judgements and without training."""
+
+import logging
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ranklet.export.bundles import export_bundle, write_indexed
+from ranklet.export.options import ExportOptions
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.manifest import check_name
+from ranklet.training.checkpoint import RANKLET, Checkpoint
+from ranklet.training.data.probes import Probes, unjudged_probes
+from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.sources.source import Source, Texts
+from ranklet.training.imported.importing import read_model
+from ranklet.training.imported.original import compare
+from ranklet.training.indexing.analysed import analyse
+
+BM25 = "bm25"  # the ranker that every such bundle has
+
+_log = logging.getLogger(__name__)
+
+
+def build(
+    documents: Texts | Source,
+    target: str | Path,
+    *,
+    models: Sequence[str | Path] = (),
+    options: SourceOptions | None = None,
+    export: ExportOptions | None = None,
+    titles: bool = True,
+    overwrite: bool = False,
+) -> Path:
+    """Write a bundle that searches texts with BM25, and with models if there are any.
+
+    With a model of vectors, the results of all retrievers are fused by reciprocal ranks. A
+    cross-encoder reranks the best of them.
+
+    Args:
+        documents: a file or folder of texts, or an iterable of texts or of objects with a text; see
+            :class:`ranklet.training.data.sources.source.Source`, which may be passed as well.
+        target: a folder, or a path that ends in .zip.
+        models: folders of models, of sentence-transformers, transformers or ranklet.
+        options: how the documents are read and split into passages.
+        export: how models are exported. They are verified on the documents.
+        titles: whether titles are part of the text that is ranked.
+        overwrite: whether an existing bundle is replaced.
+
+    Returns:
+        The bundle's path.
+
+    Raises:
+        CollectionError: documents cannot be read; the message counts the faults.
+        InputError: a column does not exist, a model cannot be used, or an option is wrong.
+        ExportError: the target exists, or no variant of a model can be verified.
+    """
+    source = documents if isinstance(documents, Source) else Source(documents, options)
+    with BundleWriter(target, overwrite=overwrite) as writer:
+        checkpoints = read_models(models)
+        analysed = analyse(source.documents(), {BM25Settings().field}, titles=titles)
+        if checkpoints:
+            probes = unjudged_probes(analysed.listed(), titles=titles)
+            checkpoints = with_probes(checkpoints, models, probes)
+        with tempfile.TemporaryDirectory() as scratch:
+            own: Mapping[str, Checkpoint] = {BM25: Checkpoint("bm25", BM25Settings())}
+            rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
+            return write_indexed(BundleFiles(rankers), analysed, source.name, writer)
+
+
+def read_models(folders: Sequence[str | Path]) -> dict[str, Checkpoint]:
+    """Return models by the names of their folders.
+
+    Raises:
+        InputError: a folder cannot be used, or two have one name.
+    """
+    models: dict[str, Checkpoint] = {}
+    for folder in folders:
+        name = ranker_name(folder)
+        if name in models or name == BM25:
+            raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
+        model = read_model(folder)
+        if KINDS[model.kind].needs_collection:
+            raise InputError(
+                f"{str(folder)!r} is a {model.kind}, which is trained for one collection; export "
+                "it with `ranklet export` and add texts with `ranklet index`"
+            )
+        if KINDS[model.kind].own_tokenizer:  # it splits texts itself, with its own tokenizer
+            model = replace(model, settings=replace(model.settings, field=""))
+        models[name] = model
+    return models
+
+
+def with_probes(
+    checkpoints: Mapping[str, Checkpoint], folders: Sequence[str | Path], probes: Probes
+) -> dict[str, Checkpoint]:
+    """Return checkpoints with texts to verify them on, compared with their original libraries.
+
+    Checkpoints that ranklet has trained keep their own probes.
+    """
+    ready = {}
+    for (name, checkpoint), folder in zip(checkpoints.items(), folders, strict=True):
+        if (Path(folder) / RANKLET).is_file():
+            ready[name] = checkpoint
+            continue
+        original = compare(folder, checkpoint, (*probes.queries[:16], *probes.documents[:16]))
+        what = "not compared, because its library is not installed" if original is None else ""
+        _log.info("%s: %s", name, what or original)
+        training = {**checkpoint.training, "original": what or str(original)}
+        ready[name] = replace(checkpoint, probes=checkpoint.probes or probes, training=training)
+    return ready
+
+
+def ranker_name(folder: str | Path) -> str:
+    """Return the name of the ranker that a folder becomes.
+
+    >>> ranker_name("models/all-MiniLM-L6-v2"), ranker_name("bge small (v1.5)")
+    ('all-MiniLM-L6-v2', 'bge-small-v1-5')
+    """
+    name = Path(folder).resolve().name
+    try:
+        return check_name(name)
+    except BundleError:
+        words = "".join(char if char.isascii() and char.isalnum() else " " for char in name).split()
+        return "-".join(words)[:64] or "model"

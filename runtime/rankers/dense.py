@@ -1,0 +1,234 @@
+"""Dense retrieval: one vector per text, and the inner product or the cosine of two vectors.
+
+RepBERT (Zhan et al. 2020, paper 004, §3) is the configuration with mean pooling, the inner product
+and token_type_ids that tell documents from queries. A sentence encoder has others.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.dense.exact import ExactIndex
+from ranklet.runtime.dense.hnsw import HNSWIndex
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, open_encoder
+from ranklet.runtime.onnx.token_table import TokenTable
+from ranklet.runtime.options import check_options, integer, one_of, text
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
+from ranklet.runtime.storage.checks import Settings
+
+if TYPE_CHECKING:
+    from ranklet.runtime.storage.bundle_files import BundleFiles
+
+# Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
+# An encoder without token types has no third input.
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUT = "sentence_embedding"
+
+# The files of the kind in rankers/NAME/, in addition to the tokenizer and either the variants of
+# the graph or a table with one vector per token.
+VECTORS = "vectors.npy"  # of all documents, (documents, dimension) float32
+GRAPH = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
+TABLE = "table.npy"  # (vocabulary, dimension) float32 or float16
+
+ENCODERS = ("network", "table")
+POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
+SIMILARITIES = ("dot", "cosine")
+EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
+SEARCHES = ("exact", "hnsw", EXHAUSTIVE)
+MOST_PROMPT = 4096  # characters
+
+
+@dataclass(frozen=True)
+class DenseSettings(Settings):
+    """The settings of a dense encoder and its index; a token limit counts special tokens.
+
+    For the similarity cosine the encoder returns vectors of length 1. The encoder ``table`` is one
+    stored vector per token, whose mean is a text's vector.
+    """
+
+    max_query_tokens: int = integer(20, "tokens read of a query (paper 004)", 1, 1 << 20)
+    max_document_tokens: int = integer(256, "tokens read of a document (paper 004)", 1, 1 << 20)
+    dimension: int = integer(384, "dimension of the vectors", 1, 1 << 16)
+    encoder: str = one_of("network", ENCODERS, "what returns the vectors")
+    pooling: str = one_of("mean", POOLINGS, "how the states of the last layer become a vector")
+    similarity: str = one_of("cosine", SIMILARITIES, "score of two vectors")
+    document_segment: int = integer(0, "token_type_ids of documents; queries have 0", 0, 1)
+    query_prompt: str = text("", "text before every query")
+    document_prompt: str = text("", "text before every document")
+    search: str = one_of("exact", SEARCHES, "how to search the vectors")
+    m: int = integer(16, "HNSW: links per vector on each layer", 2, 1024)
+    ef_construction: int = integer(200, "HNSW: candidates while building", 1, 1 << 16)
+    ef: int = integer(128, "HNSW: candidates while searching", 1, 1 << 16)
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_options(self)
+        for name in ("query_prompt", "document_prompt"):
+            prompt = getattr(self, name)
+            if not isinstance(prompt, str) or len(prompt) > MOST_PROMPT:
+                raise InputError(f"{name} must be a text of at most {MOST_PROMPT:,} characters")
+
+
+class Encodes(Protocol):
+    """An `Encoder`, or a `TokenTable`, which needs no onnxruntime."""
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of its file."""
+        ...
+
+    @property
+    def provider(self) -> str:
+        """The provider that it runs on; empty for a table."""
+        ...
+
+    def encode(self, texts: list[str], max_tokens: int, segment: int) -> Encoded:
+        """Return the vectors of texts."""
+        ...
+
+
+class DenseEncoder:
+    """Turns queries and documents into vectors.
+
+    Args:
+        settings: the limits and prompts.
+        encoder: the encoder of both.
+    """
+
+    def __init__(self, settings: DenseSettings, encoder: Encodes) -> None:
+        self.settings, self.encoder = settings, encoder
+
+    @classmethod
+    def open(cls, bundle: "BundleFiles", name: str, *, many: bool = False) -> "DenseEncoder":
+        """Open the encoder of a bundle's ranker.
+
+        Args:
+            bundle: the bundle with the ranker.
+            name: name of the ranker.
+            many: whether it encodes many texts at a time, and not a query now and then.
+        """
+        settings: DenseSettings = bundle.settings(name)
+        folder, dimension = f"rankers/{name}/", settings.dimension
+        if settings.encoder == "network":
+            return cls(settings, open_encoder(bundle, folder, OUTPUT, dimension, many=many))
+        tokenizer = bundle.tokenizer(folder + TOKENIZER)
+        table = bundle.array(folder + TABLE, np.float16, (None, dimension), np.float32)
+        digest = bundle.manifest.files[folder + TABLE].sha256
+        normalise = settings.similarity == "cosine"
+        return cls(settings, TokenTable(table, tokenizer, digest, normalise=normalise))
+
+    def encode_queries(self, texts: list[str]) -> Encoded:
+        """Return vectors of queries, (texts, dimension) float32."""
+        settings = self.settings
+        prompted = [settings.query_prompt + text for text in texts]
+        return self.encoder.encode(prompted, settings.max_query_tokens, 0)
+
+    def encode_documents(self, texts: list[str]) -> Encoded:
+        """Return vectors of documents, (texts, dimension) float32."""
+        settings = self.settings
+        prompted = [settings.document_prompt + text for text in texts]
+        return self.encoder.encode(
+            prompted, settings.max_document_tokens, settings.document_segment
+        )
+
+    @property
+    def digest(self) -> str:
+        """A text that changes whenever the vectors of documents would."""
+        settings = self.settings
+        return (
+            f"{self.encoder.digest} {settings.max_document_tokens} {settings.document_segment} "
+            f"{settings.document_prompt!r}"
+        )
+
+
+class Dense(Retriever):
+    """The inner product of the query's and the document's vectors.
+
+    Args:
+        encoder: encodes queries, and the caller's texts.
+        bundle: holds the vectors of the collection.
+        name: name of the ranker in the bundle.
+    """
+
+    encodes_queries = True
+
+    def __init__(self, encoder: DenseEncoder, bundle: "BundleFiles", name: str) -> None:
+        self.encoder, self.settings = encoder, encoder.settings
+        self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
+
+    @classmethod
+    def open(cls, bundle: "BundleFiles", name: str) -> "Dense":
+        """Open the ranker `name` of a bundle; its index is opened by the first search."""
+        return cls(DenseEncoder.open(bundle, name), bundle, name)
+
+    @property
+    def provider(self) -> str:
+        """The onnxruntime provider that the encoder runs on."""
+        return self.encoder.encoder.provider
+
+    def encode_query(self, query: QueryContext) -> NDArray[np.float32]:
+        """Return the query's vector, (dimension,) float32; computed once per query."""
+        vector: NDArray[np.float32] = self._encoded(query).vectors[0]
+        return vector
+
+    def _encoded(self, query: QueryContext) -> Encoded:
+        return query.once(id(self), lambda: self.encoder.encode_queries([query.text]))
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float32]:
+        """The documents' vectors, mapped, (documents, dimension) float32."""
+        self._bundle.need_collection()
+        shape = (self._bundle.manifest.documents, self.settings.dimension)
+        vectors: NDArray[np.float32] = self._bundle.array(self._folder + VECTORS, np.float32, shape)
+        return vectors
+
+    @cached_property
+    def index(self) -> ExactIndex | HNSWIndex:
+        """The index of the documents' vectors."""
+        if self.settings.search != "hnsw":
+            return ExactIndex(self.vectors)
+        graph = self._bundle.file(self._folder + GRAPH)
+        return HNSWIndex(graph, len(self.vectors), self.settings.dimension, ef=self.settings.ef)
+
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
+        """Return the k documents with the largest inner product."""
+        vectors, truncated = self._encoded(query)
+        return Retrieved(*self.index.search(vectors[0], k), bool(truncated))
+
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return the inner product with each candidate."""
+        if candidates.stored is not None:
+            documents = Encoded(self.vectors[candidates.stored], [])
+        else:
+            documents = self.encoder.encode_documents(list(candidates.texts))
+        queries, query_truncated = self._encoded(query)
+        # einsum sums each row in the same way, however many there are; a matrix product does not.
+        products = np.einsum("nd,d->n", documents.vectors, queries[0])
+        return Scores(np.asarray(products), documents.cut, bool(query_truncated))
+
+    def scale(self, query: QueryContext) -> float:  # noqa: ARG002
+        """Return 1, because the scores of one encoder are comparable as they are."""
+        return 1.0
+
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
+        """Explain a score, which has no parts by token."""
+        name = {"dot": "inner product", "cosine": "cosine"}[self.settings.similarity]
+        score = float(self.score(query, candidate).values[0])
+        return Explanation(f"{name} of the vectors", score)
+
+    def verify(self) -> None:
+        """Check every vector and that the index can be read; raise BundleError at a fault."""
+        if not np.isfinite(self.vectors).all():
+            raise BundleError(f"{self._name}: a document's vector is not finite")
+        self.index.search(self.vectors[0], 1)
+
+
+RANKER = Dense
+SETTINGS = DenseSettings

@@ -1,0 +1,63 @@
+"""Build a search from any texts, without judgements and without training.
+
+SOURCE is a CSV, TSV, JSON, JSON Lines or Parquet file, a text, Markdown or HTML file, a folder of
+such files, or a saved dataset. Names may end in .gz or .zst. Without --model, words are searched
+(BM25). With models, their results are fused, and a cross-encoder reranks the best.
+"""
+
+import argparse
+
+from ranklet.commands.train.arguments import add_options, options_from
+
+READING = 0.02  # work of reading and analysing a text, as a share of encoding it
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    from ranklet.training.data.sources.options import SourceOptions
+
+    parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents")
+    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="model of sentence-transformers, transformers or ranklet; may be repeated",
+    )
+    parser.add_argument(
+        "--variants", default="int8",
+        help="comma-separated variants of models, of fp32, fp16 (for GPUs) and int8 (for CPUs) "
+        "(default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="replace an existing bundle")
+    parser.add_argument(
+        "--no-titles", action="store_true", help="do not rank the titles of documents"
+    )
+    group = parser.add_argument_group(SourceOptions.GROUP)
+    add_options(lambda _: group, SourceOptions())
+
+
+def run(options: argparse.Namespace) -> None:
+    """Build the bundle."""
+    from ranklet.export.build import build
+    from ranklet.export.document_encoding import ENCODING
+    from ranklet.export.options import ExportOptions
+    from ranklet.runtime import load
+    from ranklet.training.data.sources.options import SourceOptions
+    from ranklet.training.data.sources.source import Source
+    from ranklet.training.indexing.analysed import ANALYSING
+    from ranklet.training.progress import one_bar
+
+    with one_bar((ANALYSING, READING), *[(ENCODING, 1.0)] * len(options.model)):
+        target = build(
+            Source(options.source, options_from(SourceOptions(), vars(options)), print),
+            options.output,
+            models=options.model,
+            export=ExportOptions(variants=tuple(options.variants.split(","))),
+            titles=not options.no_titles,
+            overwrite=options.force,
+        )
+    bundle = load(target)
+    print(f"{len(bundle):,} documents → {target}")
+    print(f"try: ranklet rank {target} {bundle.sample_texts(1)[0]!r}")

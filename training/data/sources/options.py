@@ -1,0 +1,41 @@
+"""Options that say how a source of documents is read."""
+
+from dataclasses import dataclass
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import check_options, integer, one_of, switch, text
+
+FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "text")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """How documents are read and split into passages."""
+
+    GROUP = "documents"
+
+    text_column: str = text("", "column of the text; guessed by default")
+    title_column: str = text("", "column of the title; guessed by default")
+    id_column: str = text("", "column of the id; guessed, or numbers if there is none")
+    format: str = one_of("auto", FORMATS, "format of the source, auto follows the file's name")
+    encoding: str = text("utf-8", "encoding of the files")
+    header: bool = switch(True, "the first line of a table is data", flag="--no-header")
+    passage_words: int = integer(180, "longest passage in words; 0 splits no text", 0)
+    overlap_words: int = integer(30, "words that a passage may repeat of the one before", 0)
+    skip_bad: bool = switch(False, "leave out documents that cannot be used")
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_options(self)
+        if self.passage_words and self.overlap_words * 2 > self.passage_words:
+            raise InputError(
+                f"overlap_words is {self.overlap_words}; it may be at most half of passage_words, "
+                f"which is {self.passage_words}"
+            )
+        try:
+            "".encode(self.encoding)
+        except (LookupError, ValueError):
+            raise InputError(
+                f"unknown encoding {self.encoding!r}; give one that Python knows, such as utf-8, "
+                "utf-16, latin-1 or cp1252"
+            ) from None

@@ -1,0 +1,84 @@
+"""Split long texts into passages of whole sentences."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# Scripts without spaces between words count one word per character.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\u3040-\u9fff]+")
+# A sentence ends at a mark that white space follows, at an ideographic mark, or at a blank line.
+_END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+|[。！？]+[”』」]?\s*|\n\s*\n\s*")
+
+
+class Sentence(NamedTuple):
+    """Part of a text: its first character, the character after the last, and its words."""
+
+    begin: int
+    end: int
+    words: int
+
+
+def passages(text: str, words: int, overlap: int) -> list[str]:
+    """Return a text as passages of whole sentences, which are parts of it and cover all of it.
+
+    The passages of a text have about the same length. A sentence that is longer than a passage is
+    cut between words.
+
+    >>> passages("One two. Three four. Five six.", 4, 2)
+    ['One two. Three four.', 'Three four. Five six.']
+    >>> passages("One two. Three four. Five six.", 4, 0)
+    ['One two. Three four.', 'Five six.']
+
+    Args:
+        text: any text.
+        words: longest passage, in words; 0 returns the text as it is.
+        overlap: at most so many words of a passage, in whole sentences, begin the next one. They
+            are at most half of `words`.
+    """
+    parts = list(_sentences(text, words)) if words else []
+    total = sum(part.words for part in parts)
+    if total <= words:
+        return [text]
+    size = balanced(total, words, overlap)
+    chosen: list[list[Sentence]] = [[]]
+    length = fresh = 0  # words of the last passage, and those that no earlier passage has
+    for part in parts:
+        if fresh and (length + part.words > words or length >= size):
+            chosen.append(_tail(chosen[-1], overlap, words - part.words))
+            length, fresh = sum(each.words for each in chosen[-1]), 0
+        chosen[-1].append(part)
+        length, fresh = length + part.words, fresh + part.words
+    return [text[each[0].begin : each[-1].end].strip() for each in chosen]
+
+
+def balanced(total: int, words: int, overlap: int) -> int:
+    """Return the length at which equally long passages are the fewest that suffice.
+
+    >>> balanced(210, 200, 0), balanced(400, 200, 0)
+    (105, 200)
+    """
+    count = -(-(total - overlap) // (words - overlap))
+    return -(-(total + (count - 1) * overlap) // count)
+
+
+def _tail(passage: list[Sentence], overlap: int, room: int) -> list[Sentence]:
+    """Return the last sentences that have at most `overlap` words and fit into `room` words."""
+    count = taken = 0
+    for part in reversed(passage):
+        if taken + part.words > min(overlap, room):
+            break
+        taken, count = taken + part.words, count + 1
+    return passage[len(passage) - count :]
+
+
+def _sentences(text: str, words: int) -> Iterator[Sentence]:
+    begin = 0
+    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
+        found = list(_WORD.finditer(text, begin, end))
+        if not found:
+            continue  # marks without a word belong to the next sentence
+        for first in range(0, len(found), words):
+            rest = found[first + words :]
+            after = rest[0].start() if rest else end
+            yield Sentence(begin, after, min(words, len(found) - first))
+            begin = after

@@ -1,0 +1,1 @@
+"""Import models that others have trained, as checkpoints that can be exported."""

@@ -1,0 +1,297 @@
+"""Import sentence-transformers models and plain encoders as the kind `dense`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.onnx.encoder import feeds, token_ids
+from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
+from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
+from ranklet.training.imported.encoder import load_network, quiet
+from ranklet.training.imported.folder import (
+    CONFIG,
+    ModelFolder,
+    Module,
+    check_weights,
+    longest_text,
+    read_any_tokenizer,
+    read_json,
+)
+from ranklet.training.learning.weights import load_weights, weights_of
+from ranklet.training.pretrained.backbone import new_model
+from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
+
+# sentence-transformers' names of poolings, in both of its formats, and ours.
+_POOLINGS = {
+    "mean": "mean", "cls": "cls", "max": "max", "lasttoken": "last",
+    "weightedmean": "weighted_mean", "mean_sqrt_len_tokens": "mean_sqrt",
+    "pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max", "pooling_mode_lasttoken": "last",
+    "pooling_mode_weightedmean_tokens": "weighted_mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt",
+}  # fmt: skip
+_SIMILARITIES = {"cosine": "cosine", "dot": "dot", "dot_product": "dot"}
+_ACTIVATIONS = {
+    "Identity": "identity", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu", "SiLU": "silu",
+    "Sigmoid": "sigmoid",
+}  # fmt: skip
+_PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
+IGNORED = ("Dropout",)  # does nothing outside of training
+MODULES = ("Dense", "LayerNorm", "Normalize")
+
+
+@dataclass(frozen=True)
+class SentenceEncoder:
+    """What a folder says beyond its transformer.
+
+    Attributes:
+        pooling: one of `POOLINGS`.
+        similarity: dot or cosine.
+        layers: descriptions of the layers after pooling, for `make_layer`.
+        modules: the modules of these layers, in the same order.
+        dimension: of the vectors, if layers or a truncation change it; 0 for the transformer's.
+        query_prompt: before every query.
+        document_prompt: before every document.
+        lowercase: whether texts are lower-cased before the tokenizer.
+    """
+
+    pooling: str = "mean"
+    similarity: str = "cosine"
+    layers: tuple[Mapping[str, Any], ...] = ()
+    modules: tuple[Module, ...] = ()
+    dimension: int = 0
+    query_prompt: str = ""
+    document_prompt: str = ""
+    lowercase: bool = False
+
+
+def describe(folder: ModelFolder) -> SentenceEncoder:
+    """Return what sentence-transformers does after and around the transformer of a folder.
+
+    A plain encoder gets the mean and the cosine, which nothing in the folder says.
+
+    Raises:
+        InputError: a module or a setting is not supported.
+    """
+    if not folder.modules:
+        return SentenceEncoder()
+    first, *rest = folder.modules
+    rest = [module for module in rest if module.name not in IGNORED]
+    if first.name != "Transformer" or not rest or rest[0].name != "Pooling":
+        names = ", ".join(module.name for module in folder.modules)
+        raise InputError(
+            f"{str(folder.path)!r} has the modules {names}; supported are Transformer, Pooling, "
+            f"{', '.join(MODULES)}, or StaticEmbedding alone"
+        )
+    pooling = _pooling(rest[0])
+    layers, modules, dimension, normalised = [], [], 0, False
+    for module in rest[1:]:
+        if module.name not in MODULES or (normalised and module.name != "Normalize"):
+            raise InputError(
+                f"{str(folder.path)!r} has the module {module.name}"
+                f"{' after Normalize' if normalised else ''}, which is not supported; supported "
+                f"after Pooling are {', '.join(MODULES)}"
+            )
+        if module.name == "Normalize":
+            normalised = True
+            continue
+        layer = _layer(module)
+        layers.append(layer)
+        modules.append(module)
+        dimension = int(layer.get("out", dimension))
+    prompts = _prompts(folder)
+    if any(prompts.values()) and rest[0].config.get("include_prompt") is False:
+        raise InputError(
+            f"{str(folder.path)!r} leaves its prompts out of the pooling (include_prompt), which "
+            "is not supported"
+        )
+    options = first.folder / "sentence_bert_config.json"
+    lowercase = options.is_file() and read_json(options).get("do_lower_case") is True
+    return SentenceEncoder(
+        pooling,
+        "cosine" if normalised else _similarity(folder),
+        tuple(layers),
+        tuple(modules),
+        int(folder.sentence.get("truncate_dim") or dimension),
+        prompts["query"],
+        prompts["document"],
+        lowercase,
+    )
+
+
+def describe_backbone(folder: Path) -> SentenceEncoder:
+    """Return what a training keeps of the encoder it starts from; see `describe`.
+
+    Raises:
+        InputError: see `describe`.
+    """
+    if not (folder / RANKLET).is_file():
+        return describe(ModelFolder(folder))
+    settings = read_checkpoint(folder).settings
+    if not isinstance(settings, DenseSettings):
+        return SentenceEncoder()
+    return SentenceEncoder(
+        settings.pooling,
+        settings.similarity,
+        query_prompt=settings.query_prompt,
+        document_prompt=settings.document_prompt,
+    )
+
+
+def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkpoint:
+    """Return a sentence encoder, or a plain encoder, as a checkpoint.
+
+    Args:
+        folder: the model's folder.
+        dimension: keep only the first numbers of a vector, for a Matryoshka model.
+
+    Raises:
+        InputError: the folder cannot be used.
+    """
+    described = describe(folder)
+    place = folder.modules[0].folder if folder.modules else folder.path
+    encoder, config = load_network(place, "AutoModel")
+    tokenizer = read_any_tokenizer(place)
+    if described.lowercase:
+        from tokenizers import normalizers
+
+        parts = [normalizers.Lowercase(), *([tokenizer.normalizer] if tokenizer.normalizer else [])]
+        tokenizer.normalizer = normalizers.Sequence(parts)  # type: ignore[assignment]
+    longest = longest_text(place, config)
+    whole = described.dimension or int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
+    settings = DenseSettings(
+        longest,
+        longest,
+        check_dimension(dimension, whole),
+        pooling=described.pooling,
+        similarity=described.similarity,
+        query_prompt=described.query_prompt,
+        document_prompt=described.document_prompt,
+    )
+    network = DenseNetwork(encoder, settings, described.layers)
+    load_layers(network, described.modules)
+    return Checkpoint(
+        "dense",
+        settings,
+        tokenizer=tokenizer,
+        training={"imported": folder.name},
+        network={**config, LAYERS: list(described.layers)},
+        weights=weights_of(network),
+    )
+
+
+def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+    """Return the largest difference from sentence-transformers' own vectors, over all numbers.
+
+    Texts are encoded as queries and as documents, each with its prompt.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    settings: DenseSettings = checkpoint.settings
+    with quiet():
+        theirs = SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
+    network = DenseNetwork(
+        new_model(checkpoint.network, segments=False), settings, checkpoint.network[LAYERS]
+    )
+    load_weights(network.eval(), checkpoint.weights)
+    differences = []
+    for prompt in {settings.query_prompt, settings.document_prompt}:
+        expected = theirs.encode(list(texts), prompt=prompt or None, show_progress_bar=False)
+        expected = np.asarray(expected)[:, : settings.dimension]
+        if settings.similarity == "cosine":
+            expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+        ids, _ = token_ids(
+            checkpoint.tokenizer, [prompt + text for text in texts], settings.max_document_tokens
+        )
+        with torch.inference_mode():
+            ours = [
+                network(*(torch.from_numpy(values) for values in feeds([row], 0).values()))
+                for row in ids
+            ]
+        differences.append(np.abs(torch.cat(ours).numpy() - expected).max())
+    return float(max(differences))
+
+
+def load_layers(network: Any, modules: tuple[Module, ...]) -> None:
+    """Put the weights of sentence-transformers' modules into a network's layers, in place."""
+    from safetensors.numpy import load_file
+
+    for layer, module in zip(network.layers, modules, strict=True):
+        check_weights(module.folder)
+        weights = load_file(module.folder / "model.safetensors")
+        state = {
+            name.replace("linear.", "0.").removeprefix("norm."): torch.from_numpy(
+                values.astype(np.float32)
+            )
+            for name, values in weights.items()
+        }
+        try:
+            layer.load_state_dict(state)
+        except RuntimeError as error:
+            raise InputError(f"the weights in {str(module.folder)!r} do not fit: {error}") from None
+
+
+def check_dimension(wanted: int | None, whole: int) -> int:
+    """Return the dimension to keep; raise InputError if the vectors are shorter."""
+    if wanted is None:
+        return whole
+    if not 1 <= wanted <= whole:
+        raise InputError(f"dimension is {wanted}; this model allows 1 to {whole}")
+    return wanted
+
+
+def _pooling(module: Module) -> str:
+    config = module.config
+    mode = config.get("pooling_mode")
+    modes = [mode] if isinstance(mode, str) else mode
+    if modes is None:
+        modes = [name for name, on in config.items() if name.startswith("pooling_") and on is True]
+    if len(modes) != 1 or modes[0] not in _POOLINGS:
+        raise InputError(
+            f"{str(module.folder / CONFIG)!r} has the poolings {', '.join(map(str, modes))}; "
+            f"supported is one of {', '.join(POOLINGS)}"
+        )
+    return _POOLINGS[modes[0]]
+
+
+def _layer(module: Module) -> Mapping[str, Any]:
+    config = module.config
+    try:
+        if module.name == "LayerNorm":
+            return {"type": "layer_norm", "in": config["dimension"]}
+        name = str(config.get("activation_function", "Identity")).rsplit(".", 1)[-1]
+        return {
+            "type": "dense",
+            "in": config["in_features"],
+            "out": config["out_features"],
+            "bias": config.get("bias", True),
+            "activation": _ACTIVATIONS[name],
+        }
+    except KeyError as error:
+        raise InputError(
+            f"{str(module.folder / CONFIG)!r}: {error} is missing or not supported; activations "
+            f"are {', '.join(_ACTIVATIONS)}"
+        ) from None
+
+
+def _similarity(folder: ModelFolder) -> str:
+    name = folder.sentence.get("similarity_fn_name") or "cosine"
+    if name not in _SIMILARITIES:
+        raise InputError(
+            f"{str(folder.path)!r} compares vectors by {name!r}; supported are cosine and dot"
+        )
+    return _SIMILARITIES[name]
+
+
+def _prompts(folder: ModelFolder) -> dict[str, str]:
+    prompts = folder.sentence.get("prompts") or {}
+    default = prompts.get(folder.sentence.get("default_prompt_name"), "")
+    return {
+        role: next((prompts[name] for name in names if name in prompts), default) or ""
+        for role, names in _PROMPTS.items()
+    }

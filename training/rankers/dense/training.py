@@ -1,0 +1,87 @@
+"""Train a dense encoder, such as RepBERT.
+
+Source: Zhan et al. 2020 (paper 004).
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from ranklet.runtime.rankers.dense import DenseSettings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.pretrained.start import load_network
+from ranklet.training.rankers.dense.importing import describe_backbone, load_layers
+from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
+from ranklet.training.rankers.dense.options import KEEP, Options
+from ranklet.training.sampling.encoder_texts import EncoderTexts
+from ranklet.training.sampling.text_pairs import Batch
+
+SCALE = 20.0  # of cosines, whose differences are small; sentence-transformers' default
+
+
+def in_batch_loss(scores: Tensor, relevant: Tensor) -> Tensor:
+    """Return the mean over queries of 1/n Σ_i Σ_j max(0, 1 − (s_i − s_j)) (paper 004, eq. 4).
+
+    i runs over all documents of the batch that are relevant to the query, j over the others, and n
+    is the number of documents in the batch. This is PyTorch's MultiLabelMarginLoss.
+
+    Args:
+        scores: inner products, (queries, documents) float32.
+        relevant: (queries, documents) bool.
+    """
+    short = torch.relu(1 - scores.unsqueeze(2) + scores.unsqueeze(1))  # (queries, i, j)
+    counted = relevant.unsqueeze(2) & ~relevant.unsqueeze(1)
+    return (short * counted).sum((1, 2)).mean() / scores.shape[1]
+
+
+def train(
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
+) -> Checkpoint:
+    """Fine-tune an encoder on queries and their relevant documents; see `EncoderTexts`.
+
+    Pooling, similarity, segments, prompts and layers are those of the encoder it starts from,
+    unless the options change them.
+
+    Raises:
+        InputError: see `EncoderTexts`.
+        TrainingError: see `fit`.
+    """
+    backbone = load_backbone(options.backbone, segments=options.segments == "distinct")
+    begin = describe_backbone(backbone.folder)
+    settings = DenseSettings(
+        *options.limits,
+        begin.dimension or backbone.config.hidden_size,
+        pooling=begin.pooling,
+        similarity=begin.similarity if options.similarity == KEEP else options.similarity,
+        document_segment=int(options.segments == "distinct"),
+        query_prompt=begin.query_prompt,
+        document_prompt=begin.document_prompt,
+    )
+    prompts = settings.query_prompt, settings.document_prompt
+    texts = EncoderTexts(collection, queries, dev, options, backbone, prompts)
+    model = DenseNetwork(backbone.model, settings, begin.layers)
+    load_layers(model, begin.modules)
+    of_queries = partial(texts.encode, model, model.forward, 0)
+    of_documents = partial(texts.encode, model, model.forward, settings.document_segment)
+    scale = SCALE if settings.similarity == "cosine" else 1.0
+
+    def loss(batch: Batch) -> Tensor:
+        query_vectors = of_queries(texts.pairs.queries, batch.queries)
+        vectors = of_documents(texts.pairs.documents, batch.documents)
+        return texts.in_batch(batch, in_batch_loss, scale * query_vectors, vectors)
+
+    evaluate = partial(texts.pool_mrr, of_queries, of_documents)
+    trained = texts.learn("dense", settings, model, loss, evaluate)
+    return replace(trained, network={**trained.network, LAYERS: list(begin.layers)})
+
+
+def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> DenseNetwork:
+    """Return the encoder of a checkpoint; see `load_network`."""
+    layers = checkpoint.network.get(LAYERS, ())
+    build = partial(DenseNetwork, settings=checkpoint.settings, layers=layers)
+    return load_network(checkpoint, "dense", build, attention, segments=False)
