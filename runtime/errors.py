@@ -2,7 +2,8 @@
 
     RankletError
     ├── InputError              an invalid query, document or option
-    │   └── UnknownDocumentError   an id that is not in the collection
+    │   ├── UnknownDocumentError   an id that is not in the collection
+    │   └── ModelFolderError       a model's folder that cannot be imported
     ├── UnknownRankerError      an unknown ranker kind, ranker name or pipeline
     ├── BundleError             a bundle that is missing, damaged, hostile or of another version
     ├── CollectionError         a corpus, queries, qrels or run file that cannot be read
@@ -23,6 +24,10 @@ class InputError(RankletError, ValueError):
 
 class UnknownDocumentError(InputError, LookupError):
     """An id that is not in the collection."""
+
+
+class ModelFolderError(InputError):
+    """The folder of a model that cannot be imported; commands then return the status 2."""
 
 
 class UnknownRankerError(RankletError, LookupError):

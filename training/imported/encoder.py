@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.imported.folder import CONFIG, check_weights, first_line, read_json
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def load_network(
         changes: values of config.json that are replaced.
 
     Raises:
-        InputError: weights are missing or damaged, or transformers does not know the network.
+        ModelFolderError: weights are missing or damaged, or transformers does not know the network.
     """
     import transformers
 
@@ -43,10 +43,10 @@ def load_network(
                 local_files_only=True, use_safetensors=True, trust_remote_code=False, **changes,
             )  # fmt: skip
     except Exception as error:  # transformers raises many kinds
-        raise InputError(f"{str(folder)!r} cannot be loaded: {first_line(error)}") from None
+        raise ModelFolderError(f"{str(folder)!r} cannot be loaded: {first_line(error)}") from None
     missing = [name for name in report["missing_keys"] if "pooler" not in name]
     if missing:
-        raise InputError(
+        raise ModelFolderError(
             f"{str(folder)!r} lacks the weights of {len(missing)} parts of the network, such as "
             f"{sorted(missing)[0]!r}; it was saved for another purpose"
         )
@@ -54,15 +54,15 @@ def load_network(
 
 
 def check_known(folder: Path, config: Mapping[str, Any]) -> None:
-    """Raise InputError for a network whose code is in the folder, or that generates texts."""
+    """Raise ModelFolderError for a network whose code is in the folder, or that generates texts."""
     if config.get("auto_map"):
-        raise InputError(
+        raise ModelFolderError(
             f"{str(folder)!r} needs code of its own (auto_map), which is never run; use a model "
             "that transformers knows"
         )
     name = (config.get("architectures") or [""])[0]
     if name.endswith(GENERATIVE):
-        raise InputError(
+        raise ModelFolderError(
             f"{str(folder)!r} is a {name}, which generates texts; give an encoder, a cross-encoder "
             "or a sparse encoder"
         )

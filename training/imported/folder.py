@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import InputError, ModelFolderError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -36,16 +36,16 @@ class ModelFolder:
         path: the folder.
 
     Raises:
-        InputError: there is no such folder, or no config in it.
+        ModelFolderError: there is no such folder, or no config in it.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.name = self.path.resolve().name
         if not self.path.is_dir():
-            raise InputError(f"no folder {str(path)!r}; give the folder of a model")
+            raise ModelFolderError(f"no folder {str(path)!r}; give the folder of a model")
         if not any((self.path / name).is_file() for name in (CONFIG, MODULES)):
-            raise InputError(
+            raise ModelFolderError(
                 f"{str(path)!r} has no {CONFIG} and no {MODULES}, so it is no model; give a folder "
                 "that save_pretrained of transformers or sentence-transformers has written"
             )
@@ -60,10 +60,12 @@ class ModelFolder:
             try:
                 name, place = str(entry["type"]).rsplit(".", 1)[-1], str(entry["path"])
             except (KeyError, TypeError):
-                raise InputError(f"{self.path / MODULES}: {entry!r:.80} is no module") from None
+                raise ModelFolderError(
+                    f"{self.path / MODULES}: {entry!r:.80} is no module"
+                ) from None
             folder = (self.path / place).resolve()
             if not folder.is_relative_to(self.path.resolve()):
-                raise InputError(f"{self.path / MODULES}: {place!r} is outside of the folder")
+                raise ModelFolderError(f"{self.path / MODULES}: {place!r} is outside of the folder")
             own = folder != self.path.resolve() and (folder / CONFIG).is_file()
             modules.append(Module(name, folder, read_json(folder / CONFIG) if own else {}))
         return tuple(modules)
@@ -82,25 +84,25 @@ def read_json(path: Path) -> Any:
     """Return the content of a JSON file.
 
     Raises:
-        InputError: the file is missing or no JSON.
+        ModelFolderError: the file is missing or no JSON.
     """
     try:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{str(path)!r} cannot be read: {error}") from None
+        raise ModelFolderError(f"{str(path)!r} cannot be read: {error}") from None
 
 
 def check_weights(folder: Path) -> None:
-    """Raise InputError unless a folder has weights that are safe to read and complete."""
+    """Raise ModelFolderError unless a folder has weights that are safe to read and complete."""
     paths = sorted(folder.glob("*.safetensors"))
     if not paths:
         pickled = next((name for name in PICKLES if (folder / name).is_file()), None)
         if pickled:
-            raise InputError(
+            raise ModelFolderError(
                 f"{str(folder)!r} has its weights only in {pickled}, a pickle file, which can run "
                 "any code and is never opened; save the model again with safe_serialization=True"
             )
-        raise InputError(f"{str(folder)!r} has no {WEIGHTS}; its weights are missing")
+        raise ModelFolderError(f"{str(folder)!r} has no {WEIGHTS}; its weights are missing")
     from safetensors import SafetensorError, safe_open
 
     for path in paths:
@@ -108,7 +110,7 @@ def check_weights(folder: Path) -> None:
             with safe_open(str(path), "numpy") as file:
                 file.keys()
         except (OSError, SafetensorError) as error:
-            raise InputError(
+            raise ModelFolderError(
                 f"{str(path)!r} is damaged or truncated ({error}); fetch it again"
             ) from None
 
@@ -117,22 +119,27 @@ def read_any_tokenizer(folder: Path) -> "Tokenizer":
     """Read the tokenizer of a folder: WordPiece, SentencePiece or byte-level BPE.
 
     Raises:
-        InputError: there is none, or only one without a fast version.
+        ModelFolderError: there is none, or only one without a fast version.
     """
     from ranklet.training.indexing.wordpieces import read_tokenizer
 
     if (folder / "tokenizer.json").is_file():
-        return read_tokenizer(folder / "tokenizer.json")
+        try:
+            return read_tokenizer(folder / "tokenizer.json")
+        except InputError as error:
+            raise ModelFolderError(str(error)) from None
     sources = ("vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
     if not any((folder / name).is_file() for name in (*sources, "tokenizer.model")):
-        raise InputError(f"{str(folder)!r} has no tokenizer; save the model's tokenizer there")
+        raise ModelFolderError(
+            f"{str(folder)!r} has no tokenizer; save the model's tokenizer there"
+        )
     from transformers import AutoTokenizer
 
     try:
         slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)  # type: ignore[no-untyped-call]
         tokenizer: Tokenizer = slow.backend_tokenizer
     except Exception as error:  # the conversions raise many kinds
-        raise InputError(
+        raise ModelFolderError(
             f"the tokenizer of {str(folder)!r} cannot be converted: {first_line(error)}; save it "
             "as tokenizer.json"
         ) from None

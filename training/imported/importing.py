@@ -20,7 +20,7 @@ def recognise(folder: ModelFolder) -> str:
     """Return what a folder contains, one of `NAMES`.
 
     Raises:
-        InputError: it is no model that ranks texts.
+        ModelFolderError: it is no model that ranks texts.
     """
     kind = folder.sentence.get("model_type")
     names = [module.name for module in folder.modules]
@@ -51,7 +51,9 @@ def read_model(
         label: the label of a cross-encoder that means relevant, if it has several.
 
     Raises:
-        InputError: the folder cannot be used.
+        ModelFolderError: the folder of another library cannot be used.
+        InputError: a checkpoint of ranklet cannot be read, or the model does not have what is
+            chosen.
     """
     if (Path(path) / RANKLET).is_file():
         if dimension is not None or label is not None:

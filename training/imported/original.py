@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder
 
@@ -35,7 +35,7 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
         texts: real texts, of which the first are compared.
 
     Raises:
-        InputError: the difference is larger than `LARGEST`, so the import is wrong.
+        ModelFolderError: the difference is larger than `LARGEST`, so the import is wrong.
     """
     if find_spec(PACKAGE) is None:
         return None
@@ -43,7 +43,7 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
     difference = importing.largest_difference(ModelFolder(folder), checkpoint, texts[:TEXTS])
     original = Original(f"{LIBRARY} {version(LIBRARY)}", difference)
     if not difference <= LARGEST:
-        raise InputError(
+        raise ModelFolderError(
             f"{str(folder)!r} was read wrongly, because its output differs from "
             f"{original.library}'s by {difference:.1e}; at most {LARGEST:g} is allowed. Please "
             "report the content of its modules.json"

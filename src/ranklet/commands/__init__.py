@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from types import FrameType
 
 from ranklet import __version__
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.errors import ModelFolderError, RankletError
 
 COMMANDS = {
     "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
@@ -33,7 +33,11 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit status, 0, 1 after a reported error, or 2 for wrong usage."""
+    """Run a command and return the exit status.
+
+    It is 0, 1 after a reported error, or 2 for wrong usage and for a model's folder that cannot be
+    imported.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
     if not words or words[0] not in COMMANDS:
@@ -79,7 +83,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         return 0
     except (RankletError, OSError) as error:  # a full disk or missing permissions, for example
         print(f"ranklet {command}: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, ModelFolderError) else 1
     return status or 0
 
 

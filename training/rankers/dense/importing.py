@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds, token_ids
 from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
@@ -76,7 +76,7 @@ def describe(folder: ModelFolder) -> SentenceEncoder:
     A plain encoder gets the mean and the cosine, which nothing in the folder says.
 
     Raises:
-        InputError: a module or a setting is not supported.
+        ModelFolderError: a module or a setting is not supported.
     """
     if not folder.modules:
         return SentenceEncoder()
@@ -84,7 +84,7 @@ def describe(folder: ModelFolder) -> SentenceEncoder:
     rest = [module for module in rest if module.name not in IGNORED]
     if first.name != "Transformer" or not rest or rest[0].name != "Pooling":
         names = ", ".join(module.name for module in folder.modules)
-        raise InputError(
+        raise ModelFolderError(
             f"{str(folder.path)!r} has the modules {names}; supported are Transformer, Pooling, "
             f"{', '.join(MODULES)}, or StaticEmbedding alone"
         )
@@ -92,7 +92,7 @@ def describe(folder: ModelFolder) -> SentenceEncoder:
     layers, modules, dimension, normalised = [], [], 0, False
     for module in rest[1:]:
         if module.name not in MODULES or (normalised and module.name != "Normalize"):
-            raise InputError(
+            raise ModelFolderError(
                 f"{str(folder.path)!r} has the module {module.name}"
                 f"{' after Normalize' if normalised else ''}, which is not supported; supported "
                 f"after Pooling are {', '.join(MODULES)}"
@@ -106,7 +106,7 @@ def describe(folder: ModelFolder) -> SentenceEncoder:
         dimension = int(layer.get("out", dimension))
     prompts = _prompts(folder)
     if any(prompts.values()) and rest[0].config.get("include_prompt") is False:
-        raise InputError(
+        raise ModelFolderError(
             f"{str(folder.path)!r} leaves its prompts out of the pooling (include_prompt), which "
             "is not supported"
         )
@@ -128,7 +128,7 @@ def describe_backbone(folder: Path) -> SentenceEncoder:
     """Return what a training keeps of the encoder it starts from; see `describe`.
 
     Raises:
-        InputError: see `describe`.
+        ModelFolderError: see `describe`.
     """
     if not (folder / RANKLET).is_file():
         return describe(ModelFolder(folder))
@@ -151,7 +151,8 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         dimension: keep only the first numbers of a vector, for a Matryoshka model.
 
     Raises:
-        InputError: the folder cannot be used.
+        ModelFolderError: the folder cannot be used.
+        InputError: the vectors are shorter than the dimension.
     """
     described = describe(folder)
     place = folder.modules[0].folder if folder.modules else folder.path
@@ -233,7 +234,9 @@ def load_layers(network: Any, modules: tuple[Module, ...]) -> None:
         try:
             layer.load_state_dict(state)
         except RuntimeError as error:
-            raise InputError(f"the weights in {str(module.folder)!r} do not fit: {error}") from None
+            raise ModelFolderError(
+                f"the weights in {str(module.folder)!r} do not fit: {error}"
+            ) from None
 
 
 def check_dimension(wanted: int | None, whole: int) -> int:
@@ -252,7 +255,7 @@ def _pooling(module: Module) -> str:
     if modes is None:
         modes = [name for name, on in config.items() if name.startswith("pooling_") and on is True]
     if len(modes) != 1 or modes[0] not in _POOLINGS:
-        raise InputError(
+        raise ModelFolderError(
             f"{str(module.folder / CONFIG)!r} has the poolings {', '.join(map(str, modes))}; "
             f"supported is one of {', '.join(POOLINGS)}"
         )
@@ -273,7 +276,7 @@ def _layer(module: Module) -> Mapping[str, Any]:
             "activation": _ACTIVATIONS[name],
         }
     except KeyError as error:
-        raise InputError(
+        raise ModelFolderError(
             f"{str(module.folder / CONFIG)!r}: {error} is missing or not supported; activations "
             f"are {', '.join(_ACTIVATIONS)}"
         ) from None
@@ -282,7 +285,7 @@ def _layer(module: Module) -> Mapping[str, Any]:
 def _similarity(folder: ModelFolder) -> str:
     name = folder.sentence.get("similarity_fn_name") or "cosine"
     if name not in _SIMILARITIES:
-        raise InputError(
+        raise ModelFolderError(
             f"{str(folder.path)!r} compares vectors by {name!r}; supported are cosine and dot"
         )
     return _SIMILARITIES[name]
