@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-import ranklet
 from ranklet.export.errors import ExportError
 from ranklet.runtime.lexical.impact_index import (
     DOCUMENTS,
@@ -27,6 +26,7 @@ from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
 from ranklet.runtime.text.strings import Strings
+from ranklet.version import __version__
 
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
 INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
@@ -122,7 +122,7 @@ class BundleWriter:
             if path.is_file()
         }
         manifest = Manifest(
-            ranklet_version=ranklet.__version__,
+            ranklet_version=__version__,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             documents=documents,
             fields=fields,

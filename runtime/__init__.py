@@ -16,7 +16,7 @@ from ranklet.runtime.errors import (
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.ranking import load, rank, rank_batch, score
+from ranklet.runtime.ranking import load, rank, rank_batch, rerank, score
 
 __all__ = [
     "Bundle",
@@ -38,5 +38,6 @@ __all__ = [
     "load",
     "rank",
     "rank_batch",
+    "rerank",
     "score",
 ]

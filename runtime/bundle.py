@@ -1,6 +1,7 @@
 """A loaded bundle, which `runtime.load` returns and which ranks, scores and explains."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from time import perf_counter
@@ -35,6 +36,7 @@ from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import FIELDS, Analysis
 from ranklet.runtime.text.ranked import ranked_part
+from ranklet.runtime.text.words import placed_words, words
 
 
 class Bundle:
@@ -63,6 +65,21 @@ class Bundle:
     def __len__(self) -> int:
         """Return the number of documents in the collection."""
         return self.manifest.documents
+
+    @property
+    def path(self) -> Path:
+        """The bundle's folder or .zip."""
+        return self._bundle.path
+
+    @property
+    def device(self) -> str:
+        """Where models run; see `load`."""
+        return self._bundle.device
+
+    @property
+    def strict(self) -> bool:
+        """Whether a missing device is an error; see `load`."""
+        return self._bundle.strict
 
     @property
     def manifest(self) -> Manifest:
@@ -137,6 +154,7 @@ class Bundle:
             execution.truncated(),
             execution.budget_spent,
             tuple(execution.left_out),
+            partial(self.marks, query),
         )
 
     def rank_ids(
@@ -270,6 +288,22 @@ class Bundle:
             raise InputError("this hit has no explanation; rank with explain=True")
         text, offset = ranked_part(hit.title, hit.text, self.manifest.titles)
         return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis)]
+
+    def marks(self, query: str, hit: Hit) -> list[tuple[int, int]]:
+        """Return the characters of ``title + newline + text`` to mark in a hit.
+
+        They are those that raise an explained score, or else the words that the query has, too.
+        """
+        explained = [] if hit.explanation is None else self.highlight(hit)
+        if explained:
+            return [(span.begin, span.end) for span in explained if span.value > 0]
+        text = f"{hit.title}\n{hit.text}"
+        if not self.manifest.documents:  # without a collection there are no lemmas
+            wanted = set(words(query))
+            return [(begin, end) for begin, end, word in placed_words(text) if word in wanted]
+        analysis = self._bundle.analyzer.begin()
+        lemmas = {name for _, _, name in analysis.placed(query, "lemmas")}
+        return [(b, e) for b, e, name in analysis.placed(text, "lemmas") if name in lemmas]
 
     def analysis(self, field: str) -> Analysis:
         """Return an analysis for a field of an explanation."""

@@ -1,10 +1,14 @@
 """The results of ranking."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
+from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
+
+_SHOWN = 3  # hits in a repr
 
 
 class Timing(NamedTuple):
@@ -36,10 +40,21 @@ class Hit:
     explanation: Explanation | None = None
     passage: int | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; a passage and an explanation only if there are any."""
+        values = {"id": self.id, "score": self.score, "title": self.title, "text": self.text}
+        if self.passage is not None:
+            values["passage"] = self.passage
+        if self.explanation is not None:
+            values["explanation"] = self.explanation.to_json()
+        return values
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Ranking(Sequence[Hit]):
     """The hits of one query, best first, and how they were computed.
+
+    A notebook shows it as a table with the matching words marked.
 
     Attributes:
         hits: best first.
@@ -50,6 +65,7 @@ class Ranking(Sequence[Hit]):
             because they were longer than its model reads; empty if there were none.
         budget_spent: whether the call's `budget_ms` ended before the answer was ready.
         left_out: the stages that were skipped or did not score all candidates for lack of time.
+        marks: returns the characters of a hit that match the query, for the table.
     """
 
     hits: tuple[Hit, ...]
@@ -59,6 +75,34 @@ class Ranking(Sequence[Hit]):
     truncated: Mapping[str, int] = field(default_factory=dict)
     budget_spent: bool = False
     left_out: tuple[str, ...] = ()
+    marks: "Callable[[Hit], Sequence[tuple[int, int]]] | None" = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: the query, its hits, and how they were computed."""
+        return {
+            "query": self.query,
+            "hits": [hit.to_dict() for hit in self.hits],
+            "ms": {timing.stage: round(timing.ms, 3) for timing in self.timings},
+            "budget_spent": self.budget_spent,
+            "left_out": list(self.left_out),
+            "truncated": dict(self.truncated),
+        }
+
+    def to_json(self, **options: Any) -> str:
+        """Return `to_dict` as JSON; options are those of json.dumps, such as ``indent=2``."""
+        return json.dumps(self.to_dict(), **{"ensure_ascii": False, **options})
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{hit.id} ({hit.score:.4g})" for hit in self.hits[:_SHOWN])
+        more = ", …" if len(self.hits) > _SHOWN else ""
+        return (
+            f"<Ranking of {self.query!r}: {len(self.hits)} hits{': ' if best else ''}{best}{more}>"
+        )
+
+    def _repr_html_(self) -> str:
+        marks = self.marks or (lambda _: ())
+        rows = [Row(hit.id, hit.score, hit.title, hit.text, marks(hit)) for hit in self.hits]
+        return table(self.query, rows)
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -1,14 +1,16 @@
 """The functions that most programs need, which load a bundle once, rank and score."""
 
+import copyreg
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import Document
+from ranklet.runtime.arguments import Document, listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import Ranking
@@ -108,6 +110,32 @@ def score(
     return load(bundle).score(query, documents, ids=ids, pipeline=pipeline)
 
 
+def rerank(
+    query: str,
+    texts: Sequence[Document],
+    *,
+    model: "str | Path | Bundle | None" = None,
+    k: int | None = None,
+    explain: bool = False,
+) -> Ranking:
+    """Rank the caller's texts, best first; a hit's `index` is the place of its text.
+
+    Args:
+        query: the query's text, not empty.
+        texts: strings, or objects with a text and perhaps an id and a title.
+        model: a bundle or its path; None takes the path from the environment variable
+            RANKLET_BUNDLE.
+        k: maximum number of hits; None returns all.
+        explain: whether to explain the score of each hit.
+
+    Raises:
+        RankletError: as `Bundle.rank`.
+    """
+    bundle = model if isinstance(model, Bundle) else load(model)
+    own = listed(texts, "texts", "put the one in a list")
+    return bundle.rank(query, own, k=len(own) if k is None else k, explain=explain)
+
+
 def _stamp(path: Path) -> tuple[int, ...]:
     """Return file attributes that change when a bundle is replaced; () if they cannot be read."""
     for candidate in (path / MANIFEST, path):
@@ -117,3 +145,16 @@ def _stamp(path: Path) -> tuple[int, ...]:
             continue
         return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
     return ()
+
+
+def _as_path(bundle: Bundle) -> tuple[Any, ...]:
+    return _open_again, (str(bundle.path.absolute()), bundle.device, bundle.strict)
+
+
+def _open_again(path: str, device: str, strict: bool) -> Bundle:
+    return load(path, device=device, strict=strict)
+
+
+# A bundle pickles as its path, so that other processes on the machine map the same files, and each
+# process opens it once.
+copyreg.pickle(Bundle, _as_path)

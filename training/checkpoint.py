@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-import ranklet
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
 from ranklet.runtime.storage.earlier import translated, translated_network
 from ranklet.training.data.probes import Probes, read_probes
 from ranklet.training.indexing.wordpieces import read_tokenizer
+from ranklet.version import __version__
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -110,7 +110,7 @@ class Checkpoint:
         if self.probes is not None:
             self.probes.save(folder)
         described = {
-            "ranklet_version": ranklet.__version__,
+            "ranklet_version": __version__,
             "kind": self.kind,
             "settings": asdict(self.settings),
             "training": dict(self.training),

@@ -4,7 +4,7 @@ A step shows a bar of its own on a terminal. Inside `one_bar`, one bar covers al
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
@@ -34,7 +34,7 @@ class Steps:
 
         A step that is not among the weights counts as no work.
         """
-        if total is None and hasattr(items, "__len__"):
+        if total is None and isinstance(items, Sized):
             total = len(items)
         planned = next((step for step in self._waiting if step[0] == label), None)
         if planned is not None:

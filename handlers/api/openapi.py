@@ -6,8 +6,8 @@ allows, and the server refuses what it does not allow.
 
 from typing import Any
 
-from ranklet import __version__
 from ranklet.handlers.api.limits import Limits
+from ranklet.version import __version__
 
 Schema = dict[str, Any]
 

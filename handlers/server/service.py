@@ -19,7 +19,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ranklet import __version__
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS, info
 from ranklet.handlers.api.errors import RequestError, error_body, failure
@@ -31,6 +30,7 @@ from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, 
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
+from ranklet.version import __version__
 
 # After this share of a request's time limit no further stage begins. So a partial answer arrives
 # before the limit turns it into a 504, and no thread works for a caller who has given up.

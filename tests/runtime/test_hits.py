@@ -1,8 +1,9 @@
+import json
 from dataclasses import FrozenInstanceError
 
 import pytest
 
-from ranklet.runtime import Hit, Ranking, Timing
+from ranklet.runtime import Explanation, Hit, Ranking, Timing
 
 HITS = tuple(Hit(str(at), 1.0 - at, "", "text", at) for at in range(3))
 RANKING = Ranking(HITS, "a query", (Timing("keep 3", 0.5),))
@@ -26,6 +27,25 @@ def test_a_position_past_the_last_is_an_index_error() -> None:
 
 def test_an_empty_ranking_is_false() -> None:
     assert not Ranking((), "a query", ())
+
+
+def test_the_repr_names_the_query_and_the_best_hits() -> None:
+    assert repr(RANKING) == "<Ranking of 'a query': 3 hits: 0 (1), 1 (0), 2 (-1)>"
+    assert repr(Ranking((*HITS, HITS[0]), "q", ())).endswith(", …>")
+    assert repr(Ranking((), "q", ())) == "<Ranking of 'q': 0 hits>"
+
+
+def test_a_ranking_becomes_plain_values_and_json() -> None:
+    passage = Hit("d", 0.5, "", "é", 7, Explanation("why", 0.5), passage=2)
+    ranking = Ranking((HITS[0], passage), "q", (Timing("keep 3", 0.5),), truncated={"x": 1})
+    values = ranking.to_dict()
+    assert json.loads(ranking.to_json()) == values
+    assert "é" in ranking.to_json()
+    assert "\n" in ranking.to_json(indent=2)
+    assert (values["query"], values["ms"], values["truncated"]) == ("q", {"keep 3": 0.5}, {"x": 1})
+    assert values["hits"][0] == {"id": "0", "score": 1.0, "title": "", "text": "text"}
+    assert values["hits"][1]["passage"] == 2
+    assert values["hits"][1]["explanation"]["label"] == "why"
 
 
 def test_hits_and_rankings_cannot_be_changed() -> None:

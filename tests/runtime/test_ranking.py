@@ -1,13 +1,17 @@
 """Loading a bundle: once per path, and again after it was replaced."""
 
 import os
+import pickle
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import ranklet
 from ranklet import runtime
 from ranklet.runtime import BundleError, InputError
 
@@ -115,3 +119,48 @@ def test_a_bundle_that_is_no_path_is_refused(bundle: Any) -> None:
 def test_an_unknown_check_is_refused(built: "Built", check: Any) -> None:
     with pytest.raises(InputError, match="allowed are 'fast' and 'full'"):
         runtime.load(built.fused, check=check)
+
+
+def test_a_pickled_bundle_is_its_path(built: "Built", monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = runtime.load(built.fused)
+    content = pickle.dumps(bundle)
+    assert len(content) < 1000
+    monkeypatch.chdir("/")
+    assert pickle.loads(content) is bundle  # noqa: S301 (our own)
+    ranking = bundle.rank("dough")
+    assert pickle.loads(pickle.dumps(ranking)) == ranking  # noqa: S301
+
+
+@pytest.mark.slow
+def test_spawned_processes_rank_with_a_bundle_that_they_get(built: "Built") -> None:
+    bundle = runtime.load(built.fused)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        theirs = list(pool.map(bundle.rank_ids, ["dough", "mouse"]))
+    assert theirs == [bundle.rank_ids("dough"), bundle.rank_ids("mouse")]
+
+
+def test_reranking_takes_a_bundle_or_its_path_and_returns_all_texts(built: "Built") -> None:
+    texts = ["a mouse", "knead the dough", "water"]
+    ranking = runtime.rerank("how to knead dough", texts, model=built.fused)
+    assert sorted(hit.index for hit in ranking) == [0, 1, 2]
+    assert ranking[0].index == 1
+    again = runtime.rerank("how to knead dough", texts, model=runtime.load(built.fused), k=1)
+    assert [hit.text for hit in again] == ["knead the dough"]
+    with pytest.raises(InputError, match="texts must be a list, not str"):
+        runtime.rerank("dough", "one text", model=built.fused)
+
+
+def test_the_package_has_the_functions_that_most_people_need(built: "Built") -> None:
+    assert ranklet.load(built.fused) is runtime.load(built.fused)
+    assert ranklet.rank is runtime.rank
+    assert ranklet.rerank is runtime.rerank
+    assert {"build", "load", "rank", "rerank"} <= set(dir(ranklet))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        ranklet.nothing  # noqa: B018
+
+
+def test_a_table_marks_the_words_of_the_query(built: "Built") -> None:
+    plain = runtime.rank("kneading dough", bundle=built.fused, pipeline="bm25")
+    assert "<mark>dough</mark>" in plain._repr_html_().lower()
+    explained = runtime.rank("dough", bundle=built.fused, pipeline="bm25", explain=True)
+    assert "<mark>" in explained._repr_html_()

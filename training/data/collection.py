@@ -149,6 +149,11 @@ class Collection:
         raise CollectionError(f"{self.path}: no {what}; looked for {', '.join(names)}")
 
 
+def is_collection(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a folder in BEIR form."""
+    return any((Path(path) / name).is_file() for name in CORPUS)
+
+
 def write_collection(
     path: str | os.PathLike[str],
     documents: Iterable[Document],

@@ -136,7 +136,7 @@ def read_any_tokenizer(folder: Path) -> "Tokenizer":
     from transformers import AutoTokenizer
 
     try:
-        slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)  # type: ignore[no-untyped-call]
+        slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
         tokenizer: Tokenizer = slow.backend_tokenizer
     except Exception as error:  # the conversions raise many kinds
         raise ModelFolderError(

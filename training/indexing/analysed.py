@@ -151,7 +151,8 @@ def analyse(
         raise InputError(f"unknown field {min(unknown)!r}; known are {', '.join(FIELDS)}")
     if "wordpieces" in wanted and tokenizer is None:
         raise InputError("word pieces need a tokenizer; pass a tokenizer.json or vocab.txt")
-    ids, shown_titles, texts, ranked, first = [], [], [], [], array("I")
+    ids, shown_titles, texts, ranked = list[str](), list[str](), list[str](), list[str]()
+    first = array("I")
     number: dict[str, int] = {}
     stopped = stop_words()
     seen, ends = array("i"), array("q", [0])

@@ -11,8 +11,8 @@ from importlib import import_module
 from io import TextIOWrapper
 from types import FrameType
 
-from ranklet import __version__
 from ranklet.runtime.errors import ModelFolderError, RankletError
+from ranklet.version import __version__
 
 COMMANDS = {
     "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",

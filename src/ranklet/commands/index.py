@@ -29,11 +29,14 @@ def run(options: argparse.Namespace) -> None:
     """Index the collection."""
     from ranklet.export.bundles import index_bundle
     from ranklet.runtime import load
+    from ranklet.training.data.collection import Collection, is_collection
     from ranklet.training.data.sources.source import Source
 
+    chosen = options_from(WHOLE, vars(options))
+    whole = chosen == WHOLE and is_collection(options.source)
     target = index_bundle(
         options.bundle,
-        Source(options.source, options_from(WHOLE, vars(options)), print),
+        Collection(options.source) if whole else Source(options.source, chosen, print),
         options.output,
         titles=not options.no_titles,
         overwrite=options.force,

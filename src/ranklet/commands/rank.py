@@ -1,7 +1,6 @@
 """Rank a bundle's collection for a query."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
@@ -39,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
             explain=options.explain,
             budget_ms=options.budget_ms,
         )
-        print(as_json(ranking) if options.json else as_text(ranking))
+        print(ranking.to_json() if options.json else as_text(ranking))
 
 
 def _lines(source: BinaryIO) -> Iterator[str]:
@@ -47,30 +46,6 @@ def _lines(source: BinaryIO) -> Iterator[str]:
     for line in source:
         if query := line.decode("utf-8", "replace").strip():
             yield query
-
-
-def as_json(ranking: "Ranking") -> str:
-    """Return a ranking as one line of JSON."""
-    hits = [
-        {
-            "id": hit.id,
-            "score": hit.score,
-            "title": hit.title,
-            "text": hit.text,
-            **({"explanation": hit.explanation.to_json()} if hit.explanation else {}),
-        }
-        for hit in ranking
-    ]
-    timings = {timing.stage: round(timing.ms, 3) for timing in ranking.timings}
-    answer = {
-        "query": ranking.query,
-        "hits": hits,
-        "ms": timings,
-        "budget_spent": ranking.budget_spent,
-        "left_out": ranking.left_out,
-        "truncated": dict(ranking.truncated),
-    }
-    return json.dumps(answer, ensure_ascii=False)
 
 
 def as_text(ranking: "Ranking") -> str:

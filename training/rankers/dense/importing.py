@@ -162,7 +162,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         from tokenizers import normalizers
 
         parts = [normalizers.Lowercase(), *([tokenizer.normalizer] if tokenizer.normalizer else [])]
-        tokenizer.normalizer = normalizers.Sequence(parts)  # type: ignore[assignment]
+        tokenizer.normalizer = normalizers.Sequence(parts)
     longest = longest_text(place, config)
     whole = described.dimension or int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
     settings = DenseSettings(
@@ -193,7 +193,9 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     """
     from sentence_transformers import SentenceTransformer
 
-    settings: DenseSettings = checkpoint.settings
+    settings, tokenizer = checkpoint.settings, checkpoint.tokenizer
+    if tokenizer is None:
+        raise InputError(f"{folder.name} has no tokenizer")
     with quiet():
         theirs = SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
     network = DenseNetwork(
@@ -207,7 +209,7 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
         if settings.similarity == "cosine":
             expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
         ids, _ = token_ids(
-            checkpoint.tokenizer, [prompt + text for text in texts], settings.max_document_tokens
+            tokenizer, [prompt + text for text in texts], settings.max_document_tokens
         )
         with torch.inference_mode():
             ours = [

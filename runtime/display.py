@@ -1,0 +1,64 @@
+"""Show a ranking in a notebook: an HTML table with the matching words marked."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+SHOWN = 400  # characters of a text
+BEFORE = 80  # characters that are shown before the first mark of a long text
+
+
+class Row(NamedTuple):
+    """A hit in a table."""
+
+    id: str
+    score: float
+    title: str
+    text: str
+    marks: Sequence[tuple[int, int]]  # characters of ``title + newline + text``, (begin, end)
+
+
+def table(query: str, rows: Sequence[Row]) -> str:
+    """Return a table of hits, whose texts are always escaped."""
+    lines = "".join(_line(rank, row) for rank, row in enumerate(rows, start=1))
+    return f"<table><caption>{len(rows):,} hits for “{escape(query)}”</caption>{lines}</table>"
+
+
+def _line(rank: int, row: Row) -> str:
+    begins = len(row.title) + 1
+    title = marked_html(row.title, row.marks)
+    own = [(max(0, begin - begins), end - begins) for begin, end in row.marks if end > begins]
+    begin, end = window(row.text, own)
+    inside = [(b - begin, min(e, end) - begin) for b, e in own if begin <= b < end]
+    text = marked_html(row.text[begin:end], inside)
+    text = ("…" if begin else "") + text + ("…" if end < len(row.text) else "")
+    cells = (f"{rank}.", f"{row.score:.4g}", escape(row.id), f"<b>{title}</b><br>{text}")
+    return "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in cells) + "</tr>"
+
+
+def window(text: str, marks: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return which characters of a text to show, so that the first mark is among them."""
+    first = marks[0][0] if marks else 0
+    begin = 0 if len(text) <= SHOWN or first < SHOWN - BEFORE else first - BEFORE
+    if begin:  # not in the middle of a word
+        begin = text.find(" ", begin, first) + 1 or begin
+    return begin, min(len(text), begin + SHOWN)
+
+
+def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
+    """Return escaped text with ``<mark>`` around some characters.
+
+    >>> marked_html("a < bc", [(4, 6)])
+    'a &lt; <mark>bc</mark>'
+
+    Args:
+        text: plain text.
+        marks: (begin, end), which may overlap; what is past the text is not marked.
+    """
+    html, at = "", 0
+    for begin, end in sorted(marks):
+        begin, end = max(at, begin), min(end, len(text))
+        if begin < end:
+            html += f"{escape(text[at:begin])}<mark>{escape(text[begin:end])}</mark>"
+            at = end
+    return html + escape(text[at:])

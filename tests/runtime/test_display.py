@@ -1,0 +1,34 @@
+from ranklet.runtime import Hit, Ranking
+from ranklet.runtime.display import SHOWN, Row, marked_html, table, window
+
+HIT = Hit("<1>", 0.5, "A title", "Cats & dogs", 0)
+
+
+def test_marks_are_escaped_and_may_overlap_or_end_past_the_text() -> None:
+    assert marked_html("a<b c", [(2, 3), (0, 3), (4, 99)]) == "<mark>a&lt;b</mark> <mark>c</mark>"
+    assert marked_html("abc", []) == "abc"
+
+
+def test_a_table_has_title_and_text_with_their_marks() -> None:
+    shown = table("<cats>", [Row("<1>", 0.5, "A title", "Cats & dogs", [(2, 7), (8, 12)])])
+    assert "1 hits for “&lt;cats&gt;”" in shown
+    assert "&lt;1&gt;" in shown
+    assert "A <mark>title</mark>" in shown
+    assert "<mark>Cats</mark> &amp; dogs" in shown
+
+
+def test_a_long_text_is_shown_around_its_first_mark() -> None:
+    text = "word " * 1000 + "needle " + "word " * 1000
+    at = text.index("needle")
+    begin, end = window(text, [(at, at + 6)])
+    assert begin <= at < at + 6 <= end
+    assert end - begin <= SHOWN
+    assert text[begin - 1] == " "
+    assert window(text, []) == (0, SHOWN)
+    assert window("short", [(3, 4)]) == (0, 5)
+
+
+def test_a_ranking_of_no_bundle_is_shown_without_marks() -> None:
+    shown = Ranking((HIT,), "cats", ())._repr_html_()
+    assert "Cats &amp; dogs" in shown
+    assert "<mark>" not in shown
