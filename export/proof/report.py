@@ -14,6 +14,7 @@ from ranklet.training.evaluation.measures import discount
 
 TOP = 10
 REPORT = "report.json"  # in rankers/NAME/
+FAITHFUL = 0.97  # Kendall's τ from which on no other form of a variant is tried
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,12 @@ def compare_scores(
         scores: the variant's scores.
         relevant: indices of the relevant documents of each query.
     """
-    from scipy.stats import kendalltau
-
     spread = max(float(reference.std()), 1e-9)
     theirs, ours = (
         np.argsort(-each, axis=1, kind="stable")[:, :TOP] for each in (reference, scores)
     )
     pairs = list(zip(theirs.tolist(), ours.tolist(), strict=True))
-    orders = [kendalltau(a, b).statistic for a, b in zip(reference, scores, strict=True)]
+    orders = [_kendall(a, b) for a, b in zip(reference, scores, strict=True)]
     ndcg, torch_ndcg = _ndcg(ours, relevant), _ndcg(theirs, relevant)
     return Report(
         variant=variant,
@@ -186,6 +185,14 @@ def _ndcg(ranked: NDArray[np.intp], relevant: Sequence[Sequence[int]]) -> NDArra
             ideal = discount(np.arange(1, min(len(wanted), TOP) + 1)).sum()
             values.append(float(hits @ discount(np.arange(1, len(documents) + 1)) / ideal))
     return np.array(values, np.float64)
+
+
+def _kendall(theirs: NDArray[np.float32], ours: NDArray[np.float32]) -> float:
+    """Return τ-b; if all documents tie, as for a query of unknown words, 1 if they do in both."""
+    from scipy.stats import kendalltau
+
+    tau = float(kendalltau(theirs, ours).statistic)
+    return tau if np.isfinite(tau) else float(np.ptp(theirs) == np.ptp(ours) == 0)
 
 
 def _mean(values: NDArray[np.float64]) -> float:

@@ -147,7 +147,7 @@ def export_proven(
             sessions = [Session(content, name, device="cpu") for content in contents]
             report = _prove(variant, contents, reference, partial(score, sessions), probes)
             report = replace(
-                report, ms=report.ms / (runs or texts), refused=_refused(report, options)
+                report, ms=report.ms / (runs or texts), refused=why_refused(report, options)
             )
             reports.append(report)
             if not report.refused:
@@ -209,7 +209,8 @@ def _fused(contents: Sequence[bytes]) -> dict[str, int]:
     return dict(counts)
 
 
-def _refused(report: Report, options: ExportOptions) -> str:
+def why_refused(report: Report, options: ExportOptions) -> str:
+    """Return why a variant is out of the options' tolerance, or "" if it is not."""
     reasons = [refusal(report, options.tolerance(report.variant))]
     if options.max_mb is not None and report.bytes > options.max_mb * 1e6:
         reasons.append(f"{report.bytes / 1e6:.1f} MB > {options.max_mb} MB")

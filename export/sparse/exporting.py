@@ -49,7 +49,7 @@ def sparse_graph(
 
     That product is most of the work, and everything else after the last layer keeps 32 bits. What
     a module computes before the product is treated as the encoder's: fp16 computes it in 16 bits,
-    int8 leaves it in 32. The module takes the three inputs of `INPUTS`.
+    int8 leaves it in 32. The module takes the inputs of `INPUTS`, or those that it names itself.
     """
 
     def keep_head(model: "ModelProto") -> None:
@@ -57,7 +57,7 @@ def sparse_graph(
 
     return Graph(
         module=module,
-        inputs=example_inputs(INPUTS),
+        inputs=example_inputs(getattr(module, "inputs", INPUTS)),
         output=encoder.output,
         axes=axes,
         transformer=Transformer.of(checkpoint.network),

@@ -11,6 +11,7 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery, prune, store_of_ro
 
 LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured
 TOLERATED_LOSS = 0.005  # of nDCG@10, if r is chosen automatically
+LEAST_OVERLAP = 0.95  # of the top 10 instead, for probes without judgements
 VALUE_BYTES = 4  # a 16-bit term and a 16-bit value
 FLOOR = 0.5  # quantile
 COMMON = 0.25  # exponent
@@ -90,6 +91,12 @@ def fewest(reports: Sequence[Report]) -> int:
     A small r can do well by chance, so it only counts if all larger ones do well. The reports have
     ascending r.
     """
-    losing = [at for at, report in enumerate(reports) if report.ndcg_loss > TOLERATED_LOSS]
+    losing = [at for at, report in enumerate(reports) if _loses(report)]
     chosen = reports[min(losing[-1] + 1 if losing else 0, len(reports) - 1)]
     return int(chosen.variant.removeprefix("r="))
+
+
+def _loses(report: Report) -> bool:
+    if not report.torch_ndcg:  # no probe has judgements
+        return report.overlap < LEAST_OVERLAP
+    return report.ndcg_loss > TOLERATED_LOSS

@@ -4,7 +4,7 @@ Such static embeddings are distilled from a sentence encoder (model2vec) or trai
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,25 @@ class TokenTable:
     """Encodes a text as the mean of the vectors of its tokens, without special tokens.
 
     Args:
-        table: (vocabulary, dimension) float32 or float16.
+        table: (vocabulary, dimension) float32, float16 or int8.
         tokenizer: its tokenizer.
         digest: sha256 of the table's file.
         normalise: whether vectors get the length 1.
+        scales: the factor of each row, (vocabulary,) float32; None for 1.
     """
 
     provider = ""
 
     def __init__(
         self,
-        table: NDArray[np.floating],
+        table: NDArray[Any],
         tokenizer: "Tokenizer",
         digest: str = "",
         *,
         normalise: bool,
+        scales: NDArray[np.float32] | None = None,
     ) -> None:
-        self._table, self._tokenizer = table, tokenizer
+        self._table, self._tokenizer, self._scales = table, tokenizer, scales
         self.digest, self._normalise = digest, normalise
 
     def encode(self, texts: Sequence[str], max_tokens: int, segment: int) -> Encoded:  # noqa: ARG002
@@ -65,7 +67,10 @@ class TokenTable:
                     f"the table has {len(self._table):,} rows, but the tokenizer has the token "
                     f"{ids.max()}. The bundle is damaged: run `ranklet verify`"
                 )
-            vectors[index] = self._table[ids].mean(0, dtype=np.float32)
+            rows = self._table[ids]
+            if self._scales is not None:
+                rows = rows * self._scales[ids, None]
+            vectors[index] = rows.mean(0, dtype=np.float32)
         if self._normalise:
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             vectors /= np.where(lengths, lengths, 1)

@@ -35,7 +35,8 @@ OUTPUT = "sentence_embedding"
 # the graph or a table with one vector per token.
 VECTORS = "vectors.npy"  # of all documents, (documents, dimension) float32
 GRAPH = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
-TABLE = "table.npy"  # (vocabulary, dimension) float32 or float16
+TABLE = "table.npy"  # (vocabulary, dimension) float32, float16 or int8
+TABLE_SCALES = "table_scales.npy"  # of a table of int8, the factor of each row, (vocabulary,)
 
 ENCODERS = ("network", "table")
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
@@ -119,10 +120,15 @@ class DenseEncoder:
         if settings.encoder == "network":
             return cls(settings, open_encoder(bundle, folder, OUTPUT, dimension, many=many))
         tokenizer = bundle.tokenizer(folder + TOKENIZER)
-        table = bundle.array(folder + TABLE, np.float16, (None, dimension), np.float32)
-        digest = bundle.manifest.files[folder + TABLE].sha256
+        table = bundle.array(folder + TABLE, np.float16, (None, dimension), np.float32, np.int8)
+        digest, scales = bundle.manifest.files[folder + TABLE].sha256, None
+        if table.dtype == np.int8:
+            scales = bundle.array(folder + TABLE_SCALES, np.float32, (len(table),))
+            digest += bundle.manifest.files[folder + TABLE_SCALES].sha256
         normalise = settings.similarity == "cosine"
-        return cls(settings, TokenTable(table, tokenizer, digest, normalise=normalise))
+        return cls(
+            settings, TokenTable(table, tokenizer, digest, normalise=normalise, scales=scales)
+        )
 
     def encode_queries(self, texts: list[str]) -> Encoded:
         """Return vectors of queries, (texts, dimension) float32."""

@@ -11,6 +11,7 @@ from ranklet.runtime.errors import InputError, ModelFolderError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from torch import Tensor
 
 MODULES, CONFIG, SENTENCE = "modules.json", "config.json", "config_sentence_transformers.json"
 TRANSFORMER = "sentence_bert_config.json"  # of a Transformer module, in its folder
@@ -58,22 +59,37 @@ class ModelFolder:
         modules = []
         for entry in self.json(MODULES):
             try:
-                name, place = str(entry["type"]).rsplit(".", 1)[-1], str(entry["path"])
+                modules.append(self.module(entry["type"], entry["path"], MODULES))
             except (KeyError, TypeError):
                 raise ModelFolderError(
                     f"{self.path / MODULES}: {entry!r:.80} is no module"
                 ) from None
-            folder = (self.path / place).resolve()
-            if not folder.is_relative_to(self.path.resolve()):
-                raise ModelFolderError(f"{self.path / MODULES}: {place!r} is outside of the folder")
-            own = folder != self.path.resolve() and (folder / CONFIG).is_file()
-            modules.append(Module(name, folder, read_json(folder / CONFIG) if own else {}))
         return tuple(modules)
+
+    def module(self, kind: str, place: str, named_in: str) -> Module:
+        """Return the module of a class and a place in the folder, which a JSON file names.
+
+        Raises:
+            ModelFolderError: the place is outside of the folder.
+        """
+        root = self.path.resolve()
+        folder = (root / place).resolve()
+        if not folder.is_relative_to(root):
+            raise ModelFolderError(f"{self.path / named_in}: {place!r} is outside of the folder")
+        own = folder != root and (folder / CONFIG).is_file()
+        return Module(kind.rsplit(".", 1)[-1], folder, read_json(folder / CONFIG) if own else {})
 
     @cached_property
     def sentence(self) -> Mapping[str, Any]:
         """What sentence-transformers says of the whole model: prompts, similarity, activation."""
         return self.json(SENTENCE) if (self.path / SENTENCE).is_file() else {}
+
+    @cached_property
+    def is_static(self) -> bool:
+        """Whether it has one vector per token and no network (StaticEmbedding, model2vec)."""
+        if self.modules:
+            return "StaticEmbedding" in [module.name for module in self.modules]
+        return "StaticModel" in (self.json(CONFIG).get("architectures") or [])
 
     def json(self, name: str) -> Any:
         """Return the content of a JSON file of the folder."""
@@ -115,12 +131,42 @@ def check_weights(folder: Path) -> None:
             ) from None
 
 
+def read_weights(folder: Path) -> "dict[str, Tensor]":
+    """Return the weights of a module that has one file of them, float32 and int64.
+
+    Raises:
+        ModelFolderError: see `check_weights`.
+    """
+    from safetensors.torch import load_file
+
+    check_weights(folder)
+    if not (folder / WEIGHTS).is_file():
+        raise ModelFolderError(f"{str(folder)!r} has no {WEIGHTS}; its weights are missing")
+    weights = load_file(folder / WEIGHTS)
+    return {
+        name: values.float() if values.is_floating_point() else values.long()
+        for name, values in weights.items()
+    }
+
+
 def read_any_tokenizer(folder: Path) -> "Tokenizer":
     """Read the tokenizer of a folder: WordPiece, SentencePiece or byte-level BPE.
+
+    It lower-cases texts if the folder's sentence-transformers module does.
 
     Raises:
         ModelFolderError: there is none, or only one without a fast version.
     """
+    from tokenizers import normalizers
+
+    tokenizer = _read_tokenizer(folder)
+    if (folder / TRANSFORMER).is_file() and read_json(folder / TRANSFORMER).get("do_lower_case"):
+        own = [tokenizer.normalizer] if tokenizer.normalizer else []
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
+    return tokenizer
+
+
+def _read_tokenizer(folder: Path) -> "Tokenizer":
     from ranklet.training.indexing.wordpieces import read_tokenizer
 
     if (folder / "tokenizer.json").is_file():

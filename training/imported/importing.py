@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.imported.encoder import check_known
 from ranklet.training.imported.folder import CONFIG, ModelFolder
@@ -14,6 +14,7 @@ NAMES = {
     "cross_encoder": "cross-encoder",
     "splade": "sparse encoder",
 }
+KINDS = {"static": "dense"}  # of what is no kind of its own
 
 
 def recognise(folder: ModelFolder) -> str:
@@ -26,7 +27,7 @@ def recognise(folder: ModelFolder) -> str:
     names = [module.name for module in folder.modules]
     config = folder.json(CONFIG) if (folder.path / CONFIG).is_file() else {}
     architecture = (config.get("architectures") or [""])[0]
-    if "StaticEmbedding" in names or architecture == "StaticModel":
+    if folder.is_static:
         return "static"
     if kind == "SparseEncoder" or "SpladePooling" in names:
         return "splade"
@@ -34,19 +35,30 @@ def recognise(folder: ModelFolder) -> str:
         return "dense"
     if kind == "CrossEncoder" or architecture.endswith("ForSequenceClassification"):
         return "cross_encoder"
-    if architecture.endswith("ForMaskedLM") and "splade" in folder.name.lower():
-        return "splade"
+    if architecture.endswith("ForMaskedLM"):
+        if "splade" in folder.name.lower():
+            return "splade"
+        raise ModelFolderError(
+            f"{str(folder.path)!r} is a {architecture}, which may be a SPLADE, or a language model "
+            f"that ranks nothing before it is trained; say --as splade or --as dense, or rename "
+            "the folder so that its name contains splade"
+        )
     check_known(folder.path, config)
     return "dense"
 
 
 def read_model(
-    path: str | Path, *, dimension: int | None = None, label: str | None = None
+    path: str | Path,
+    *,
+    dimension: int | None = None,
+    label: str | None = None,
+    kind: str | None = None,
 ) -> Checkpoint:
     """Return a checkpoint that ranklet has trained, or a model of another library.
 
     Args:
         path: the folder.
+        kind: one of `NAMES` if the folder's files do not say what it contains; None recognises it.
         dimension: keep only the first numbers of a dense vector.
         label: the label of a cross-encoder that means relevant, if it has several.
 
@@ -56,17 +68,19 @@ def read_model(
             chosen.
     """
     if (Path(path) / RANKLET).is_file():
-        if dimension is not None or label is not None:
-            raise InputError("--dimension and --label are for models of other libraries only")
+        if any(option is not None for option in (dimension, label, kind)):
+            raise InputError("--dimension, --label and --as are for models of other libraries only")
         return read_checkpoint(path)
     folder = ModelFolder(path)
-    kind = recognise(folder)
+    if kind is not None and kind not in NAMES:
+        raise InputError(f"--as {kind!r} is unknown; allowed are {', '.join(NAMES)}")
+    kind = kind or recognise(folder)
     if dimension is not None and kind not in ("dense", "static"):
         raise InputError(f"{folder.name} is a {NAMES[kind]}, which has no dimension to choose")
     if label is not None and kind != "cross_encoder":
         raise InputError(f"{folder.name} is a {NAMES[kind]}, which has no labels")
     chosen = {"dimension": dimension, "label": label}
     options = {name: value for name, value in chosen.items() if value is not None}
-    importing = import_module(f"ranklet.training.rankers.{kind}.importing")
+    importing = import_module(f"ranklet.training.rankers.{KINDS.get(kind, kind)}.importing")
     checkpoint: Checkpoint = importing.import_model(folder, **options)
     return checkpoint

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds, token_ids
 from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
@@ -17,14 +17,15 @@ from ranklet.training.imported.folder import (
     CONFIG,
     ModelFolder,
     Module,
-    check_weights,
     longest_text,
     read_any_tokenizer,
-    read_json,
+    read_weights,
 )
+from ranklet.training.imported.sentence_settings import dimension_of, prompts_of, similarity_of
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
+from ranklet.training.rankers.dense.static import import_table, largest_table_difference
 
 # sentence-transformers' names of poolings, in both of its formats, and ours.
 _POOLINGS = {
@@ -35,12 +36,10 @@ _POOLINGS = {
     "pooling_mode_weightedmean_tokens": "weighted_mean",
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt",
 }  # fmt: skip
-_SIMILARITIES = {"cosine": "cosine", "dot": "dot", "dot_product": "dot"}
 _ACTIVATIONS = {
     "Identity": "identity", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu", "SiLU": "silu",
     "Sigmoid": "sigmoid",
 }  # fmt: skip
-_PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
 IGNORED = ("Dropout",)  # does nothing outside of training
 MODULES = ("Dense", "LayerNorm", "Normalize")
 
@@ -57,7 +56,6 @@ class SentenceEncoder:
         dimension: of the vectors, if layers or a truncation change it; 0 for the transformer's.
         query_prompt: before every query.
         document_prompt: before every document.
-        lowercase: whether texts are lower-cased before the tokenizer.
     """
 
     pooling: str = "mean"
@@ -67,7 +65,6 @@ class SentenceEncoder:
     dimension: int = 0
     query_prompt: str = ""
     document_prompt: str = ""
-    lowercase: bool = False
 
 
 def describe(folder: ModelFolder) -> SentenceEncoder:
@@ -104,23 +101,19 @@ def describe(folder: ModelFolder) -> SentenceEncoder:
         layers.append(layer)
         modules.append(module)
         dimension = int(layer.get("out", dimension))
-    prompts = _prompts(folder)
-    if any(prompts.values()) and rest[0].config.get("include_prompt") is False:
+    prompts = prompts_of(folder)
+    if any(prompts) and rest[0].config.get("include_prompt") is False:
         raise ModelFolderError(
             f"{str(folder.path)!r} leaves its prompts out of the pooling (include_prompt), which "
             "is not supported"
         )
-    options = first.folder / "sentence_bert_config.json"
-    lowercase = options.is_file() and read_json(options).get("do_lower_case") is True
     return SentenceEncoder(
         pooling,
-        "cosine" if normalised else _similarity(folder),
+        "cosine" if normalised else similarity_of(folder),
         tuple(layers),
         tuple(modules),
         int(folder.sentence.get("truncate_dim") or dimension),
-        prompts["query"],
-        prompts["document"],
-        lowercase,
+        *prompts,
     )
 
 
@@ -154,21 +147,18 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         ModelFolderError: the folder cannot be used.
         InputError: the vectors are shorter than the dimension.
     """
+    if folder.is_static:
+        return import_table(folder, dimension)
     described = describe(folder)
     place = folder.modules[0].folder if folder.modules else folder.path
     encoder, config = load_network(place, "AutoModel")
     tokenizer = read_any_tokenizer(place)
-    if described.lowercase:
-        from tokenizers import normalizers
-
-        parts = [normalizers.Lowercase(), *([tokenizer.normalizer] if tokenizer.normalizer else [])]
-        tokenizer.normalizer = normalizers.Sequence(parts)
     longest = longest_text(place, config)
     whole = described.dimension or int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
     settings = DenseSettings(
         longest,
         longest,
-        check_dimension(dimension, whole),
+        dimension_of(folder, dimension, whole),
         pooling=described.pooling,
         similarity=described.similarity,
         query_prompt=described.query_prompt,
@@ -193,13 +183,13 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     """
     from sentence_transformers import SentenceTransformer
 
-    settings, tokenizer = checkpoint.settings, checkpoint.tokenizer
-    if tokenizer is None:
-        raise InputError(f"{folder.name} has no tokenizer")
+    settings: DenseSettings = checkpoint.settings
+    if folder.is_static:
+        return largest_table_difference(folder, checkpoint, texts)
     with quiet():
         theirs = SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
     network = DenseNetwork(
-        new_model(checkpoint.network, segments=False), settings, checkpoint.network[LAYERS]
+        new_model(checkpoint.network, "eager", segments=False), settings, checkpoint.network[LAYERS]
     )
     load_weights(network.eval(), checkpoint.weights)
     differences = []
@@ -209,7 +199,9 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
         if settings.similarity == "cosine":
             expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
         ids, _ = token_ids(
-            tokenizer, [prompt + text for text in texts], settings.max_document_tokens
+            checkpoint.need_tokenizer(),
+            [prompt + text for text in texts],
+            settings.max_document_tokens,
         )
         with torch.inference_mode():
             ours = [
@@ -222,32 +214,18 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
 
 def load_layers(network: Any, modules: tuple[Module, ...]) -> None:
     """Put the weights of sentence-transformers' modules into a network's layers, in place."""
-    from safetensors.numpy import load_file
-
     for layer, module in zip(network.layers, modules, strict=True):
-        check_weights(module.folder)
-        weights = load_file(module.folder / "model.safetensors")
         state = {
-            name.replace("linear.", "0.").removeprefix("norm."): torch.from_numpy(
-                values.astype(np.float32)
-            )
-            for name, values in weights.items()
+            name.replace("linear.", "0.").removeprefix("norm."): values
+            for name, values in read_weights(module.folder).items()
         }
         try:
             layer.load_state_dict(state)
         except RuntimeError as error:
+            why = " ".join(str(error).split())
             raise ModelFolderError(
-                f"the weights in {str(module.folder)!r} do not fit: {error}"
+                f"the weights in {str(module.folder)!r} do not fit: {why}"
             ) from None
-
-
-def check_dimension(wanted: int | None, whole: int) -> int:
-    """Return the dimension to keep; raise InputError if the vectors are shorter."""
-    if wanted is None:
-        return whole
-    if not 1 <= wanted <= whole:
-        raise InputError(f"dimension is {wanted}; this model allows 1 to {whole}")
-    return wanted
 
 
 def _pooling(module: Module) -> str:
@@ -282,21 +260,3 @@ def _layer(module: Module) -> Mapping[str, Any]:
             f"{str(module.folder / CONFIG)!r}: {error} is missing or not supported; activations "
             f"are {', '.join(_ACTIVATIONS)}"
         ) from None
-
-
-def _similarity(folder: ModelFolder) -> str:
-    name = folder.sentence.get("similarity_fn_name") or "cosine"
-    if name not in _SIMILARITIES:
-        raise ModelFolderError(
-            f"{str(folder.path)!r} compares vectors by {name!r}; supported are cosine and dot"
-        )
-    return _SIMILARITIES[name]
-
-
-def _prompts(folder: ModelFolder) -> dict[str, str]:
-    prompts = folder.sentence.get("prompts") or {}
-    default = prompts.get(folder.sentence.get("default_prompt_name"), "")
-    return {
-        role: next((prompts[name] for name in names if name in prompts), default) or ""
-        for role, names in _PROMPTS.items()
-    }

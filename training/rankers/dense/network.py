@@ -1,6 +1,5 @@
 """A dense encoder: a transformer, pooling, and layers over the pooled vector."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from torch.nn.functional import normalize
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.dense import INPUTS, DenseSettings
+from ranklet.training.pretrained.backbone import takes_token_types
 
 LAYERS = "ranklet_layers"  # key in config.json: the layers after pooling, in order
 
@@ -39,7 +39,7 @@ class DenseNetwork(nn.Module):
         self.layers = nn.Sequential(*map(make_layer, layers))
         self._pooling, self._dimension = settings.pooling, settings.dimension
         self._normalise = settings.similarity == "cosine"
-        self.inputs = inputs_of(encoder)
+        self.inputs = INPUTS if takes_token_types(encoder) else INPUTS[:2]
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
@@ -71,8 +71,9 @@ def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
     if pooling == "cls":
         return states[:, 0]
     if pooling == "last":
-        places = mask.sum(1) - 1
-        return states[torch.arange(len(states), device=states.device), places]
+        # No index by range(texts): a traced graph would keep the number of texts of its example.
+        places = (mask.sum(1) - 1)[:, None, None].expand(-1, 1, states.shape[-1])
+        return states.gather(1, places).squeeze(1)
     shown = mask.unsqueeze(-1).to(states.dtype)  # (batch, tokens, 1)
     if pooling == "max":
         return states.masked_fill(shown == 0, float("-inf")).amax(1)
@@ -100,10 +101,3 @@ def make_layer(description: Mapping[str, Any]) -> nn.Module:
         return nn.Sequential(linear, ACTIVATIONS[description["activation"]]())
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{dict(description)} describes no known layer: {error!r}") from error
-
-
-def inputs_of(encoder: nn.Module) -> tuple[str, ...]:
-    """Return the names of an encoder's inputs, without token_type_ids if it has no token types."""
-    accepts = "token_type_ids" in inspect.signature(encoder.forward).parameters
-    types = getattr(encoder.config, "type_vocab_size", 0) or 0
-    return INPUTS if accepts and types > 1 else INPUTS[:2]

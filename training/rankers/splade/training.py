@@ -78,4 +78,4 @@ def train(
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> SPLADE:
     """Return the network of a checkpoint; see `load_network`."""
     build = partial(SPLADE, settings=checkpoint.settings)
-    return load_network(checkpoint, "splade", build, attention, masked=True)
+    return load_network(checkpoint, "splade", build, attention, masked=True, segments=False)

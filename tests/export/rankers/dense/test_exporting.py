@@ -14,7 +14,7 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
-from ranklet.export.rankers import dense as exporting
+from ranklet.export.rankers.dense import exporting
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.dense import Dense

@@ -19,6 +19,7 @@ from ranklet.export.proof.variants import (
     write_reports,
 )
 from ranklet.export.rankers import Exporter
+from ranklet.export.rankers.dense.table import export_table
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
@@ -47,6 +48,8 @@ def export(
 ) -> RankerEntry:
     """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
 
+    Static embeddings become a table instead, see `export_table`.
+
     Exact search that the options choose is stored as exhaustive, because "exact" is the default
     that every checkpoint has.
 
@@ -58,6 +61,9 @@ def export(
     settings: DenseSettings = checkpoint.settings
     if options.settings.get("search") == "exact":
         settings = replace(settings, search=EXHAUSTIVE)
+    if settings.encoder == "table":
+        export_table(checkpoint, name, writer, options)
+        return RankerEntry(checkpoint.kind, asdict(settings))
     probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:

@@ -1,0 +1,190 @@
+"""Tiny random models as transformers and sentence-transformers save them, for the importer."""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TEXTS = (
+    "The quick brown fox jumps over the lazy dog near the river bank.",
+    "A red apple a day.",
+    "Old rivers run slowly through quiet valleys, and nobody there is in a hurry at all. " * 4,
+    "HELLO World",
+    "x",
+    "dogs and cats sleep; a cat dreams of mice",
+)
+LONGEST = 40  # tokens that the saved models read
+SPECIAL = {
+    "[PAD]": ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+    "<pad>": ("<s>", "<pad>", "</s>", "<unk>", "<mask>"),
+}
+SMALL: dict[str, Any] = {
+    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
+    "max_position_embeddings": 80,
+}  # fmt: skip
+# transformers' prefix of the class names, and the values of its config.
+ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("Bert", SMALL),
+    "roberta": ("Roberta", SMALL),
+    "xlm-roberta": ("XLMRoberta", SMALL),
+    "distilbert": (
+        "DistilBert",
+        {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "max_position_embeddings": 80},
+    ),
+    "mpnet": ("MPNet", SMALL),
+    "electra": ("Electra", {**SMALL, "embedding_size": 16}),
+    "albert": ("Albert", {**SMALL, "embedding_size": 16}),
+    "deberta-v2": (
+        "DebertaV2",
+        {
+            **SMALL, "relative_attention": True, "position_buckets": 16, "type_vocab_size": 0,
+            "pos_att_type": ["p2c", "c2p"], "share_att_key": True, "norm_rel_ebd": "layer_norm",
+            "position_biased_input": False,
+        },
+    ),
+    "modernbert": (
+        "ModernBert", {**SMALL, "global_attn_every_n_layers": 2, "local_attention": 16}
+    ),
+}  # fmt: skip
+MASKED = ("bert", "distilbert", "roberta", "modernbert")  # that SPLADE models are made of
+# The tokenizers that models of an architecture come with, if it is not WordPiece.
+TOKENIZERS = {
+    "roberta": "bytes", "modernbert": "bytes", "xlm-roberta": "pieces", "albert": "pieces",
+    "deberta-v2": "pieces",
+}  # fmt: skip
+
+
+def sentence_transformers() -> Any:
+    """Return the library, or skip the test where it is not installed."""
+    library = pytest.importorskip("sentence_transformers")
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    return library
+
+
+def tokenizer(kind: str = "words", size: int = 150) -> Any:
+    """Return a tokenizer of transformers that is trained on `TEXTS`.
+
+    Args:
+        kind: words (WordPiece, lower-casing), pieces (SentencePiece's Unigram) or bytes (BPE).
+        size: most tokens.
+    """
+    from tokenizers import (
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )  # fmt: skip
+    from transformers import PreTrainedTokenizerFast
+
+    special = SPECIAL["[PAD]" if kind == "words" else "<pad>"]
+    common: dict[str, Any] = {"special_tokens": list(special), "show_progress": False}
+    if kind == "words":
+        pad, unknown, first, last, mask = special
+        made = Tokenizer(models.WordPiece(unk_token=unknown))
+        made.normalizer = normalizers.BertNormalizer(lowercase=True)
+        made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordPieceTrainer(vocab_size=size, **common)
+    else:
+        first, pad, last, unknown, mask = special
+    if kind == "pieces":
+        made = Tokenizer(models.Unigram())
+        made.normalizer = normalizers.NFKC()
+        made.pre_tokenizer = pre_tokenizers.Metaspace()
+        made.decoder = decoders.Metaspace()
+        trainer = trainers.UnigramTrainer(vocab_size=size, unk_token=unknown, **common)
+    if kind == "bytes":
+        made = Tokenizer(models.BPE())
+        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        made.decoder = decoders.ByteLevel()
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+        trainer = trainers.BpeTrainer(vocab_size=256 + size, initial_alphabet=alphabet, **common)
+    made.train_from_iterator(TEXTS, trainer)
+    ends = [(token, made.token_to_id(token)) for token in (first, last)]
+    made.post_processor = processors.TemplateProcessing(
+        single=f"{first} $A {last}", pair=f"{first} $A {last} $B:1 {last}:1", special_tokens=ends
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token=pad, unk_token=unknown, cls_token=first, sep_token=last,
+        mask_token=mask, model_max_length=LONGEST,
+    )  # fmt: skip
+
+
+def transformer_folder(
+    folder: Path, architecture: str = "bert", head: str = "Model", kind: str = "", **config: Any
+) -> Path:
+    """Save a transformer with random weights, and its tokenizer, as transformers does.
+
+    Args:
+        folder: where to.
+        architecture: one of `ARCHITECTURES`.
+        head: end of the name of its class.
+        kind: of the tokenizer; empty for the architecture's own.
+        config: further values of its config.
+    """
+    import torch
+    import transformers
+
+    from ranklet.training.learning.device import seeded
+
+    prefix, sizes = ARCHITECTURES[architecture]
+    pieces = tokenizer(kind or TOKENIZERS.get(architecture, "words"))
+    ids = {
+        "pad_token_id": pieces.pad_token_id, "bos_token_id": pieces.cls_token_id,
+        "eos_token_id": pieces.sep_token_id, "cls_token_id": pieces.cls_token_id,
+        "sep_token_id": pieces.sep_token_id,
+    }  # fmt: skip
+    described = getattr(transformers, f"{prefix}Config")(
+        vocab_size=len(pieces), **{**sizes, **ids, **config}
+    )
+    with seeded(0):
+        network = getattr(transformers, f"{prefix}{head}")(described)
+        with torch.no_grad():
+            for values in network.parameters():
+                # Larger weights than at the begin of a training, so that texts differ clearly.
+                values.mul_(4) if values.dim() > 1 else values.add_(torch.randn_like(values) / 10)
+    network.save_pretrained(folder)
+    pieces.save_pretrained(folder)
+    return folder
+
+
+def sentence_folder(
+    folder: Path,
+    pooling: str = "mean",
+    after: Callable[[Any], Sequence[Any]] = lambda _: (),
+    architecture: str = "bert",
+    tokenizer_kind: str = "",
+    **model: Any,
+) -> Path:
+    """Save an encoder as sentence-transformers does.
+
+    Args:
+        folder: where to; the transformer is saved next to it.
+        pooling: sentence-transformers' name of it.
+        after: returns the modules after pooling, from the package of modules.
+        architecture: one of `ARCHITECTURES`.
+        tokenizer_kind: see `tokenizer`; empty for the architecture's own.
+        model: further arguments of SentenceTransformer.
+    """
+    library = sentence_transformers()
+    modules = library.sentence_transformer.modules
+    plain = folder.with_name(f"{folder.name}-plain")
+    transformer_folder(plain, architecture, kind=tokenizer_kind)
+    first = modules.Transformer(str(plain))
+    parts = [first, modules.Pooling(32, pooling_mode=pooling), *after(modules)]
+    from ranklet.training.learning.device import seeded
+
+    with seeded(1):
+        library.SentenceTransformer(modules=parts, device="cpu", **model).save(str(folder))
+    return folder
+
+
+def probes() -> Any:
+    """Return texts to verify an export on, without judgements."""
+    from ranklet.training.data.probes import Probes
+
+    return Probes(TEXTS[:4], TEXTS, ((),) * 4)

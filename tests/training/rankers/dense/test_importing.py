@@ -1,0 +1,252 @@
+"""Imported encoders return what sentence-transformers returns, also from an exported bundle."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.models import (
+    ARCHITECTURES,
+    LONGEST,
+    TEXTS,
+    probes,
+    sentence_folder,
+    sentence_transformers,
+    transformer_folder,
+)
+
+from ranklet.export.bundles import export_bundle
+from ranklet.export.options import ExportOptions
+from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.rankers.dense import DenseEncoder
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.importing import read_model
+from ranklet.training.imported.original import LARGEST, compare
+
+POOLINGS = {
+    "cls": "cls", "mean": "mean", "max": "max", "lasttoken": "last",
+    "weightedmean": "weighted_mean", "mean_sqrt_len_tokens": "mean_sqrt",
+}  # fmt: skip
+Modules = Callable[[Any], Sequence[Any]]
+
+
+def served(checkpoint: Checkpoint, folder: Path) -> DenseEncoder:
+    """Return the encoder of an exported fp32 bundle."""
+    options = ExportOptions(variants=("fp32",), probes=probes())
+    path = export_bundle({"dense": checkpoint}, folder / "bundle", options)
+    return DenseEncoder.open(BundleFiles(path, device="cpu"), "dense")
+
+
+def theirs(folder: Path, **options: Any) -> np.ndarray[Any, Any]:
+    """Return what sentence-transformers makes of `TEXTS`."""
+    model = sentence_transformers().SentenceTransformer(str(folder), device="cpu")
+    vectors: np.ndarray[Any, Any] = model.encode(list(TEXTS), **options)
+    return vectors
+
+
+def unit(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return vectors of length 1."""
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def check_equal(folder: Path, checkpoint: Checkpoint, scratch: Path) -> None:
+    """Compare a checkpoint and its fp32 bundle with sentence-transformers."""
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+    expected = theirs(folder)[:, : checkpoint.settings.dimension]
+    if checkpoint.settings.similarity == "cosine":
+        expected = unit(expected)
+    vectors = served(checkpoint, scratch).encode_documents(list(TEXTS)).vectors
+    np.testing.assert_allclose(vectors, expected, atol=LARGEST)
+    assert np.abs(expected[0] - expected[1]).max() > 0.01  # so that the comparison says something
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_architecture_returns_the_librarys_vectors(architecture: str, tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", architecture=architecture)
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.max_document_tokens == LONGEST  # one of the texts is longer
+    check_equal(folder, checkpoint, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["words", "pieces", "bytes"])
+def test_every_tokenizer_gives_the_librarys_vectors(kind: str, tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", tokenizer_kind=kind)
+    original = compare(folder, read_model(folder), (*TEXTS, "Füße ☃ 東京", ""))
+    assert original is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_every_pooling_returns_the_librarys_vectors(pooling: str, tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", pooling, similarity_fn_name="dot")
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.pooling == POOLINGS[pooling]
+    assert checkpoint.settings.similarity == "dot"
+    check_equal(folder, checkpoint, tmp_path)
+
+
+def dense(activation: str) -> Modules:
+    """Return a function that makes a Dense module with an activation of PyTorch."""
+    import torch
+
+    function = getattr(torch.nn, activation)()
+    return lambda modules: [modules.Dense(32, 12, activation_function=function)]
+
+
+MODULES: dict[str, tuple[Modules, int, str]] = {
+    **{
+        f"Dense with {name}": (dense(name), 12, "dot")
+        for name in ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
+    },
+    "LayerNorm": (lambda m: [m.LayerNorm(32)], 32, "dot"),
+    "Normalize": (lambda m: [m.Normalize()], 32, "cosine"),
+    "Dense without a bias, LayerNorm, Dropout, Normalize": (
+        lambda m: [m.Dense(32, 8, bias=False), m.LayerNorm(8), m.Dropout(0.5), m.Normalize()],
+        8,
+        "cosine",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_after_pooling_are_kept(name: str, tmp_path: Path) -> None:
+    after, dimension, similarity = MODULES[name]
+    folder = sentence_folder(tmp_path / "model", after=after, similarity_fn_name="dot")
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.dimension == dimension
+    assert checkpoint.settings.similarity == similarity  # vectors of length 1 have the cosine
+    check_equal(folder, checkpoint, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_of_an_import_can_be_saved_and_read(tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", after=dense("Tanh"))
+    again = read_model(read_model(folder).save(tmp_path / "checkpoint"))
+    check_equal(folder, again, tmp_path)
+
+
+@pytest.mark.slow
+def test_prompts_of_queries_and_documents_are_kept(tmp_path: Path) -> None:
+    prompts = {"query": "find: ", "passage": "passage: ", "other": "?"}
+    folder = sentence_folder(tmp_path / "model", prompts=prompts)
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.query_prompt == "find: "
+    assert checkpoint.settings.document_prompt == "passage: "
+    assert compare(folder, checkpoint, TEXTS) is not None
+    encoder = served(checkpoint, tmp_path)
+    for name, vectors in (
+        ("query", encoder.encode_queries(list(TEXTS)).vectors),
+        ("passage", encoder.encode_documents(list(TEXTS)).vectors),
+    ):
+        expected = unit(theirs(folder, prompt_name=name))
+        np.testing.assert_allclose(vectors, expected, atol=LARGEST)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "default", "expected"),
+    [
+        ({"query": "q: ", "document": "d: "}, None, ("q: ", "d: ")),
+        ({"query": "q: ", "corpus": "c: "}, None, ("q: ", "c: ")),
+        ({"query": None, "document": None, "any": "a: "}, "any", ("a: ", "a: ")),
+        ({"query": "", "any": "a: "}, "any", ("", "a: ")),
+        ({"any": "a: "}, None, ("", "")),
+        ({}, None, ("", "")),
+    ],
+)
+def test_a_role_without_a_prompt_has_the_default_one(
+    prompts: Any, default: str | None, expected: tuple[str, str], tmp_path: Path
+) -> None:
+    from ranklet.training.imported.folder import ModelFolder
+    from ranklet.training.imported.sentence_settings import prompts_of
+
+    (tmp_path / "config.json").write_text("{}")
+    described = {"prompts": prompts, "default_prompt_name": default}
+    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(described))
+    assert prompts_of(ModelFolder(tmp_path)) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chosen", [None, 5])
+def test_a_matryoshka_vector_is_cut(chosen: int | None, tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model")
+    change(folder / "config_sentence_transformers.json", truncate_dim=9)
+    checkpoint = read_model(folder, dimension=chosen)
+    assert checkpoint.settings.dimension == (chosen or 9)
+    check_equal(folder, checkpoint, tmp_path)
+    with pytest.raises(InputError, match="dimension is 33; this model allows 1 to"):
+        read_model(folder, dimension=33)
+
+
+@pytest.mark.slow
+def test_long_texts_are_cut_where_the_library_cuts_them(tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", "lasttoken")
+    change(folder / "tokenizer_config.json", model_max_length=11)
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.max_document_tokens == 11
+    check_equal(folder, checkpoint, tmp_path)
+
+
+@pytest.mark.slow
+def test_texts_are_lower_cased_where_the_library_does_it(tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", tokenizer_kind="bytes")
+    whole = read_model(folder)
+    change(folder / "sentence_bert_config.json", do_lower_case=True)
+    lowered = read_model(folder)
+    assert lowered.tokenizer is not None
+    assert whole.tokenizer is not None
+    assert lowered.tokenizer.encode("HELLO").ids == whole.tokenizer.encode("hello").ids
+    assert lowered.tokenizer.encode("HELLO").ids != whole.tokenizer.encode("HELLO").ids
+    check_equal(folder, lowered, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_plain_encoder_gets_the_mean_and_the_cosine(tmp_path: Path) -> None:
+    folder = transformer_folder(tmp_path / "plain", "roberta")
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.pooling == "mean"
+    assert checkpoint.settings.similarity == "cosine"
+    check_equal(folder, checkpoint, tmp_path)
+
+
+@pytest.mark.slow
+def test_weights_in_16_bits_are_read(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    folder = sentence_folder(tmp_path / "model", after=dense("Tanh"))
+    exact = read_model(folder)
+    for path in folder.rglob("model.safetensors"):
+        half = {name: values.to(torch.bfloat16) for name, values in load_file(path).items()}
+        save_file(half, path, {"format": "pt"})
+    checkpoint = read_model(folder)
+    assert {values.dtype for values in checkpoint.weights.values()} <= {
+        np.dtype(np.float32),
+        np.dtype(np.int64),
+    }
+    for name, values in exact.weights.items():
+        np.testing.assert_allclose(checkpoint.weights[name], values, atol=0.02, rtol=0.01)
+
+
+def change(path: Path, **values: Any) -> None:
+    """Change values of a JSON file."""
+    content = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(json.dumps({**content, **values}))
+
+
+def test_a_comparison_that_fails_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence_transformers()
+    folder = transformer_folder(tmp_path / "plain")
+    checkpoint = read_model(folder)
+    from ranklet.training.rankers.dense import importing
+
+    monkeypatch.setattr(importing, "largest_difference", lambda *_: float("nan"))
+    with pytest.raises(ModelFolderError, match="was read wrongly"):
+        compare(folder, checkpoint, TEXTS)

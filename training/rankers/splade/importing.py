@@ -1,0 +1,209 @@
+"""Import SPLADE models of sentence-transformers and transformers, and inference-free ones."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.onnx.encoder import feeds, token_ids
+from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.encoder import load_network, quiet
+from ranklet.training.imported.folder import (
+    CONFIG,
+    ModelFolder,
+    Module,
+    check_weights,
+    longest_text,
+    read_any_tokenizer,
+    read_json,
+)
+from ranklet.training.learning.weights import weights_of
+from ranklet.training.rankers.splade.network import POOLING, SPLADE, SPLADE_V2, check_pooling
+from ranklet.training.rankers.splade.training import load
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+TRANSFORMERS = ("Transformer", "MLMTransformer")
+QUERY_WEIGHTS = ("SparseStaticEmbedding", "IDF")  # newer and older name of one module
+ROUTERS = ("Router", "Asym")
+ROUTES = ("router_config.json", CONFIG)  # newer and older file
+IDF = "idf.json"  # weights by the spelling of a token, for folders without an array
+MOST_TOKENS = 8192  # limit of the settings
+
+
+class SparseModel(NamedTuple):
+    """The parts of a sparse encoder's folder."""
+
+    transformer: Path  # folder of the masked language model
+    pooling: dict[str, str]  # see `ranklet.training.rankers.splade.network.POOLING`
+    queries: Module | None = None  # weights of query terms; None if the network encodes queries
+
+
+def describe(folder: ModelFolder) -> SparseModel:
+    """Return the parts of a sparse encoder; a folder without modules is a plain SPLADE v2.
+
+    Raises:
+        ModelFolderError: a module or a setting is not supported.
+    """
+    prompts = {name for name, text in (folder.sentence.get("prompts") or {}).items() if text}
+    if prompts:
+        raise ModelFolderError(
+            f"{str(folder.path)!r} puts texts before queries or documents (the prompts "
+            f"{', '.join(sorted(prompts))}), which is not supported for a sparse encoder"
+        )
+    if not folder.modules:
+        return SparseModel(folder.path, dict(SPLADE_V2))
+    if folder.modules[0].name in ROUTERS and len(folder.modules) == 1:
+        routes = _routes(folder, folder.modules[0])
+        queries, documents = routes.get("query", ()), routes.get("document", ())
+        if [module.name in QUERY_WEIGHTS for module in queries] == [True]:
+            return _network(folder, documents)._replace(queries=queries[0])
+        if queries and [module.folder for module in queries] == [each.folder for each in documents]:
+            return _network(folder, documents)
+        raise ModelFolderError(
+            f"{str(folder.path)!r} encodes queries by {_names(queries)}; supported are "
+            f"{QUERY_WEIGHTS[0]}, or the modules of documents"
+        )
+    return _network(folder, folder.modules)
+
+
+def _network(folder: ModelFolder, modules: Sequence[Module]) -> SparseModel:
+    if [module.name for module in modules[1:]] != ["SpladePooling"] or (
+        modules[0].name not in TRANSFORMERS
+    ):
+        raise ModelFolderError(
+            f"{str(folder.path)!r} encodes documents by {_names(modules)}; supported are "
+            "Transformer or MLMTransformer, then SpladePooling"
+        )
+    config = modules[1].config
+    pooling = {
+        "pooling": str(config.get("pooling_strategy", SPLADE_V2["pooling"])),
+        "activation": str(config.get("activation_function", SPLADE_V2["activation"])),
+    }
+    check_pooling(**pooling)
+    return SparseModel(modules[0].folder, pooling)
+
+
+def _routes(folder: ModelFolder, router: Module) -> dict[str, tuple[Module, ...]]:
+    """Return the modules of each route of a router by its name."""
+    file = next((name for name in ROUTES if (router.folder / name).is_file()), ROUTES[0])
+    described = read_json(router.folder / file)
+    place = router.folder.relative_to(folder.path.resolve())
+    try:
+        return {
+            route: tuple(
+                folder.module(described["types"][name], str(place / name), file) for name in names
+            )
+            for route, names in described["structure"].items()
+        }
+    except (KeyError, TypeError, AttributeError):
+        raise ModelFolderError(f"{str(router.folder / file)!r} describes no routes") from None
+
+
+def _names(modules: Sequence[Module]) -> str:
+    return ", ".join(module.name for module in modules) or "no module"
+
+
+def import_model(folder: ModelFolder) -> Checkpoint:
+    """Return a sparse encoder as a checkpoint.
+
+    Raises:
+        ModelFolderError: the folder cannot be used.
+    """
+    described = describe(folder)
+    encoder, config = load_network(described.transformer, "AutoModelForMaskedLM")
+    tokenizer = read_any_tokenizer(described.transformer)
+    longest = min(longest_text(described.transformer, config), MOST_TOKENS)
+    vocabulary = int(config["vocab_size"])
+    settings = SPLADESettings(longest, longest, vocabulary, field="")
+    if described.queries is not None:
+        way = "idf" if described.queries.config.get("frozen") else "learned"
+        settings = SPLADESettings(longest, longest, vocabulary, field="", queries=way)
+    setattr(encoder.config, POOLING, described.pooling)
+    network = SPLADE(encoder, settings)
+    if network.head is not None and described.queries is not None:
+        weights = _query_weights(described.queries, tokenizer, vocabulary)
+        with torch.no_grad():
+            network.head.weight.copy_(torch.from_numpy(weights).unsqueeze(1))
+    return Checkpoint(
+        "splade",
+        settings,
+        tokenizer=tokenizer,
+        training={"imported": folder.name},
+        network={**config, POOLING: described.pooling},
+        weights=weights_of(network),
+    )
+
+
+def _query_weights(module: Module, tokenizer: "Tokenizer", vocabulary: int) -> NDArray[np.float32]:
+    """Return the weight of each term of a query, (vocabulary,) float32.
+
+    Tokens that the tokenizer adds to every text have none, because sentence-transformers does not
+    add them to a query.
+
+    Raises:
+        ModelFolderError: weights are missing, of another shape, or below 0, or the vocabulary of
+            queries differs from the one of documents.
+    """
+    own = read_any_tokenizer(module.folder)
+    if own.get_vocab() != tokenizer.get_vocab():
+        raise ModelFolderError(
+            f"{str(module.folder)!r} has another vocabulary than the encoder of documents, which "
+            "is not supported"
+        )
+    weights = np.zeros(vocabulary, np.float32)
+    if (module.folder / IDF).is_file() and not (module.folder / "model.safetensors").is_file():
+        for token, weight in read_json(module.folder / IDF).items():
+            number = tokenizer.token_to_id(token)
+            if number is not None:
+                weights[number] = weight
+    else:
+        from safetensors.numpy import load_file
+
+        check_weights(module.folder)
+        stored = load_file(module.folder / "model.safetensors").get("weight")
+        if stored is None or stored.ndim != 1 or len(stored) > vocabulary:
+            raise ModelFolderError(
+                f"{str(module.folder)!r} has no weight for each of {vocabulary:,} terms; its "
+                "weights do not fit the encoder of documents"
+            )
+        weights[: len(stored)] = stored
+    if weights.min() < 0:
+        raise ModelFolderError(
+            f"{str(module.folder)!r} gives {int((weights < 0).sum()):,} terms of queries a weight "
+            "below 0, which cannot be searched"
+        )
+    weights[tokenizer.encode("").ids] = 0
+    return weights
+
+
+def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+    """Return the largest difference from sentence-transformers' own weights, over all terms.
+
+    Texts are encoded as queries and as documents.
+    """
+    from sentence_transformers import SparseEncoder
+
+    with quiet():
+        theirs = SparseEncoder(str(folder.path), device="cpu", local_files_only=True)
+    network, differences = load(checkpoint, attention="eager"), []
+    limits = checkpoint.settings.max_query_tokens, checkpoint.settings.max_document_tokens
+    for ours, encode, limit in (
+        (network.queries, theirs.encode_query, limits[0]),
+        (network.forward, theirs.encode_document, limits[1]),
+    ):
+        expected = encode(list(texts), convert_to_sparse_tensor=False, show_progress_bar=False)
+        ids, _ = token_ids(checkpoint.need_tokenizer(), texts, limit)
+        with torch.inference_mode():
+            for row, vector in zip(ids, expected, strict=True):
+                inputs = feeds([row], ENCODER.segment).values()
+                weights = ours(*map(torch.from_numpy, inputs))[0].numpy()
+                other = np.asarray(vector, np.float32)
+                differences.append(np.abs(weights[: len(other)] - other).max())
+    return float(max(differences))
