@@ -26,6 +26,7 @@ from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
 from ranklet.runtime.text.strings import Strings
+from ranklet.training.indexing.packer import release
 from ranklet.version import __version__
 
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
@@ -71,6 +72,7 @@ class BundleWriter:
             np.lib.format.write_array(
                 file, np.ascontiguousarray(values), version=(1, 0), allow_pickle=False
             )
+        release(values)
 
     def strings(self, name: str, strings: Strings) -> None:
         """Write strings as ``NAME.npy`` and ``NAME.offsets.npy``."""

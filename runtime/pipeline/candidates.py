@@ -32,9 +32,7 @@ class StoredCandidates:
     @property
     def texts(self) -> Sequence[str]:
         """Their ranked texts, which may include titles."""
-        stored = self._documents
-        numbers = self._numbers.tolist()
-        return [ranked_text(stored.titles[n], stored.texts[n], stored.titled) for n in numbers]
+        return self._documents.ranked_texts(self._numbers.tolist())
 
     def select(self, positions: NDArray[np.intp]) -> "StoredCandidates":
         """Return the candidates at some positions, in that order."""

@@ -1,7 +1,7 @@
 """Read the documents of a bundle (ids, titles, texts and tokens) from disk on demand."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, damaged
 from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.strings import Strings
 
 
@@ -90,6 +91,10 @@ class Documents:
         if number >= len(self):
             raise damaged(f"document {number} is not in the bundle")
         return self.ids[number], self.titles[number], self.texts[number]
+
+    def ranked_texts(self, numbers: Iterable[int]) -> list[str]:
+        """Return the ranked texts of some documents, which may include titles."""
+        return [ranked_text(self.titles[n], self.texts[n], self.titled) for n in numbers]
 
     def samples(self, count: int) -> list[str]:
         """Return the titles of evenly spaced documents, or the beginnings of untitled texts."""

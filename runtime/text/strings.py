@@ -1,5 +1,6 @@
 """Strings packed into two arrays, so that opening a million of them reads none."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Self
@@ -35,11 +36,11 @@ class Strings:
         >>> list(Strings.pack(["b", "", "ä"]))
         ['b', '', 'ä']
         """
-        data, offsets = bytearray(), [0]
+        data, offsets = bytearray(), array("q", [0])
         for string in strings:
             data += string.encode("utf-8", "replace")  # a lone surrogate must not stop indexing
             offsets.append(len(data))
-        return cls(np.frombuffer(bytes(data), np.uint8), np.array(offsets, np.int64))
+        return cls(np.frombuffer(data, np.uint8), np.frombuffer(offsets, np.int64))
 
     def __len__(self) -> int:
         return len(self._offsets) - 1

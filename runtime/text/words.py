@@ -30,7 +30,10 @@ def words(text: str) -> list[str]:
     []
     """
     # Nine texts in ten are ASCII, and folding a text costs five times as much.
-    matches = _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(fold(text))
+    text = text.lower() if text.isascii() else fold(text)
+    matches = (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    if "'s" not in text:
+        return matches
     # The possessive is removed after the match, so "it's" and "python's" both lose it.
     return [word[:-2] if word.endswith("'s") else word for word in matches]
 

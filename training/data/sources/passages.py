@@ -35,10 +35,10 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
         overlap: at most so many words of a passage, in whole sentences, begin the next one. They
             are at most half of `words`.
     """
-    parts = list(_sentences(text, words)) if words else []
-    total = sum(part.words for part in parts)
-    if total <= words:
+    if not words or len(_WORD.findall(text)) <= words:
         return [text]
+    parts = list(_sentences(text, words))
+    total = sum(part.words for part in parts)
     size = balanced(total, words, overlap)
     chosen: list[list[Sentence]] = [[]]
     length = fresh = 0  # words of the last passage, and those that no earlier passage has

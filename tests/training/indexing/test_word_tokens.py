@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.strings import SortedStrings
+from ranklet.training.indexing import word_tokens as module
+from ranklet.training.indexing.word_tokens import WordTokens
+
+TEXTS = ["The cat and the dog", "", "dog's café", "the", "cat cat"]
+
+
+@pytest.mark.parametrize("together", [1, 2, 100])
+def test_tokens_are_numbers_of_the_vocabulary_without_stop_words(
+    monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    monkeypatch.setattr(module, "_TEXTS", together)
+    monkeypatch.setattr(module, "_TOKENS", 2)
+    tokens = WordTokens(["and", "the"])
+    for text in TEXTS:
+        tokens.add(text)
+    forms = sorted(tokens.words())
+    assert forms == ["and", "cafe", "cat", "dog", "the"]
+    vocabulary = Vocabulary(SortedStrings.pack(forms), np.zeros(5, np.int32))
+    forward = tokens.forward(vocabulary)
+    spelled = [forms[token] for token in forward.tokens]
+    texts = [spelled[b:e] for b, e in zip(forward.offsets, forward.offsets[1:], strict=False)]
+    assert texts == [["cat", "dog"], [], ["dog", "cafe"], [], ["cat", "cat"]]
+
+
+def test_no_texts_have_no_tokens() -> None:
+    forward = WordTokens(["the"]).forward(
+        Vocabulary(SortedStrings.pack(["the"]), np.zeros(1, np.int32))
+    )
+    assert (forward.tokens.tolist(), forward.offsets.tolist()) == ([], [0])

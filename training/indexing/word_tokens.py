@@ -1,0 +1,75 @@
+"""Collect the words of many texts as numbers, without keeping any text."""
+
+from array import array
+from collections.abc import Iterable
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.lexical.forward import Forward
+from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.words import words
+
+_TEXTS = 256  # texts whose words are numbered at a time
+_TOKENS = 1 << 20  # tokens that are renumbered at a time
+
+
+class _Numbers(dict[str, int]):
+    """Numbers words in the order in which they are first looked up."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+class WordTokens:
+    """The words of texts, without stop words.
+
+    Args:
+        stopped: the stop words.
+    """
+
+    def __init__(self, stopped: Iterable[str]) -> None:
+        self._numbers = _Numbers()
+        for word in stopped:
+            self._numbers[word]
+        self._stopped = len(self._numbers)  # smaller numbers are stop words
+        self._tokens, self._ends = array("i"), array("q", [0])
+        self._waiting: list[list[str]] = []
+
+    def add(self, text: str) -> None:
+        """Add the words of the next text."""
+        self._waiting.append(words(text))
+        if len(self._waiting) == _TEXTS:
+            self._number()
+
+    def words(self) -> set[str]:
+        """Return all words so far, and the stop words."""
+        self._number()
+        return set(self._numbers)
+
+    def forward(self, vocabulary: Vocabulary) -> Forward:
+        """Return the tokens of every text as numbers of a vocabulary that has all words.
+
+        The object cannot be used afterwards, because its memory becomes the result's.
+        """
+        self._number()
+        number_of = {form: number for number, form in enumerate(vocabulary.forms)}
+        table = np.array([number_of[word] for word in self._numbers], np.int32)
+        tokens: NDArray[np.int32] = np.frombuffer(self._tokens, np.int32)
+        for begin in range(0, len(tokens), _TOKENS):
+            part = tokens[begin : begin + _TOKENS]
+            part[:] = table[part]
+        return Forward(np.frombuffer(self._ends, np.int64), tokens)
+
+    def _number(self) -> None:
+        lengths = [len(text) for text in self._waiting]
+        every = chain.from_iterable(self._waiting)
+        tokens = np.fromiter(map(self._numbers.__getitem__, every), np.int32, sum(lengths))
+        kept = tokens >= self._stopped
+        text = np.repeat(np.arange(len(lengths)), lengths)
+        counts = np.bincount(text[kept], minlength=len(lengths))
+        self._tokens.frombytes(tokens[kept].tobytes())
+        self._ends.extend((self._ends[-1] + np.cumsum(counts)).tolist())
+        self._waiting = []
