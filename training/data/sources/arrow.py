@@ -1,5 +1,6 @@
 """Read Parquet files and datasets that the package datasets has saved."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.training.data.sources.records import Record, Records
 
+STATE, SPLITS = "state.json", "dataset_dict.json"
 BATCH = 1024  # rows that are read at once
 
 
@@ -34,8 +36,8 @@ def read_dataset(folder: Path) -> Records:
         CollectionError: the folder has several splits, no data, or is damaged.
         InputError: pyarrow is not installed.
     """
-    if (folder / "dataset_dict.json").is_file():
-        splits = sorted(path.parent.name for path in folder.glob("*/state.json"))
+    if (folder / SPLITS).is_file():
+        splits = sorted(path.parent.name for path in folder.glob(f"*/{STATE}"))
         if len(splits) != 1:
             raise CollectionError(
                 f"{folder} has the splits {', '.join(splits) or 'none'}; give the folder of one, "
@@ -43,9 +45,7 @@ def read_dataset(folder: Path) -> Records:
             )
         folder = folder / splits[0]
     pyarrow = _pyarrow(folder)
-    paths = sorted(folder.glob("*.arrow"))
-    if not paths:
-        raise CollectionError(f"{folder} has no .arrow file; save the dataset again")
+    paths = _data_files(folder)
     for path in paths:
         try:
             with pyarrow.memory_map(str(path)) as file, pyarrow.ipc.open_stream(file) as stream:
@@ -54,9 +54,24 @@ def read_dataset(folder: Path) -> Records:
             raise CollectionError(f"{path} cannot be read as Arrow: {_first(error)}") from None
 
 
+def _data_files(folder: Path) -> list[Path]:
+    """Return the files that state.json lists, because a folder may also have cached results."""
+    try:
+        state = json.loads((folder / STATE).read_text("utf-8"))
+        names = [each["filename"] for each in state["_data_files"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        names = []
+    if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
+        raise CollectionError(
+            f"{folder / STATE} does not list the files of a dataset; write the dataset again with "
+            "save_to_disk"
+        )
+    return [folder / name for name in names]
+
+
 def is_dataset(folder: Path) -> bool:
     """Return whether ``save_to_disk`` of the package datasets has written a folder."""
-    return any((folder / name).is_file() for name in ("state.json", "dataset_dict.json"))
+    return any((folder / name).is_file() for name in (STATE, SPLITS))
 
 
 def _rows(path: Path, batches: Iterator[Any]) -> Records:

@@ -16,6 +16,7 @@ TEXTS = (
     "text", "contents", "content", "body", "passage", "document", "page_content", "abstract",
     "article", "description", "review", "answer", "summary", "sentence", "comment", "message",
 )  # fmt: skip
+NONE = "-"  # the name of no column
 SAMPLE = 100  # records that a guess looks at
 WORDS = 3  # a column of texts has more words per value on average
 
@@ -32,6 +33,8 @@ class Columns:
         parts = [f"the text is {self.text!r}"]
         parts.append(f"the title is {self.title!r}" if self.title else "there is no title")
         parts.append(f"the id is {self.id!r}" if self.id else "ids are numbered")
+        if len(self.text.split()) > WORDS:
+            parts.append("pass --no-header if that is a text and not a name")
         return ", ".join(parts)
 
 
@@ -53,7 +56,7 @@ def choose_columns(
     present = dict.fromkeys(field for record in records for field in record)
     for flag in ("text_column", "title_column", "id_column"):
         given = getattr(options, flag)
-        if given and given not in present:
+        if given and given not in present and (given != NONE or flag == "text_column"):
             raise InputError(
                 f"{name} has no column {given!r} (--{flag.replace('_', '-')}); it has "
                 f"{_listed(present)}"
@@ -69,7 +72,8 @@ def choose_columns(
     free = [field for field in free if field != text]
     title = options.title_column or _known(free, TITLES)
     free = [field for field in free if field != title]
-    return Columns(text, title, options.id_column or _known(free, IDS))
+    name = options.id_column or _known(free, IDS)
+    return Columns(text, *("" if column == NONE else column for column in (title, name)))
 
 
 def _known(fields: Sequence[str], names: Sequence[str]) -> str:

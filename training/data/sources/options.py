@@ -15,8 +15,8 @@ class SourceOptions:
     GROUP = "documents"
 
     text_column: str = text("", "column of the text; guessed by default")
-    title_column: str = text("", "column of the title; guessed by default")
-    id_column: str = text("", "column of the id; guessed, or numbers if there is none")
+    title_column: str = text("", "column of the title, - for none; guessed by default")
+    id_column: str = text("", "column of the id, - for numbers; guessed by default")
     format: str = one_of("auto", FORMATS, "format of the source, auto follows the file's name")
     encoding: str = text("utf-8", "encoding of the files")
     header: bool = switch(True, "the first line of a table is data", flag="--no-header")
@@ -29,8 +29,8 @@ class SourceOptions:
         check_options(self)
         if self.passage_words and self.overlap_words * 2 > self.passage_words:
             raise InputError(
-                f"overlap_words is {self.overlap_words}; it may be at most half of passage_words, "
-                f"which is {self.passage_words}"
+                f"overlap_words is {self.overlap_words}, more than half of passage_words, which is "
+                f"{self.passage_words}; pass --overlap-words {self.passage_words // 2} or less"
             )
         try:
             "".encode(self.encoding)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 # Scripts without spaces between words count one word per character.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\u3040-\u9fff]+")
 # A sentence ends at a mark that white space follows, at an ideographic mark, or at a blank line.
-_END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+|[。！？]+[”』」]?\s*|\n\s*\n\s*")
+# The look-behind keeps a long row of dots from being tried at each dot.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*\s+|[。！？]+[”』」]?\s*|\n\s*\n\s*")
 
 
 class Sentence(NamedTuple):
@@ -72,13 +73,17 @@ def _tail(passage: list[Sentence], overlap: int, room: int) -> list[Sentence]:
 
 
 def _sentences(text: str, words: int) -> Iterator[Sentence]:
-    begin = 0
+    """Yield the sentences of a text, which cover it; long ones are cut into parts of `words`."""
+    begin = searched = 0
+    last: Sentence | None = None
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
-        found = list(_WORD.finditer(text, begin, end))
-        if not found:
-            continue  # marks without a word belong to the next sentence
-        for first in range(0, len(found), words):
-            rest = found[first + words :]
-            after = rest[0].start() if rest else end
-            yield Sentence(begin, after, min(words, len(found) - first))
+        starts = [match.start() for match in _WORD.finditer(text, searched, end)]
+        searched = end
+        for first in range(0, len(starts), words):
+            after = starts[first + words] if first + words < len(starts) else end
+            if last is not None:
+                yield last
+            last = Sentence(begin, after, min(words, len(starts) - first))
             begin = after
+    if last is not None:  # marks without a word belong to the next sentence, or to the last one
+        yield last._replace(end=len(text))

@@ -12,10 +12,11 @@ _NAMES: Mapping[Fault, tuple[str, str]] = {
     "empty": ("document has no text", "documents have no text"),
     "duplicate": ("id occurs twice", "ids occur twice"),
 }
+_OTHER_ID = "pass another --id-column, or --id-column - to number the documents"
 _HINTS: Mapping[Fault, str] = {
     "encoding": "pass --encoding, for example --encoding cp1252",
-    "no id": "pass another --id-column",
-    "duplicate": "pass another --id-column",
+    "no id": _OTHER_ID,
+    "duplicate": _OTHER_ID,
 }
 EXAMPLES = 3  # places that a message names for each fault
 
@@ -47,4 +48,4 @@ class Problems:
     def hint(self) -> str:
         """Return what to type."""
         hints = dict.fromkeys(_HINTS[fault] for fault in self.counts if fault in _HINTS)
-        return ", ".join(["Correct them", *hints, "or pass --skip-bad to leave them out"])
+        return "; ".join(["Correct them", *hints, "or pass --skip-bad to leave them out"])

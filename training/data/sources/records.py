@@ -40,9 +40,10 @@ def is_decoded(text: str) -> bool:
     return True
 
 
-def not_decoded(place: str, text: str) -> Bad:
+def not_decoded(place: str, text: str, field: str = "") -> Bad:
     """Return the report of a text for which `is_decoded` is false."""
     at = next(i for i, char in enumerate(text) if "\ud800" <= char <= "\udfff")
     code = ord(text[at])
     byte = f"byte 0x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else "half a character"
-    return Bad(place, "encoding", f"{byte} after {text[max(0, at - 20) : at]!r}")
+    before = f"after {text[max(0, at - 20) : at]!r}" if at else "at its beginning"
+    return Bad(place, "encoding", f"{f'{field}: ' if field else ''}{byte} {before}")

@@ -1,31 +1,27 @@
 """A source of documents: a file, a folder, a dataset, or an iterable."""
 
 import logging
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.training.data.collection import CORPUS, Document
-from ranklet.training.data.sources import arrow, json_files, tables, text_files
+from ranklet.training.data.collection import Document
 from ranklet.training.data.sources.columns import SAMPLE, Columns, choose_columns
-from ranklet.training.data.sources.opening import format_suffix
+from ranklet.training.data.sources.json_files import as_record, kind_of
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.passages import passages
+from ranklet.training.data.sources.paths import records_of
 from ranklet.training.data.sources.problems import Problems
 from ranklet.training.data.sources.records import Bad, Record, Records, is_decoded, not_decoded
 
 Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]]
 
 _log = logging.getLogger(__name__)
-
-SUFFIXES = {
-    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
-    ".json": "json", ".parquet": "parquet",
-    **dict.fromkeys(text_files.TEXTS, "text"),
-}  # fmt: skip
 
 
 class Source:
@@ -58,7 +54,9 @@ class Source:
         if isinstance(texts, str | os.PathLike):
             path = Path(texts)
             self.name = path.absolute().name
-            self._records = _of_path(path, self.options)
+            self._records = records_of(path, self.options)
+        elif hasattr(texts, "columns"):  # an iterator over it yields columns and not rows
+            raise InputError("documents are a table; pass its rows, as frame.to_dict('records')")
         elif isinstance(texts, Iterable) and not isinstance(texts, bytes | Mapping):
             self.name = "documents"
             self._records = _of_objects(texts)
@@ -94,10 +92,13 @@ class Source:
                 f"{bad:,} of {count + bad:,} documents of {self.name} cannot be used:\n"
                 f"{self.problems}\n{self.problems.hint()}"
             )
+        if bad and not count:
+            raise CollectionError(f"no document of {self.name} can be used:\n{self.problems}")
         if not count:
-            raise CollectionError(f"{self.name} has no document\n{self.problems}".rstrip())
+            raise CollectionError(f"{self.name} has no document")
         if bad:
-            _log.warning("left out %s documents:\n%s", f"{bad:,}", self.problems)
+            left_out = "1 document" if bad == 1 else f"{bad:,} documents"
+            _log.warning("left out %s:\n%s", left_out, self.problems)
 
     def _checked(self, records: Records) -> Iterator[Document]:
         ids = set[str]()
@@ -115,23 +116,37 @@ class Source:
         columns = self.columns
         if columns is None:  # unreachable, because a record has chosen them
             raise CollectionError(f"{self.name} has no columns")
-        name = record.fields.get(columns.id) if columns.id else number
-        if name is None or name == "" or not isinstance(name, str | int) or name is True:
-            return Bad(record.place, "no id", f"{columns.id} is {name!r:.40}")
-        values = {}
+        found = record.fields.get(columns.id) if columns.id else number
+        name = as_id(found)
+        if name is None:
+            return Bad(record.place, "no id", f"{columns.id} is {found!r:.40}")
+        values = {"id": name}
         for key, column in (("title", columns.title), ("text", columns.text)):
             value = as_text(record.fields.get(column)) if column else ""
             if value is None:
-                kind = type(record.fields[column]).__name__
-                return Bad(record.place, "broken", f"{column} is of type {kind}")
+                kind = kind_of(record.fields[column])
+                return Bad(record.place, "broken", f"{column} is {kind} and not a text")
             values[key] = value
-        document = Document(str(name), **values)
-        for value in document:
+        for key, value in values.items():
             if not is_decoded(value):
-                return not_decoded(record.place, value)
+                return not_decoded(record.place, value, key)
+        document = Document(**values)
         if not (document.title.strip() or document.text.strip()):
             return Bad(record.place, "empty", f"{columns.text} is {document.text!r:.20}")
         return document
+
+
+def as_id(value: object) -> str | None:
+    """Return a field's value as an id, or None if it cannot be one.
+
+    >>> as_id("a/1"), as_id(7), as_id(7.0), as_id(None), as_id("")
+    ('a/1', '7', '7', None, None)
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        # A column of whole numbers with gaps is stored as floating-point numbers.
+        return str(int(value)) if math.isfinite(number) and number == int(value) else None
+    return (value or None) if isinstance(value, str) else None
 
 
 def as_text(value: object) -> str | None:
@@ -144,8 +159,10 @@ def as_text(value: object) -> str | None:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float):
-        return str(value)
+    if isinstance(value, bytes):  # a Parquet file may not say that a column has texts
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, Real):
+        return "" if math.isnan(float(value)) else str(value)  # NaN stands for a missing value
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return "\n".join(value)
     return None
@@ -153,68 +170,4 @@ def as_text(value: object) -> str | None:
 
 def _of_objects(texts: Iterable[object]) -> Records:
     for number, value in enumerate(texts, start=1):
-        yield json_files.as_record(f"documents[{number - 1}]", value)
-
-
-def _of_path(path: Path, options: SourceOptions) -> Records:
-    try:
-        found = path.exists()
-    except (OSError, ValueError):  # too long, or with a zero byte
-        found = False
-    if not found:
-        raise CollectionError(f"{path} does not exist; give a file or a folder of documents")
-    if path.is_dir():
-        return _of_folder(path, options)
-    kind = options.format if options.format != "auto" else SUFFIXES.get(format_suffix(path))
-    if kind is None:
-        raise CollectionError(
-            f"{path}: the format of {format_suffix(path) or 'a file without an ending'} is not "
-            f"known; pass --format {', '.join(sorted(set(SUFFIXES.values())))}"
-        )
-    return _of_file(path, kind, options)
-
-
-def _of_file(path: Path, kind: str, options: SourceOptions) -> Records:
-    if kind in ("csv", "tsv"):
-        return tables.read_table(path, options.encoding, header=options.header)
-    if kind == "jsonl":
-        return json_files.read_json_lines(path, options.encoding)
-    if kind == "json":
-        return json_files.read_json(path, options.encoding)
-    if kind == "parquet":
-        return arrow.read_parquet(path)
-    return text_files.read_texts([path], path.parent, options.encoding)
-
-
-def _of_folder(folder: Path, options: SourceOptions) -> Records:
-    corpus = next((folder / name for name in CORPUS if (folder / name).is_file()), None)
-    if corpus is not None:
-        return _of_file(corpus, "jsonl", options)
-    if arrow.is_dataset(folder):
-        return arrow.read_dataset(folder)
-    by_format: dict[str, list[Path]] = {}
-    for path in sorted(folder.rglob("*")):
-        below = path.relative_to(folder).parts
-        if path.is_file() and not any(part.startswith(".") for part in below):
-            kind = SUFFIXES.get(format_suffix(path), "")
-            if options.format in ("auto", kind):
-                by_format.setdefault(kind, []).append(path)
-    if other := by_format.pop("", []):
-        endings = sorted({path.suffix or "no ending" for path in other})
-        _log.warning(
-            "%s: %s files with other endings are not read (%s)",
-            folder, f"{len(other):,}", ", ".join(endings[:8]),
-        )  # fmt: skip
-    if not by_format:
-        raise CollectionError(
-            f"{folder} has no file that can be read; the endings are {', '.join(SUFFIXES)}"
-        )
-    if len(by_format) > 1:
-        counts = ", ".join(f"{len(paths):,} of {kind}" for kind, paths in by_format.items())
-        raise CollectionError(
-            f"{folder} has files of several formats ({counts}); pass --format with one of them"
-        )
-    ((kind, paths),) = by_format.items()
-    if kind == "text":
-        return text_files.read_texts(paths, folder, options.encoding)
-    return chain.from_iterable(_of_file(path, kind, options) for path in paths)
+        yield as_record(f"documents[{number - 1}]", value)

@@ -1,22 +1,43 @@
 """Read CSV and TSV files."""
 
 import csv
-from collections.abc import Sequence
-from itertools import chain
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.sources.opening import format_suffix, open_text
-from ranklet.training.data.sources.records import Bad, Record, Records, is_decoded, not_decoded
+from ranklet.training.data.sources.records import Bad, Record, Records
 
 DELIMITERS = (",", ";", "\t", "|")
+SAMPLE = 50  # lines from which the delimiter is guessed
+MAX_LINES = 100  # of one row of a table with tabs
 MAX_FIELD = 1 << 27  # characters; an unclosed quote would otherwise read a whole file as one field
+
+_REASONS = {  # by the ends of the messages of the module csv
+    "unexpected end of data": "the quote that begins here has no end",
+    "expected after '\"'": "text follows a closing quote; inside a field, write quotes twice",
+    "field larger than field limit": f"a field has more than {MAX_FIELD:,} characters; is a quote "
+    "not closed?",
+}
+
+
+class Row(NamedTuple):
+    """One row of a table, or why it cannot be read."""
+
+    line: int  # of its beginning, from 1
+    fields: Sequence[str]
+    error: str = ""
 
 
 def read_table(path: Path, encoding: str, *, header: bool) -> Records:
     """Yield the rows of a table, whose columns are named by its first line.
 
-    The delimiter of a .csv file is the one that is most frequent in its first line.
+    The delimiter of a .csv file is the one that divides its first lines most evenly, or the one
+    that a first line such as ``sep=;`` names.
 
     Args:
         path: the file.
@@ -28,46 +49,123 @@ def read_table(path: Path, encoding: str, *, header: bool) -> Records:
     """
     csv.field_size_limit(MAX_FIELD)
     with open_text(path, encoding) as file:
-        first = file.readline()
-        _check_first(first, path)
-        delimiter = _delimiter(first, path)
-        rows = csv.reader(chain([first], file), delimiter=delimiter, strict=True)
+        sample = list(islice(file, SAMPLE))
+        begin = 1
+        named = _named_delimiter(sample)
+        if named:
+            sample, begin = sample[1:], 2
+        _check_first(sample, path)
+        delimiter = named or _delimiter(sample, path)
+        lines = chain(sample, file)
+        rows = _of_tabs(lines, begin) if delimiter == "\t" else _rows(lines, delimiter, begin)
+        first = next(rows, None)
+        if first is None:
+            raise CollectionError(f"{path} has no row")
+        if first.error:
+            raise CollectionError(f"{path}:{first.line} is no first line of a table: {first.error}")
         if header:
-            names = next(rows)
-            _check_names(names, path)
+            names: Sequence[str] = first.fields
+            _check_names(names, path, first.line)
         else:
-            width = len(next(csv.reader([first], delimiter=delimiter)))
-            names = [str(number) for number in range(1, width + 1)]
-        while True:
-            place = f"{path}:{rows.line_num + 1}"
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield Bad(place, "broken", str(error))
-                continue
-            if row:
-                yield _record(place, names, row)
+            names = [str(number) for number in range(1, len(first.fields) + 1)]
+            rows = chain([first], rows)
+        for row in rows:
+            place = f"{path}:{row.line}"
+            if not row.error and not any(map(str.strip, row.fields)):
+                continue  # spreadsheets end with such rows
+            if row.error:
+                yield Bad(place, "broken", row.error)
+            elif len(row.fields) != len(names):
+                yield Bad(place, "broken", _wrong_width(len(row.fields), len(names)))
+            else:
+                yield Record(place, dict(zip(names, row.fields, strict=True)))
 
 
-def _record(place: str, names: Sequence[str], row: Sequence[str]) -> Record | Bad:
-    if len(row) != len(names):
-        return Bad(place, "broken", f"{len(row)} fields in a table of {len(names)} columns")
-    for value in row:
-        if not is_decoded(value):
-            return not_decoded(place, value)
-    return Record(place, dict(zip(names, row, strict=True)))
+def _rows(lines: Iterable[str], delimiter: str, begin: int) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        line = begin + reader.line_num
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Row(line, (), _reason(error))
+            continue
+        if fields:
+            yield Row(line, fields)
 
 
-def _check_first(first: str, path: Path) -> None:
+def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
+    """Yield the rows of a table with tabs, in which quotes may be plain characters.
+
+    Such tables are written with quoting (by spreadsheets) and without it (MS MARCO). Quotes are
+    removed only where they are well formed. A quoted field ends before a line with all the tabs.
+    """
+    source, later = iter(lines), deque[str]()
+    width, number = 0, begin
+    while (line := _next(later, source)) is not None:
+        plain, fields, read = line.rstrip("\r\n").split("\t"), _quoted([line]), [line]
+        while '"' in line and not fields and len(read) < MAX_LINES:
+            following = _next(later, source)
+            if following is None:
+                break
+            if following.count("\t") + 1 == width > 1:
+                later.appendleft(following)
+                break
+            read.append(following)
+            fields = _quoted(read)
+        if fields and len(fields) == (width or len(fields)):
+            row = fields
+        else:  # the quotes are plain characters, or the line is broken
+            later.extendleft(reversed(read[1:]))
+            row, read = plain, read[:1]
+        if plain != [""]:
+            width = width or len(row)
+            yield Row(number, row)
+        number += len(read)
+
+
+def _next(later: "deque[str]", source: Iterator[str]) -> str | None:
+    return later.popleft() if later else next(source, None)
+
+
+def _quoted(lines: list[str]) -> list[str]:
+    """Return the fields of one row that needs all these lines, or nothing if there is none."""
+    reader = csv.reader(lines, delimiter="\t", strict=True)
+    try:
+        fields = next(reader, [])
+    except csv.Error:
+        return []
+    return fields if reader.line_num == len(lines) else []
+
+
+def _reason(error: csv.Error) -> str:
+    found = str(error)
+    return next((why for end, why in _REASONS.items() if end in found), found)
+
+
+def _wrong_width(fields: int, columns: int) -> str:
+    what = "1 field" if fields == 1 else f"{fields} fields"
+    return f"{what} in a table of {columns} column{'s' * (columns > 1)}"
+
+
+def _named_delimiter(sample: Sequence[str]) -> str:
+    """Return the delimiter of a first line such as ``sep=;``, which Excel writes and hides."""
+    first = sample[0].strip("\r\n") if sample else ""
+    return first[4] if len(first) == 5 and first.lower().startswith("sep=") else ""
+
+
+def _check_first(sample: Sequence[str], path: Path) -> None:
+    if not sample:
+        raise CollectionError(f"{path} is empty; its first line must name the columns")
+    first = sample[0]
     if not first.strip():
         raise CollectionError(f"{path}: the first line is empty; it must name the columns")
     if first.lstrip().startswith(("{", "[")):
         right = "jsonl" if first.lstrip().startswith("{") else "json"
         raise CollectionError(
-            f"{path}:1 looks like JSON, although the name ends in {format_suffix(path)}; pass "
-            f"--format {right}"
+            f"{path}:1 looks like JSON, although the file is read as a table; pass --format {right}"
         )
     if "\0" in first:
         raise CollectionError(
@@ -76,16 +174,25 @@ def _check_first(first: str, path: Path) -> None:
         )
 
 
-def _delimiter(first: str, path: Path) -> str:
+def _delimiter(sample: Sequence[str], path: Path) -> str:
     if format_suffix(path) in (".tsv", ".tab"):
         return "\t"
-    return max(DELIMITERS, key=first.count)
+
+    def evenness(delimiter: str) -> tuple[float, int]:
+        widths = []
+        with suppress(csv.Error):  # a field is too long
+            widths += (len(row) for row in csv.reader(sample, delimiter=delimiter) if row)
+        width = widths[0] if widths else 0
+        return (widths.count(width) / len(widths) if width > 1 else 0.0), width
+
+    return max(DELIMITERS, key=evenness)
 
 
-def _check_names(names: Sequence[str], path: Path) -> None:
-    doubled = next((name for name in names if names.count(name) > 1), None)
+def _check_names(names: Sequence[str], path: Path, line: int) -> None:
+    named = [name for name in names if name.strip()]  # spreadsheets leave empty columns
+    doubled = next((name for name in named if named.count(name) > 1), None)
     if doubled is not None:
         raise CollectionError(
-            f"{path}:1: the column {doubled!r} occurs twice; rename one, or pass --no-header if "
-            "the first line is data"
+            f"{path}:{line}: the column {doubled!r} occurs twice; rename one, or pass --no-header "
+            "if the first line is data"
         )

@@ -4,8 +4,9 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.sources.opening import format_suffix, open_text
-from ranklet.training.data.sources.records import Record, Records, is_decoded, not_decoded
+from ranklet.training.data.sources.records import Bad, Record, Records, is_decoded, not_decoded
 
 MARKDOWN, HTML = (".md", ".markdown"), (".html", ".htm")
 TEXTS = (".txt", *MARKDOWN, *HTML)
@@ -25,14 +26,21 @@ def read_texts(files: list[Path], folder: Path, encoding: str) -> Records:
     The title is the first heading of Markdown, the title of HTML, or the file's name.
     """
     for path in files:
-        with open_text(path, encoding) as file:
-            text = file.read().replace("\r\n", "\n")
+        try:
+            with open_text(path, encoding) as file:
+                text = file.read().replace("\r\n", "\n")
+        except CollectionError as error:
+            yield Bad(str(path), "broken", str(error).removeprefix(f"{path} "))
+            continue
         if not is_decoded(text):
             yield not_decoded(str(path), text)
             continue
-        title, body = titled(text, format_suffix(path))
+        suffix = format_suffix(path)
+        title, body = titled(text, suffix)
         name = path.relative_to(folder).as_posix()
-        yield Record(str(path), {"id": name, "title": title or path.stem, "text": body})
+        if not title and body.strip():
+            title = path.name[: path.name.lower().rindex(suffix)] if suffix else path.name
+        yield Record(str(path), {"id": name, "title": title, "text": body})
 
 
 def titled(text: str, suffix: str) -> tuple[str, str]:
@@ -51,7 +59,8 @@ def titled(text: str, suffix: str) -> tuple[str, str]:
         return heading[1], rest.strip()
     if suffix in HTML:
         parser = _Reader()
-        parser.feed(text)
+        # Some versions of HTMLParser raise at a declaration such as <![x[, which is no HTML.
+        parser.feed(text.replace("<![", "<! ["))
         parser.close()
         return _tidy(parser.title).replace("\n", " "), _tidy(parser.body)
     return "", text
@@ -62,27 +71,36 @@ class _Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.title = self.body = ""
+        self._title: list[str] = []
+        self._body: list[str] = []
         self._open: list[str] = []
+
+    @property
+    def title(self) -> str:
+        return "".join(self._title)
+
+    @property
+    def body(self) -> str:
+        return "".join(self._body)
 
     def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
         if tag in _HIDDEN or tag == "title":
             self._open.append(tag)
         if _BLOCKS.fullmatch(tag):
-            self.body += "\n"
+            self._body.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._open:
             # An unclosed tag inside must not hide the rest of the page.
             del self._open[self._open.index(tag) :]
         if _BLOCKS.fullmatch(tag):
-            self.body += "\n"
+            self._body.append("\n")
 
     def handle_data(self, data: str) -> None:
-        if "title" in self._open:
-            self.title += data
+        if self._open == ["title"]:  # a drawing inside the page may have a title, too
+            self._title.append(data)
         elif not self._open:
-            self.body += data
+            self._body.append(data)
 
 
 def _tidy(text: str) -> str:

@@ -1,0 +1,126 @@
+"""Find the files of a source and choose how each is read."""
+
+import logging
+import os
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from ranklet.runtime.errors import CollectionError
+from ranklet.training.data.collection import CORPUS
+from ranklet.training.data.sources import arrow, json_files, tables, text_files
+from ranklet.training.data.sources.opening import format_suffix
+from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.sources.records import Bad, Records
+
+_log = logging.getLogger(__name__)
+
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".json": "json", ".parquet": "parquet",
+    **dict.fromkeys(text_files.TEXTS, "text"),
+}  # fmt: skip
+_ADVICE = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV UTF-8"),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), "unpack it and give the folder"),
+    **dict.fromkeys((".bz2", ".xz"), "unpack it, or compress it as .gz or .zst"),
+    **dict.fromkeys((".pdf", ".docx", ".doc", ".odt", ".rtf", ".epub"), "convert it to text"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "export its table as CSV"),
+    ".arrow": "give the folder that save_to_disk has written",
+}
+
+
+def records_of(path: Path, options: SourceOptions) -> Records:
+    """Return the records of a file or a folder.
+
+    Raises:
+        CollectionError: the path does not exist, or its format is not known.
+    """
+    try:
+        exists = path.exists()
+    except (OSError, ValueError):  # too long, or with a zero byte
+        exists = False
+    if not exists:
+        shown = str(path) if len(str(path)) < 200 else f"{str(path)[:200]!r}…"
+        raise CollectionError(f"{shown} does not exist; give a file or a folder of documents")
+    if path.is_dir():
+        return _of_folder(path, options)
+    suffix = format_suffix(path)
+    kind = options.format if options.format != "auto" else SUFFIXES.get(suffix)
+    if kind is None:
+        formats = ", ".join(sorted(set(SUFFIXES.values())))
+        advice = _ADVICE.get(suffix, f"pass --format with one of {formats}")
+        raise CollectionError(
+            f"{path}: files {f'named {suffix}' if suffix else 'without an ending'} are not read; "
+            f"{advice}"
+        )
+    return _of_file(path, kind, options)
+
+
+def _of_file(path: Path, kind: str, options: SourceOptions) -> Records:
+    if kind in ("csv", "tsv"):
+        return tables.read_table(path, options.encoding, header=options.header)
+    if kind == "jsonl":
+        return json_files.read_json_lines(path, options.encoding)
+    if kind == "json":
+        return json_files.read_json(path, options.encoding)
+    if kind == "parquet":
+        return arrow.read_parquet(path)
+    return text_files.read_texts([path], path.parent, options.encoding)
+
+
+def _of_folder(folder: Path, options: SourceOptions) -> Records:
+    corpus = next((folder / name for name in CORPUS if (folder / name).is_file()), None)
+    if corpus is not None:
+        return _of_file(corpus, "jsonl", options)
+    if arrow.is_dataset(folder):
+        return arrow.read_dataset(folder)
+    by_format: dict[str, list[Path]] = {}
+    unreadable: list[Bad] = []
+    for path in sorted(_files(folder, unreadable)):
+        kind = SUFFIXES.get(format_suffix(path), "")
+        if options.format in ("auto", kind):
+            by_format.setdefault(kind, []).append(path)
+    if other := by_format.pop("", []):
+        endings = sorted({path.suffix or "no ending" for path in other})
+        _log.warning(
+            "%s: files with other endings are not read: %s (%s)",
+            folder, f"{len(other):,}", ", ".join(endings[:8]),
+        )  # fmt: skip
+    if not by_format:
+        why = f" ({unreadable[0].place}: {unreadable[0].found})" if unreadable else ""
+        named = f"--format {options.format}" if options.format != "auto" else "their ending"
+        raise CollectionError(
+            f"{folder} has no file that can be read by {named}{why}; the endings are "
+            f"{', '.join(SUFFIXES)}"
+        )
+    if len(by_format) > 1:
+        counts = ", ".join(f"{kind} ({len(paths):,})" for kind, paths in by_format.items())
+        raise CollectionError(
+            f"{folder} has files of the formats {counts}; pass --format with one of them"
+        )
+    ((kind, paths),) = by_format.items()
+    if kind == "text":
+        return chain(unreadable, text_files.read_texts(paths, folder, options.encoding))
+    return chain(unreadable, *(_of_file(path, kind, options) for path in paths))
+
+
+def _files(folder: Path, unreadable: list[Bad]) -> Iterator[Path]:
+    """Yield the files in a folder and below it, without hidden ones.
+
+    Links to folders are not followed, because they may lead in a circle.
+    """
+    folders = [str(folder)]
+    while folders:
+        name = folders.pop()
+        try:
+            with os.scandir(name) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif Path(entry.path).is_file():  # no error at a broken link
+                        yield Path(entry.path)
+        except OSError as error:
+            unreadable.append(Bad(name, "broken", f"cannot be read ({error.strerror or error})"))
