@@ -26,6 +26,7 @@ from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.ranker import (
+    IMPORTED,
     OUTPUT,
     TRANSLATIONS,
     CrossEncoder,
@@ -33,7 +34,8 @@ from ranklet.runtime.rankers.cross_encoder.ranker import (
 )
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
-from ranklet.runtime.text.pairing import AROUND, INPUTS, Pairing
+from ranklet.runtime.text.pair_layout import pair_layout
+from ranklet.runtime.text.pairing import INPUTS, Pairing
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -41,8 +43,7 @@ from ranklet.training.rankers.cross_encoder.pairs import document_pieces
 
 if TYPE_CHECKING:
     import torch
-
-    from ranklet.training.rankers.cross_encoder.network import CrossNetwork
+    from onnx import ModelProto
 
 _log = logging.getLogger(__name__)
 
@@ -64,9 +65,9 @@ def export(
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.
     """
-    from ranklet.training.rankers.cross_encoder import training as cross_encoder
     from ranklet.training.rankers.cross_encoder.heads.model1 import Model1Head
     from ranklet.training.rankers.cross_encoder.network import ExplainedNetwork
+    from ranklet.training.rankers.cross_encoder.training import load_any
 
     settings: CrossEncoderSettings = checkpoint.settings
     probes = probes_of(checkpoint, name, options).nearest(*PROBES)
@@ -80,15 +81,16 @@ def export(
         rows = [ranker.score(query, candidates).values for query in queries]
         return np.array(rows, np.float32)
 
-    network = cross_encoder.load(checkpoint, attention="eager")  # the optimiser fuses no other
-    explained = isinstance(network.head, Model1Head)
+    network = load_any(checkpoint, attention="eager")  # the optimiser fuses no other
+    imported, head = settings.head == IMPORTED, getattr(network, "head", None)
+    explained = isinstance(head, Model1Head)
     graph = Graph(
-        module=ExplainedNetwork(network, network.head) if explained else network,  # type: ignore[arg-type]
-        inputs=example_pairs(network),
+        module=ExplainedNetwork(network, head) if explained else network,  # type: ignore[arg-type]
+        inputs=example_pairs(Pairing(settings, tokenizer).special),
         output=OUTPUT,
         axes=EXPLAINED_AXES if explained else AXES,
         transformer=Transformer.of(checkpoint.network),
-        edit=name_head,
+        edit=_name_classifier if imported else name_head,
         calibration=thinned,
     )
     pairs = len(probes.queries) * len(probes.documents)
@@ -115,7 +117,8 @@ def _warn_of_long_documents(source: BundleFiles, name: str, analysed: AnalysedCo
     if settings.chunking == "words":
         _warn_of_gaps(source, name, settings, analysed)
         return
-    room = settings.chunks * (settings.max_tokens - AROUND - settings.max_query_tokens)
+    around = pair_layout(source.analyzer.tokenizer).around
+    room = settings.chunks * (settings.max_tokens - around - settings.max_query_tokens)
     lengths = np.diff(analysed.offsets("wordpieces"))
     if longer := int((lengths > room).sum()):
         _log.warning(
@@ -145,17 +148,32 @@ def _warn_of_gaps(
         )  # fmt: skip
 
 
-def example_pairs(network: "CrossNetwork") -> "dict[str, torch.Tensor]":
-    """Return inputs to trace with: a pair of two chunks and a pair of one chunk."""
+def _name_classifier(model: "ModelProto") -> None:
+    """Name what follows the last layer norm as the head, in place.
+
+    Not every architecture has a layer norm that can be fused at the end of a layer. Without any
+    norm there is no head, and all of the graph is converted.
+    """
+    norms = [node for node in model.graph.node if node.op_type.endswith("LayerNormalization")]
+    if norms:
+        name_head(model, keep=[node.output[0] for node in norms])
+
+
+def example_pairs(special: Sequence[int]) -> "dict[str, torch.Tensor]":
+    """Return inputs to trace with: a pair of two chunks and a pair of one chunk.
+
+    Args:
+        special: ids of tokens that are not text.
+    """
     import torch
 
     tokens, text = 12, 5
-    plain = next(token for token in range(10**6) if token not in network.special.tolist())
+    plain = next(token for token in range(10**6) if token not in special)
     ids = torch.full((3, tokens), plain)
     segments, mask = torch.zeros_like(ids), torch.ones_like(ids)
     segments[:, text:] = 1
     mask[2, 9:] = 0
-    ids[:, 0] = network.special[0]
+    ids[:, 0] = special[0]
     pairs = torch.tensor([[1, 1, 0], [0, 0, 1]])
     return dict(zip(INPUTS, (ids, mask, segments * mask, pairs), strict=True))
 

@@ -1,6 +1,7 @@
 """Turn a query and a document into cross-encoder inputs, [CLS] query [SEP] chunk [SEP] per chunk.
 
-This is the one place where pairs become token ids, for both training and serving.
+The special tokens are those that the tokenizer puts around a pair. This is the one place where
+pairs become token ids, for both training and serving.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from ranklet.runtime.storage.checks import check_integer
 from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
+from ranklet.runtime.text.pair_layout import pair_layout, token_id
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -24,20 +26,22 @@ if TYPE_CHECKING:
 # chunks), 1 where a chunk belongs to that pair.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "pairs")
 
+MOST_TOKENS = 8192
 CHUNKINGS = ("pieces", "words")
 LEVELS = ("document", "chunk")
-EXPANSIONS = {"none": "", "mask": "[MASK]", "hash": "#"}
+MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
+EXPANSIONS = ("none", "mask", "hash")
 EXPANSION = 8  # number of tokens appended to a query (001, §7.6)
-SIMPLE = "#"  # the token of the simple marking strategies
-AROUND = 3  # [CLS] and two [SEP]
+SIMPLE = "#"  # the token of the simple marking strategies, and of the expansion hash
+AROUND = 3  # [CLS] and two [SEP], the fewest tokens around a pair
 
 
 @dataclass(frozen=True)
 class PairFormat:
     """How a query and a document become token ids."""
 
-    max_query_tokens: int = integer(32, "maximum tokens per query, with expansion", 1, 8192)
-    max_tokens: int = integer(128, "maximum tokens of query and chunk", AROUND + 2, 8192)
+    max_query_tokens: int = integer(32, "maximum tokens per query, with expansion", 1, MOST_TOKENS)
+    max_tokens: int = integer(128, "maximum tokens of query and chunk", AROUND + 2, MOST_TOKENS)
     chunks: int = integer(1, "maximum chunks per document; 1 for its beginning", 1, 1024)
     chunking: str = one_of(
         "pieces", CHUNKINGS, "runs of word pieces, or overlapping windows of words"
@@ -46,7 +50,7 @@ class PairFormat:
     stride: int = integer(75, "words between the beginnings of windows", 1, 8192)
     marking: str = one_of("none", STRATEGIES, "exact matches to mark")
     mark_level: str = one_of("document", LEVELS, "mark terms of the document, or of the chunk")
-    expansion: str = one_of("none", tuple(EXPANSIONS), f"{EXPANSION} tokens to append to queries")
+    expansion: str = one_of("none", EXPANSIONS, f"{EXPANSION} tokens to append to queries")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -61,12 +65,16 @@ class PairFormat:
                 f"max_query_tokens is {self.max_query_tokens}, but the expansion alone takes "
                 f"{EXPANSION}. Use a higher max_query_tokens"
             )
+        self.check_room(AROUND)
+
+    def check_room(self, around: int) -> None:
+        """Raise InputError unless the longest query and tokens around a pair leave some room."""
         # Two markers per word make a query three times as long.
         longest = self.max_query_tokens * (3 if self.marking.endswith("pair") else 1)
-        if longest + AROUND >= self.max_tokens:
+        if longest + around >= self.max_tokens:
             raise InputError(
                 f"max_tokens is {self.max_tokens}, but a query with its markers may take "
-                f"{longest + AROUND}. Use a higher max_tokens or a lower max_query_tokens"
+                f"{longest + around}. Use a higher max_tokens or a lower max_query_tokens"
             )
 
     @property
@@ -79,7 +87,7 @@ class Row(NamedTuple):
     """One input of the network."""
 
     ids: list[int]
-    query: int  # number of tokens in segment 0: [CLS], query, [SEP]
+    query: int  # number of tokens in segment 0: [CLS], query, [SEP], or what a tokenizer has there
     places: Sequence[int] = ()  # the document piece of each token after segment 0, −1 for a marker
 
 
@@ -97,26 +105,27 @@ class Pairing:
 
     Args:
         format: how a query and a document become token ids.
-        tokenizer: the tokenizer of the word pieces, with [CLS], [SEP] and [MASK].
+        tokenizer: the tokenizer of the word pieces.
 
     Raises:
-        InputError: the tokenizer lacks a token that the format needs.
+        InputError: the tokenizer lacks a token that the format needs, or puts so many tokens around
+            a pair that the longest query leaves no room for a document.
     """
 
     def __init__(self, format: PairFormat, tokenizer: "Tokenizer") -> None:  # noqa: A002
         self.format, self._lexicon = format, Lexicon(tokenizer)
-        needed = {"[CLS]", "[SEP]", "[MASK]", EXPANSIONS[format.expansion]} - {""}
-        if format.marking.startswith("sim"):
-            needed.add(SIMPLE)
-        ids = {token: _id(tokenizer, token) for token in needed}
-        self._cls, self._sep = ids["[CLS]"], ids["[SEP]"]
-        self.marker = Marker(format.marking, self._lexicon, ids.get(SIMPLE, -1))
-        expansion = EXPANSIONS[format.expansion]
+        self.layout = layout = pair_layout(tokenizer)
+        format.check_room(layout.around)
         self._marks = format.marking != "none"
-        self._expansion = [ids[expansion]] * EXPANSION if expansion else []
+        simple = token_id(tokenizer, SIMPLE) if format.marking.startswith("sim") else -1
+        self.marker = Marker(format.marking, self._lexicon, simple)
+        mask = next((name for name in MASKS if tokenizer.token_to_id(name) is not None), MASKS[0])
+        appended = {"none": "", "mask": mask, "hash": SIMPLE}[format.expansion]
+        self._expansion = [token_id(tokenizer, appended)] * EXPANSION if appended else []
         # These tokens are not text, so heads that compare the tokens of two texts skip them.
-        markers = self.marker.tokens
-        self.special = sorted({self._cls, self._sep, ids["[MASK]"], *self._expansion, *markers})
+        around = {*layout.prefix, *layout.middle, *layout.suffix}
+        masks = {tokenizer.token_to_id(mask)} - {None}
+        self.special = sorted({*around, *masks, *self._expansion, *self.marker.tokens})
 
     def query(self, pieces: Sequence[int]) -> list[int]:
         """Return the pieces that are read of a query, only whole words if matches are marked."""
@@ -144,8 +153,9 @@ class Pairing:
         self, query: Sequence[int], document: Sequence[int]
     ) -> Iterator[tuple[Row, Span, Marks]]:
         """Yield the row of each chunk, the document pieces in it, and the marks."""
-        form, length = self.format, len(document)
-        room = form.max_tokens - AROUND - len(query) - len(self._expansion)  # markers not counted
+        form, layout, length = self.format, self.layout, len(document)
+        taken = self.layout.around + len(query) + len(self._expansion)
+        room = form.max_tokens - taken  # markers not counted
         windows = self._windows(document)
         query_words: list[Word] = []
         document_words: list[Word] = []
@@ -166,11 +176,11 @@ class Pairing:
                 chunk_words = within(document_words, [(begin, min(end, begin + room))])
                 marks = self.marker.marks(query_words, chunk_words)
             marked_query = self.marker.query(query, query_words, marks)
-            first = [self._cls, *marked_query, *self._expansion, self._sep]
-            left = form.max_tokens - len(first) - 1
+            first = [*layout.prefix, *marked_query, *self._expansion, *layout.middle]
+            left = form.max_tokens - len(first) - len(layout.suffix)
             chunk, places = inserted(document, document_words, marks, (begin, end), left)
             reached = next((piece for piece in reversed(places) if piece >= 0), begin - 1) + 1
-            yield Row([*first, *chunk, self._sep], len(first), places), (begin, reached), marks
+            yield Row([*first, *chunk, *layout.suffix], len(first), places), (begin, reached), marks
 
     def _windows(self, document: Sequence[int]) -> list[Span]:
         form = self.format
@@ -178,13 +188,6 @@ class Pairing:
             return []
         begins = self._lexicon.word_begins(document)
         return word_windows(begins, len(document), form.window, form.stride, form.chunks)
-
-
-def _id(tokenizer: "Tokenizer", token: str) -> int:
-    index: int | None = tokenizer.token_to_id(token)
-    if index is None:
-        raise InputError(f"the tokenizer has no token {token!r}; use a tokenizer made for BERT")
-    return index
 
 
 def pair_inputs(pairs: Sequence[Sequence[Row]], padding: int = 0) -> dict[str, NDArray[np.int64]]:

@@ -4,10 +4,12 @@
 def ranked_text(title: str, text: str, titles: bool = True) -> str:
     r"""Return the text to rank: title and text on lines of their own, or the text only.
 
-    >>> ranked_text("Bread", "Knead it.")
-    'Bread\nKnead it.'
+    Without a title there is no empty line, because some tokenizers have a token for it.
+
+    >>> ranked_text("Bread", "Knead it."), ranked_text("", "Knead it.")
+    ('Bread\nKnead it.', 'Knead it.')
     """
-    return f"{title}\n{text}" if titles else text
+    return f"{title}\n{text}" if titles and title else text
 
 
 def ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
@@ -16,4 +18,4 @@ def ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
     >>> ranked_part("Bread", "Knead it."), ranked_part("Bread", "Knead it.", titles=False)
     (('Bread\nKnead it.', 0), ('Knead it.', 6))
     """
-    return ranked_text(title, text, titles), 0 if titles else len(title) + 1
+    return ranked_text(title, text, titles), 0 if titles and title else len(title) + 1

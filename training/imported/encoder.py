@@ -18,7 +18,7 @@ GENERATIVE = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2
 
 
 def load_network(
-    folder: Path, loader: str, attention: str = "eager", **changes: Any
+    folder: Path, loader: str, attention: str = "eager", *, whole: bool = False, **changes: Any
 ) -> "tuple[torch.nn.Module, dict[str, Any]]":
     """Return a network in evaluation mode, float32, and the content of its config.json.
 
@@ -26,6 +26,7 @@ def load_network(
         folder: holds config.json and safe weights.
         loader: the class of transformers, AutoModel or another Auto class.
         attention: transformers' implementation of attention.
+        whole: whether the network needs its pooler, as classifiers do and most encoders do not.
         changes: values of config.json that are replaced.
 
     Raises:
@@ -44,7 +45,7 @@ def load_network(
             )  # fmt: skip
     except Exception as error:  # transformers raises many kinds
         raise ModelFolderError(f"{str(folder)!r} cannot be loaded: {first_line(error)}") from None
-    missing = [name for name in report["missing_keys"] if "pooler" not in name]
+    missing = [name for name in report["missing_keys"] if whole or "pooler" not in name]
     if missing:
         raise ModelFolderError(
             f"{str(folder)!r} lacks the weights of {len(missing)} parts of the network, such as "

@@ -33,7 +33,11 @@ HEADS = (
     "vanilla", "model1", "cedr_knrm", "cedr_drmm", "cedr_pacrr", "marker_avg", "marker_max",
     "marker_first",
 )  # fmt: skip
+# A network that another library has trained, kept with its own head.
+IMPORTED = "imported"
 COMBINATIONS = ("head", "first", "max", "mean")
+
+_PLAIN = 1, "none", "none"  # chunks, marking and expansion
 
 # Outputs of the graph, float32. The scores are (pairs,). T(q|d) of the head model1 is
 # (chunks, query tokens, tokens), 0 for tokens outside the document.
@@ -49,7 +53,7 @@ class CrossEncoderSettings(PairFormat, Settings):
             its own, which splits documents into pieces when they are scored.
     """
 
-    head: str = one_of("vanilla", HEADS, "network on top")
+    head: str = one_of("vanilla", (*HEADS, IMPORTED), "network on top")
     combine: str = one_of("head", COMBINATIONS, "one score of all chunks")
     field: str = "wordpieces"
 
@@ -59,6 +63,11 @@ class CrossEncoderSettings(PairFormat, Settings):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
         if self.head.startswith("marker") and self.marking == "none":
             raise InputError(f"head is {self.head}, but marking is none; choose a marking for it")
+        if self.head == IMPORTED and (self.chunks, self.marking, self.expansion) != _PLAIN:
+            raise InputError(
+                f"head is {IMPORTED}, which reads one chunk and no added tokens; chunks must be 1, "
+                "marking none and expansion none"
+            )
 
     @property
     def per_pair(self) -> bool:

@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kinds import FP32, ROWS, TinyRankers, reranked_by, train
+from tests.classifiers import LOGITS, classifier_folder
+from tests.kinds import FP32, LOOSE, ROWS, TinyRankers, reranked_by, train
+from tests.models import ARCHITECTURES, TEXTS, probes, sentence_transformers
 
 from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.onnx.fp32_head import HEAD
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.rankers.cross_encoder.ranker import HEADS
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
+from ranklet.training.imported.importing import read_model
 
 RERANK = reranked_by("cross")
 
@@ -75,6 +79,51 @@ def test_an_electra_is_exported_and_served_too(
     assert report.fused["Attention"] == 2
     assert report.max_error < 1e-2
     assert report.ms > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_model_of_another_library_scores_as_it_does_there(
+    tiny: TinyRankers, architecture: str, tmp_path: Path
+) -> None:
+    library = sentence_transformers()
+    folder = classifier_folder(tmp_path / "model", architecture, **LOGITS)
+    checkpoint = replace(read_model(folder), probes=probes())
+    path = tiny.build(tmp_path, {"bm25": tiny.checkpoint("bm25"), "cross": checkpoint})
+    bundle = load(path, device="cpu")
+    theirs = library.CrossEncoder(str(folder), device="cpu")
+    theirs.tokenizer.model_max_length = checkpoint.settings.max_tokens
+    ranking = bundle.rank("how do cats sleep", documents=TEXTS, explain=True, pipeline=RERANK)
+    expected = theirs.predict([("how do cats sleep", hit.text) for hit in ranking])
+    assert [hit.score for hit in ranking] == pytest.approx(expected.tolist(), abs=1e-4)
+    assert expected.std() > 1e-2
+    for hit in ranking:
+        assert hit.explanation is not None
+        assert hit.explanation.label == "cross-encoder imported"
+        assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
+    assert len(bundle.rank("the red apple", k=5)) == 5
+    assert list(verify(path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["bert", "modernbert"])
+def test_the_classifier_of_an_imported_model_stays_in_32_bits(
+    architecture: str, tmp_path: Path
+) -> None:
+    import onnx
+
+    checkpoint = replace(
+        read_model(classifier_folder(tmp_path / "m", architecture)), probes=probes()
+    )
+    path = export_bundle({"cross": checkpoint}, tmp_path / "x", LOOSE)
+    for name in ("model_fp16.onnx", "model_int8.onnx"):
+        graph = onnx.load(str(path / "rankers/cross" / name)).graph
+        types = {each.name: each.data_type for each in graph.initializer}
+        head = [node for node in graph.node if node.name.startswith(HEAD)]
+        weights = [types[name] for node in head for name in node.input if name in types]
+        assert onnx.TensorProto.FLOAT in weights
+        assert not {onnx.TensorProto.FLOAT16, onnx.TensorProto.INT8} & {*weights}
+        assert {onnx.TensorProto.FLOAT16, onnx.TensorProto.INT8} & {*types.values()}
 
 
 def test_the_default_pipeline_reranks_what_bm25_finds(cross_bundle: Bundle) -> None:

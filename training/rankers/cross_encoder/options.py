@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import integer, one_of
-from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.runtime.rankers.cross_encoder.ranker import HEADS, IMPORTED, CrossEncoderSettings
 from ranklet.training.learning.options import NEGATIVES, CandidateOptions, HeadOptions
 
 SETTINGS = CrossEncoderSettings()
@@ -42,6 +42,11 @@ class Options(CrossBatchOptions, CandidateOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.settings.head == IMPORTED:
+            raise InputError(
+                f"the head {IMPORTED} belongs to models of other libraries and cannot be trained; "
+                f"choose one of {', '.join(HEADS)}"
+            )
         if self.loss == "cross_entropy" and self.settings.head == "model1":
             raise InputError(
                 "the loss cross_entropy needs scores of either sign, and those of the head model1 "

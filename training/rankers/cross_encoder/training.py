@@ -4,6 +4,7 @@ Sources: Boytsov & Kolter 2021 (paper 000), §3 and §4.1; MacAvaney et al. 2019
 (paper 001), chapter 7.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
-from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.checkpoint import RANKLET, Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQueries
@@ -24,9 +25,14 @@ from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import margin_loss, pointwise_loss
-from ranklet.training.learning.weights import load_weights, weights_of
+from ranklet.training.learning.weights import check_kind, load_weights, trained, weights_of
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
+from ranklet.training.rankers.cross_encoder.classifier import (
+    PairClassifier,
+    is_classifier,
+    new_classifier,
+)
 from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, make_head
 from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.network import CrossNetwork
@@ -35,6 +41,8 @@ from ranklet.training.rankers.cross_encoder.pairs import CrossPairs, dev_pairs
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import MEASURE, CandidateLists
 from ranklet.training.sampling.ragged import by_length
+
+_log = logging.getLogger(__name__)
 
 MARGIN = 1.0
 SCORED = 32  # chunks per batch outside of training
@@ -98,7 +106,7 @@ def train(
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork:
-    """Return the network of a checkpoint; see `load_network`."""
+    """Return the network of a trained checkpoint; see `load_network`."""
 
     def build(encoder: Any) -> CrossNetwork:
         read = checkpoint.network.get(HEAD_LAYERS)
@@ -108,6 +116,14 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork:
         return _network(encoder, checkpoint.settings, read, pairing)
 
     return load_network(checkpoint, "cross_encoder", build, attention)
+
+
+def load_any(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork | PairClassifier:
+    """Return the network of a checkpoint, trained or imported; see `load_network`."""
+    if checkpoint.settings.head != IMPORTED:
+        return load(checkpoint, attention=attention)
+    check_kind(checkpoint, "cross_encoder")
+    return trained(new_classifier(checkpoint.network, attention), checkpoint.weights)
 
 
 def score_pairs(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> NDArray[np.float32]:
@@ -163,3 +179,9 @@ def _check(backbone: Backbone, start: Checkpoint | None, options: Options) -> No
             f"{config.num_hidden_layers + 1}"
         )
     backbone.check_length(settings.max_tokens)
+    if is_classifier(backbone.config_json()) and not (backbone.folder / RANKLET).is_file():
+        _log.warning(
+            "%r is a cross-encoder, but training replaces its trained head by a new one; to keep "
+            "it, export the folder without training: ranklet export %s -o BUNDLE",
+            backbone.source, backbone.folder,
+        )  # fmt: skip

@@ -1,3 +1,5 @@
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -195,6 +197,27 @@ def test_what_is_not_allowed_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         train(tiny_collection, tiny_bert, **options)
+
+
+def test_the_head_of_an_imported_model_cannot_be_trained() -> None:
+    with pytest.raises(InputError, match="cannot be trained; choose one of vanilla, model1"):
+        replace(OPTIONS, settings=replace(SETTINGS, head="imported"))
+
+
+def test_a_backbone_that_loses_its_trained_head_is_reported(
+    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "reranker"
+    shutil.copytree(tiny_bert, folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["architectures"] = ["BertForSequenceClassification"]
+    (folder / "config.json").write_text(json.dumps(config))
+    train(tiny_collection, folder)
+    assert "'reranker' is a cross-encoder, but training replaces its trained head" in caplog.text
+    assert f"ranklet export {folder} -o BUNDLE" in caplog.text
+    caplog.clear()
+    train(tiny_collection, tiny_bert)
+    assert not caplog.text
 
 
 @pytest.mark.slow

@@ -1,0 +1,262 @@
+"""Cross-encoders of other libraries, compared with sentence-transformers' own scores."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.classifiers import INPUTS, LOGITS, change_json, classifier_folder
+from tests.models import ARCHITECTURES, TEXTS, sentence_transformers
+
+from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.imported.folder import ModelFolder
+from ranklet.training.imported.importing import read_model
+from ranklet.training.imported.original import LARGEST
+from ranklet.training.rankers.cross_encoder.classifier import ACTIVATION, LABEL, SEGMENTS
+from ranklet.training.rankers.cross_encoder.importing import import_model, largest_difference
+from ranklet.training.rankers.cross_encoder.training import load_any
+
+OLDER = "sbert_ce_default_activation_function"  # key in config.json before version 4
+IDENTITY = "torch.nn.modules.linear.Identity"
+KIND = {"model_type": "CrossEncoder"}
+SIGMOID = {**KIND, "activation_fn": "torch.nn.modules.activation.Sigmoid"}
+TRANSFORMER = {"path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}
+TASK = {
+    "transformer_task": "sequence-classification",
+    "modality_config": {"text": {"method": "forward", "method_output_name": "logits"}},
+    "module_output_name": "scores",
+}
+SCORES = {"path": "1", "type": "sentence_transformers.cross_encoder.modules.LogitScore"}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a BERT with one label; a test may not change it."""
+    return classifier_folder(tmp_path_factory.mktemp("saved") / "bert")
+
+
+@pytest.fixture(scope="module")
+def three_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a BERT with three labels; a test may not change it."""
+    names = {0: "contradiction", 1: "entailment", 2: "1"}
+    folder = tmp_path_factory.mktemp("saved") / "nli"
+    return classifier_folder(folder, num_labels=3, id2label=names)
+
+
+@pytest.fixture
+def changed(saved: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that copies the BERT, changes a JSON file of it, and returns the copy."""
+
+    def change(name: str = "config.json", **values: Any) -> Path:
+        folder = tmp_path / "copy"
+        if not folder.exists():
+            shutil.copytree(saved, folder)
+        path = folder / name
+        if name == "modules.json":
+            modules = [
+                {"idx": at, "name": str(at), **each} for at, each in enumerate(values["all"])
+            ]
+            path.write_text(json.dumps(modules))
+            return folder
+        change_json(path, **values)
+        return folder
+
+    return change
+
+
+def difference(folder: Path, checkpoint: Checkpoint) -> float:
+    sentence_transformers()
+    return largest_difference(ModelFolder(folder), checkpoint, TEXTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_scores_are_those_of_sentence_transformers(architecture: str, tmp_path: Path) -> None:
+    library = sentence_transformers()
+    plain = classifier_folder(tmp_path / "plain", architecture, **LOGITS)
+    checkpoint = read_model(plain)
+    assert checkpoint.training["activation"] == "identity"
+    assert difference(plain, checkpoint) <= LARGEST
+    with_modules = tmp_path / "modules"
+    library.CrossEncoder(str(plain), device="cpu").save_pretrained(str(with_modules))
+    assert (with_modules / "modules.json").is_file()
+    again = read_model(with_modules)
+    assert again.settings == checkpoint.settings
+    own = {name: checkpoint.network[name] for name in (LABEL, ACTIVATION, SEGMENTS)}
+    assert own.items() <= again.network.items()
+    assert difference(with_modules, again) <= LARGEST
+
+
+@pytest.mark.slow
+def test_a_checkpoint_of_it_is_transformers_own(saved: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    checkpoint = read_model(saved)
+    folder = checkpoint.save(tmp_path / "checkpoint")
+    whole = load_any(read_checkpoint(folder)).state_dict()
+    theirs = AutoModelForSequenceClassification.from_pretrained(folder).state_dict()
+    assert {f"encoder.{name}" for name in theirs} == whole.keys()
+    assert all((whole[f"encoder.{name}"] == values).all() for name, values in theirs.items())
+
+
+def test_queries_have_half_of_the_tokens_that_are_not_special(saved: Path, tmp_path: Path) -> None:
+    settings = read_model(saved).settings
+    assert (settings.max_tokens, settings.max_query_tokens) == (40, 18)
+    assert (settings.head, settings.field) == ("imported", "")
+    folder = classifier_folder(tmp_path / "roberta", "roberta")
+    change_json(folder / "tokenizer_config.json", model_max_length=39)
+    roberta = read_model(folder).settings
+    assert (roberta.max_tokens, roberta.max_query_tokens) == (39, 17)
+
+
+@pytest.mark.slow
+def test_segments_are_read_only_where_they_were_trained(changed: Callable[..., Path]) -> None:
+    folder = changed()
+    assert read_model(folder).network[SEGMENTS] is True
+    changed("tokenizer_config.json", model_input_names=INPUTS)
+    checkpoint = read_model(folder)
+    assert checkpoint.network[SEGMENTS] is False
+    assert difference(folder, checkpoint) <= LARGEST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("files", "activation"),
+    [
+        ({}, "sigmoid"),
+        ({"config.json": LOGITS}, "identity"),
+        ({"config.json": {OLDER: IDENTITY}}, "identity"),
+        (
+            {"config.json": LOGITS, "config_sentence_transformers.json": SIGMOID},
+            "identity",  # because sentence-transformers reads its file only where there are modules
+        ),
+        (
+            {
+                "config.json": LOGITS,
+                "config_sentence_transformers.json": SIGMOID,
+                "modules.json": {"all": [TRANSFORMER]},
+                "sentence_bert_config.json": TASK,
+            },
+            "sigmoid",
+        ),
+    ],
+)
+def test_the_activation_is_the_one_that_sentence_transformers_applies(
+    changed: Callable[..., Path], files: dict[str, dict[str, Any]], activation: str
+) -> None:
+    folder = changed()
+    for name, values in files.items():
+        changed(name, **values)
+    checkpoint = read_model(folder)
+    assert checkpoint.training["activation"] == activation
+    assert difference(folder, checkpoint) <= LARGEST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("label", "number"), [("contradiction", 0), ("entailment", 1), ("1", 2), ("0", 0), ("2", 2)]
+)
+def test_a_label_is_chosen_by_name_or_else_by_number(
+    three_labels: Path, label: str, number: int
+) -> None:
+    checkpoint = read_model(three_labels, label=label)
+    assert checkpoint.network[LABEL] == number
+    assert checkpoint.training["activation"] == "identity"
+    assert difference(three_labels, checkpoint) <= LARGEST
+
+
+def test_several_labels_need_a_choice(three_labels: Path, saved: Path) -> None:
+    listed = r"0 'contradiction', 1 'entailment', 2 '1'"
+    with pytest.raises(ModelFolderError, match=rf"3 labels \({listed}\); pass --label"):
+        read_model(three_labels)
+    with pytest.raises(InputError, match=f"no label 'neutral'; its labels are {listed}") as error:
+        read_model(three_labels, label="neutral")
+    assert not isinstance(error.value, ModelFolderError)
+    with pytest.raises(InputError, match="no label '1'; its labels are 0 'LABEL_0'"):
+        read_model(saved, label="1")
+
+
+REFUSED: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
+    "activation": ({"config.json": {OLDER: "torch.nn.Tanh"}}, "function 'torch.nn.Tanh'"),
+    "prompt": (
+        {
+            "config_sentence_transformers.json": {
+                **KIND, "prompts": {"q": "query: "}, "default_prompt_name": "q",
+            },
+            "modules.json": {"all": [TRANSFORMER]},
+        },
+        "puts the prompt 'query: '",
+    ),
+    "modules": (
+        {
+            "config_sentence_transformers.json": KIND,
+            "modules.json": {"all": [TRANSFORMER, SCORES]},
+        },
+        "modules Transformer, LogitScore; supported",
+    ),
+    "own code": ({"config.json": {"auto_map": {"AutoModel": "x.Y"}}}, "needs code of its own"),
+    "generates": ({"config.json": {"architectures": ["QwenForCausalLM"]}}, "generates texts"),
+    "labels": (
+        {"config.json": {"id2label": {"0": "a", "1": "b"}, "label2id": {"a": 0, "b": 1}}},
+        "cannot be loaded",
+    ),
+    "layers": ({"config.json": {"num_hidden_layers": 3}}, "lacks the weights of 16 parts"),
+    "length": ({"tokenizer_config.json": {"model_max_length": 4}}, "cannot read pairs"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_what_cannot_be_used_is_refused_in_one_line(
+    changed: Callable[..., Path], fault: str
+) -> None:
+    files, message = REFUSED[fault]
+    folder = changed()
+    for name, values in files.items():
+        changed(name, **values)
+    with pytest.raises(ModelFolderError, match=message) as error:
+        import_model(ModelFolder(folder))
+    assert "\n" not in str(error.value)
+
+
+MISSING = {
+    "config.json": "no config.json and no modules.json",
+    "model.safetensors": "its weights are missing",
+    "tokenizer.json": "has no tokenizer",
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_file_is_named(changed: Callable[..., Path], name: str) -> None:
+    folder = changed()
+    (folder / name).unlink()
+    with pytest.raises(ModelFolderError, match=MISSING[name]):
+        import_model(ModelFolder(folder))
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_truncated_file_is_named(changed: Callable[..., Path], name: str) -> None:
+    folder = changed()
+    path = folder / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ModelFolderError, match=name):
+        import_model(ModelFolder(folder))
+
+
+def test_weights_in_a_pickle_file_are_never_opened(changed: Callable[..., Path]) -> None:
+    folder = changed()
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ModelFolderError, match="a pickle file, which can run any code"):
+        import_model(ModelFolder(folder))
+
+
+def test_a_classifier_without_a_pooler_is_refused(changed: Callable[..., Path]) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    path = changed() / "model.safetensors"
+    weights = load_file(path)
+    save_file({k: v for k, v in weights.items() if "pooler" not in k}, path, {"format": "pt"})
+    with pytest.raises(ModelFolderError, match="lacks the weights of 2 parts"):
+        import_model(ModelFolder(path.parent))

@@ -1,0 +1,215 @@
+"""Import cross-encoders of sentence-transformers and transformers with their trained heads."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
+from ranklet.runtime.text.pair_layout import BERT_SEGMENTS, PairLayout, pair_layout
+from ranklet.runtime.text.pairing import MOST_TOKENS, Pairing, pair_inputs
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.encoder import load_network, quiet
+from ranklet.training.imported.folder import (
+    CONFIG,
+    ModelFolder,
+    first_line,
+    longest_text,
+    read_any_tokenizer,
+    read_json,
+)
+from ranklet.training.learning.weights import load_weights
+from ranklet.training.pretrained.backbone import takes_token_types
+from ranklet.training.rankers.cross_encoder.classifier import (
+    ACTIVATION,
+    LABEL,
+    SEGMENTS,
+    PairClassifier,
+    new_classifier,
+)
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+# The last parts of the names of functions in PyTorch, and ours.
+_ACTIVATIONS = {"Identity": "identity", "Sigmoid": "sigmoid"}
+SHOWN = 20  # labels in a message
+
+
+def import_model(folder: ModelFolder, *, label: str | None = None) -> Checkpoint:
+    """Return a cross-encoder as a checkpoint that keeps its whole network.
+
+    A query has at most half of the tokens that the network reads, and a document the rest. The
+    original truncates the longer text first, so both read the same unless the query alone has more
+    than half of the tokens.
+
+    Args:
+        folder: the model's folder.
+        label: name or number of the label that means relevant; needed if there are several.
+
+    Raises:
+        ModelFolderError: the folder cannot be used, or it has several labels and none is chosen.
+        InputError: there is no such label.
+    """
+    place = _place(folder)
+    network, config = load_network(place, "AutoModelForSequenceClassification", whole=True)
+    labels = {int(number): str(name) for number, name in config["id2label"].items()}
+    number = choose_label(folder, labels, label)
+    activation = _activation(folder, read_json(place / CONFIG), len(labels))
+    tokenizer = read_any_tokenizer(place)
+    try:
+        layout = pair_layout(tokenizer)
+        longest = min(longest_text(place, config), MOST_TOKENS)
+        settings = CrossEncoderSettings(
+            max_query_tokens=max(1, (longest - layout.around) // 2),
+            max_tokens=longest,
+            head=IMPORTED,
+            field="",
+        )
+    except ModelFolderError:
+        raise
+    except InputError as error:
+        raise ModelFolderError(f"{str(folder.path)!r} cannot read pairs: {error}") from None
+    keys = {
+        LABEL: number,
+        ACTIVATION: activation,
+        SEGMENTS: _reads_segments(place, network, layout),
+    }
+    return Checkpoint(
+        "cross_encoder",
+        settings,
+        tokenizer=tokenizer,
+        training={"imported": folder.name, "label": labels[number], "activation": activation},
+        network={**config, **keys},
+        weights={name: values.numpy() for name, values in network.state_dict().items()},
+    )
+
+
+def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+    """Return the largest difference of a pair's score from sentence-transformers' own.
+
+    The pairs are made of the texts, first with last. The first of a pair is shortened until it is
+    shorter than half of what the network reads, because the two truncate longer queries
+    differently.
+    """
+    from sentence_transformers import CrossEncoder
+
+    settings: CrossEncoderSettings = checkpoint.settings
+    with quiet():
+        theirs = CrossEncoder(str(folder.path), device="cpu", local_files_only=True)
+    # Without this, RoBERTa's own limit counts two position embeddings that no text may use.
+    theirs.tokenizer.model_max_length = settings.max_tokens
+    characters = max(1, settings.max_query_tokens // 4)  # UTF-8 has up to 4 bytes per character
+    pairs = [(first[:characters], second) for first, second in zip(texts, texts[::-1], strict=True)]
+    expected = np.asarray(theirs.predict(pairs, show_progress_bar=False), np.float32)
+    expected = expected.reshape(len(pairs), -1)[:, checkpoint.network[LABEL]]
+    network = new_classifier(checkpoint.network, attention="eager")
+    load_weights(network.eval(), checkpoint.weights)
+    tokenizer = checkpoint.need_tokenizer()
+    pairing = Pairing(settings, tokenizer)
+    ours = [_score(network, pairing, tokenizer, *pair) for pair in pairs]
+    return float(np.abs(np.array(ours, np.float32) - expected).max())
+
+
+def choose_label(folder: ModelFolder, labels: Mapping[int, str], label: str | None) -> int:
+    """Return the number of a label.
+
+    Args:
+        folder: the model's folder, for messages.
+        labels: names of the labels by their numbers.
+        label: a name or a number; a name comes first.
+
+    Raises:
+        ModelFolderError: there are several labels, and none is chosen.
+        InputError: there is no such label.
+    """
+    listed = ", ".join(f"{number} {name!r}" for number, name in sorted(labels.items())[:SHOWN])
+    listed += f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+    if label is None:
+        if len(labels) == 1:
+            return next(iter(labels))
+        raise ModelFolderError(
+            f"{str(folder.path)!r} has {len(labels)} labels ({listed}); pass --label with the name "
+            "or the number of the one that means relevant"
+        )
+    for number, name in labels.items():
+        if name == label:
+            return number
+    if label.isdecimal() and int(label) in labels:
+        return int(label)
+    raise InputError(f"{folder.name} has no label {label!r}; its labels are {listed}")
+
+
+def _place(folder: ModelFolder) -> Path:
+    """Return the folder of the network's files."""
+    names = [module.name for module in folder.modules]
+    if names not in ([], ["Transformer"]):
+        raise ModelFolderError(
+            f"{str(folder.path)!r} has the modules {', '.join(names)}; supported for a "
+            "cross-encoder is Transformer alone"
+        )
+    if not names:
+        return folder.path
+    prompt = (folder.sentence.get("prompts") or {}).get(folder.sentence.get("default_prompt_name"))
+    if prompt:
+        raise ModelFolderError(
+            f"{str(folder.path)!r} puts the prompt {prompt!r:.60} before its texts, which is not "
+            "supported for a cross-encoder"
+        )
+    return folder.modules[0].folder
+
+
+def _activation(folder: ModelFolder, config: Mapping[str, Any], labels: int) -> str:
+    """Return the function of the logits as sentence-transformers chooses it."""
+    saved = config.get("sentence_transformers") or {}
+    path = (
+        # sentence-transformers reads its own file only where there are modules.
+        (folder.modules and folder.sentence.get("activation_fn"))
+        or saved.get("activation_fn")
+        or config.get("sbert_ce_default_activation_function")
+    )
+    if not path:
+        return "sigmoid" if labels == 1 else "identity"
+    name = str(path).rsplit(".", 1)[-1]
+    if name not in _ACTIVATIONS:
+        raise ModelFolderError(
+            f"{str(folder.path)!r} has the activation function {path!r}; supported are "
+            f"{' and '.join(_ACTIVATIONS)}"
+        )
+    return _ACTIVATIONS[name]
+
+
+def _reads_segments(place: Path, network: torch.nn.Module, layout: PairLayout) -> bool:
+    """Return whether a network gets token_type_ids that tell the document from the query."""
+    from transformers import AutoTokenizer
+
+    if not takes_token_types(network):
+        return False
+    try:
+        with quiet():
+            whole = AutoTokenizer.from_pretrained(str(place), local_files_only=True)  # type: ignore[no-untyped-call]
+    except Exception as error:  # transformers raises many kinds
+        raise ModelFolderError(
+            f"the tokenizer of {str(place)!r} cannot be loaded: {first_line(error)}"
+        ) from None
+    if "token_type_ids" not in whole.model_input_names or not any(layout.segments):
+        return False
+    if layout.segments != BERT_SEGMENTS:
+        raise ModelFolderError(
+            f"the tokenizer of {str(place)!r} numbers the segments of a pair {layout.segments}; "
+            f"supported are {BERT_SEGMENTS}, as BERT does, and zeros"
+        )
+    return True
+
+
+def _score(
+    network: PairClassifier, pairing: Pairing, tokenizer: "Tokenizer", query: str, document: str
+) -> float:
+    """Return the score of a pair, as the runtime makes its input."""
+    ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in (query, document)]
+    inputs = pair_inputs([pairing.pair(pairing.query(ids[0]), ids[1]).rows])
+    with torch.inference_mode():
+        return float(network(*(torch.from_numpy(values) for values in inputs.values()))[0])
