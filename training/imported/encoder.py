@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.training.imported.folder import CONFIG, check_weights, first_line, read_json
+from ranklet.training.imported.folder import ADAPTER, CONFIG, check_weights, first_line, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,16 @@ def load_network(
 
 
 def check_known(folder: Path, config: Mapping[str, Any]) -> None:
-    """Raise ModelFolderError for a network whose code is in the folder, or that generates texts."""
+    """Check that a network can be used at all.
+
+    Raises:
+        ModelFolderError: its code is in the folder, it generates texts, or it is only an adapter.
+    """
+    if (folder / ADAPTER).is_file():
+        raise ModelFolderError(
+            f"{str(folder)!r} is an adapter of another model ({ADAPTER}); merge the two by "
+            "merge_and_unload of peft, and save the result"
+        )
     if config.get("auto_map"):
         raise ModelFolderError(
             f"{str(folder)!r} needs code of its own (auto_map), which is never run; use a model "

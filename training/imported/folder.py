@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from torch import Tensor
 
+LIBRARY = "sentence_transformers"  # package of all modules that are supported
 MODULES, CONFIG, SENTENCE = "modules.json", "config.json", "config_sentence_transformers.json"
 TRANSFORMER = "sentence_bert_config.json"  # of a Transformer module, in its folder
 WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
+ADAPTER = "adapter_config.json"  # of peft
 # A tokenizer_config.json without a limit has this number or a larger one.
 NO_LIMIT = 1_000_000
 
@@ -57,7 +59,7 @@ class ModelFolder:
         if not (self.path / MODULES).is_file():
             return ()
         modules = []
-        for entry in self.json(MODULES):
+        for entry in read_json(self.path / MODULES, list):
             try:
                 modules.append(self.module(entry["type"], entry["path"], MODULES))
             except (KeyError, TypeError):
@@ -70,8 +72,16 @@ class ModelFolder:
         """Return the module of a class and a place in the folder, which a JSON file names.
 
         Raises:
-            ModelFolderError: the place is outside of the folder.
+            TypeError: they are no texts.
+            ModelFolderError: the class is code of the folder, or the place is outside of it.
         """
+        if not isinstance(kind, str) or not isinstance(place, str):
+            raise TypeError
+        if not kind.startswith(f"{LIBRARY}."):
+            raise ModelFolderError(
+                f"{str(self.path)!r} needs code of its own ({kind}), which is never run; modules "
+                "of sentence-transformers are supported"
+            )
         root = self.path.resolve()
         folder = (root / place).resolve()
         if not folder.is_relative_to(root):
@@ -92,20 +102,28 @@ class ModelFolder:
         return "StaticModel" in (self.json(CONFIG).get("architectures") or [])
 
     def json(self, name: str) -> Any:
-        """Return the content of a JSON file of the folder."""
+        """Return the object in a JSON file of the folder."""
         return read_json(self.path / name)
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, kind: type = dict) -> Any:
     """Return the content of a JSON file.
 
+    Args:
+        path: the file.
+        kind: dict for an object, list for an array.
+
     Raises:
-        ModelFolderError: the file is missing or no JSON.
+        ModelFolderError: the file is missing or no JSON, or contains something else.
     """
     try:
-        return json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFolderError(f"{str(path)!r} cannot be read: {error}") from None
+    if not isinstance(content, kind):
+        name = {dict: "object", list: "array"}[kind]
+        raise ModelFolderError(f"{str(path)!r} must contain an {name}")
+    return content
 
 
 def check_weights(folder: Path) -> None:
@@ -182,7 +200,9 @@ def _read_tokenizer(folder: Path) -> "Tokenizer":
     from transformers import AutoTokenizer
 
     try:
-        slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        slow = AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
         tokenizer: Tokenizer = slow.backend_tokenizer
     except Exception as error:  # the conversions raise many kinds
         raise ModelFolderError(

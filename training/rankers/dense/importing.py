@@ -94,6 +94,7 @@ def describe(folder: ModelFolder) -> SentenceEncoder:
                 f"{' after Normalize' if normalised else ''}, which is not supported; supported "
                 f"after Pooling are {', '.join(MODULES)}"
             )
+        _check_plain(module)
         if module.name == "Normalize":
             normalised = True
             continue
@@ -235,11 +236,24 @@ def _pooling(module: Module) -> str:
     if modes is None:
         modes = [name for name, on in config.items() if name.startswith("pooling_") and on is True]
     if len(modes) != 1 or modes[0] not in _POOLINGS:
+        names = ", ".join(map(str, modes))
+        what = {0: "no pooling", 1: f"the pooling {names}"}.get(len(modes), f"the poolings {names}")
         raise ModelFolderError(
-            f"{str(module.folder / CONFIG)!r} has the poolings {', '.join(map(str, modes))}; "
-            f"supported is one of {', '.join(POOLINGS)}"
+            f"{str(module.folder / CONFIG)!r} has {what}; supported is one of {', '.join(POOLINGS)}"
         )
     return _POOLINGS[modes[0]]
+
+
+def _check_plain(module: Module) -> None:
+    """Raise ModelFolderError unless a module changes the pooled vector and nothing else."""
+    inputs = {module.config.get(f"module_{end}_name") for end in ("input", "output")}
+    unusual = sorted(map(str, inputs - {None, "sentence_embedding"}))
+    if module.config.get("use_residual"):
+        unusual.append("use_residual")
+    if unusual:
+        raise ModelFolderError(
+            f"{str(module.folder)!r}: {module.name} with {', '.join(unusual)} is not supported"
+        )
 
 
 def _layer(module: Module) -> Mapping[str, Any]:
@@ -247,7 +261,7 @@ def _layer(module: Module) -> Mapping[str, Any]:
     try:
         if module.name == "LayerNorm":
             return {"type": "layer_norm", "in": config["dimension"]}
-        name = str(config.get("activation_function", "Identity")).rsplit(".", 1)[-1]
+        name = str(config.get("activation_function", "Tanh")).rsplit(".", 1)[-1]
         return {
             "type": "dense",
             "in": config["in_features"],

@@ -157,7 +157,10 @@ def test_arrays_that_do_not_fit_are_refused_in_one_line(fault: str, tmp_path: Pa
 
 def test_other_modules_are_refused(tmp_path: Path) -> None:
     folder = model2vec_folder(tmp_path / "model")
-    modules = [{"type": "m.StaticEmbedding", "path": ""}, {"type": "m.Dense", "path": "1_Dense"}]
+    modules = [
+        {"type": "sentence_transformers.models.StaticEmbedding", "path": ""},
+        {"type": "sentence_transformers.models.Dense", "path": "1_Dense"},
+    ]
     (folder / "modules.json").write_text(json.dumps(modules))
     with pytest.raises(ModelFolderError, match="has the modules StaticEmbedding, Dense"):
         read_model(folder)

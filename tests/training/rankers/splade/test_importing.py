@@ -173,17 +173,23 @@ def test_a_plain_masked_language_model_is_a_splade_if_its_name_says_so(tmp_path:
 
 
 UNUSABLE: dict[str, tuple[list[dict[str, str]], str]] = {
-    "no pooling": ([{"type": "m.MLMTransformer", "path": ""}], "by MLMTransformer; supported are"),
+    "no pooling": (
+        [{"type": "sentence_transformers.models.MLMTransformer", "path": ""}],
+        "by MLMTransformer; supported are",
+    ),
     "a sparse autoencoder": (
         [
-            {"type": "m.Transformer", "path": ""},
-            {"type": "m.Pooling", "path": "1_Pooling"},
-            {"type": "m.SparseAutoEncoder", "path": "2"},
+            {"type": "sentence_transformers.models.Transformer", "path": ""},
+            {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},
+            {"type": "sentence_transformers.models.SparseAutoEncoder", "path": "2"},
         ],
         "Pooling, SparseAutoEncoder; supported are",
     ),
     "an unknown pooling": (
-        [{"type": "m.Transformer", "path": ""}, {"type": "m.SpladePooling", "path": "mean"}],
+        [
+            {"type": "sentence_transformers.models.Transformer", "path": ""},
+            {"type": "sentence_transformers.models.SpladePooling", "path": "mean"},
+        ],
         "'mean' is not supported; max and sum are",
     ),
 }
