@@ -58,7 +58,7 @@ TOKENIZERS = {
 
 def sentence_transformers() -> Any:
     """Return the library, or skip the test where it is not installed."""
-    library = pytest.importorskip("sentence_transformers")
+    library = pytest.importorskip("sentence_transformers", minversion="6")
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     return library
 

@@ -75,3 +75,14 @@ class TokenTable:
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             vectors /= np.where(lengths, lengths, 1)
         return Encoded(vectors, longer)
+
+    def verify(self, name: str) -> None:
+        """Check every number, and that each token has a row; a BundleError begins with `name`."""
+        scales = np.ones(1, np.float32) if self._scales is None else self._scales
+        if not (np.isfinite(self._table).all() and np.isfinite(scales).all()):
+            raise BundleError(f"{name}: a token's vector is not finite")
+        if len(self._table) < self._tokenizer.get_vocab_size():
+            raise BundleError(
+                f"{name}: the table has {len(self._table):,} rows, but the tokenizer has "
+                f"{self._tokenizer.get_vocab_size():,} tokens"
+            )

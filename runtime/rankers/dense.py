@@ -231,6 +231,8 @@ class Dense(Retriever):
 
     def verify(self) -> None:
         """Check every vector and that the index can be read; raise BundleError at a fault."""
+        if isinstance(self.encoder.encoder, TokenTable):
+            self.encoder.encoder.verify(self._name)
         if not np.isfinite(self.vectors).all():
             raise BundleError(f"{self._name}: a document's vector is not finite")
         self.index.search(self.vectors[0], 1)

@@ -44,3 +44,15 @@ def test_fewer_bits_give_nearly_the_same_vector(dtype: Any, words: Tokenizer) ->
 def test_a_token_without_a_row_is_an_error(words: Tokenizer) -> None:
     with pytest.raises(BundleError, match="has 4 rows, but the tokenizer has the token 4"):
         TokenTable(VECTORS, words, normalise=False).encode(["a d"], 9, 0)
+
+
+def test_a_check_finds_every_fault(words: Tokenizer) -> None:
+    whole = np.concatenate([VECTORS, VECTORS[:1]])
+    TokenTable(whole, words, normalise=False).verify("static")
+    with pytest.raises(BundleError, match=r"static: the table has 4 rows, but .* has 5 tokens"):
+        TokenTable(VECTORS, words, normalise=False).verify("static")
+    with pytest.raises(BundleError, match="static: a token's vector is not finite"):
+        TokenTable(whole * np.float32(np.nan), words, normalise=False).verify("static")
+    scales = np.array([1, 1, 1, 1, np.inf], np.float32)
+    with pytest.raises(BundleError, match="static: a token's vector is not finite"):
+        TokenTable(whole, words, normalise=False, scales=scales).verify("static")
