@@ -100,7 +100,8 @@ def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
     """Yield the rows of a table with tabs, in which quotes may be plain characters.
 
     Such tables are written with quoting (by spreadsheets) and without it (MS MARCO). Quotes are
-    removed only where they are well formed. A quoted field ends before a line with all the tabs.
+    removed only where they are well formed. A quoted field other than the first ends before a line
+    that has all the tabs.
     """
     source, later = iter(lines), deque[str]()
     width, number = 0, begin
@@ -110,7 +111,7 @@ def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
             following = _next(later, source)
             if following is None:
                 break
-            if following.count("\t") + 1 == width > 1:
+            if len(plain) > 1 and following.count("\t") + 1 == width:
                 later.appendleft(following)
                 break
             read.append(following)
