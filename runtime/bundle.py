@@ -32,7 +32,7 @@ from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.storage.bundle_files import BundleFiles, Check
+from ranklet.runtime.storage.bundle_files import PASSAGES, BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import FIELDS, Analysis
 from ranklet.runtime.text.ranked import ranked_part
@@ -56,15 +56,23 @@ class Bundle:
         self._bundle = BundleFiles(path, check, device=device, strict=strict)
 
     def __repr__(self) -> str:
-        manifest = self.manifest
-        return (
-            f"<ranklet bundle {str(self._bundle.path)!r}: {manifest.documents:,} documents, "
-            f"rankers {', '.join(manifest.rankers) or 'none'}>"
-        )
+        rankers = ", ".join(self.manifest.rankers) or "none"
+        return f"<ranklet bundle {str(self._bundle.path)!r}: {self.size}, rankers {rankers}>"
 
     def __len__(self) -> int:
-        """Return the number of documents in the collection."""
-        return self.manifest.documents
+        """Return the number of documents in the collection; passages of one count once."""
+        return self._bundle.need_documents().whole if self.passages else self.manifest.documents
+
+    @property
+    def passages(self) -> int:
+        """The number of passages that are ranked; 0 if all documents are whole."""
+        return self.manifest.documents if self._bundle.has(PASSAGES) else 0
+
+    @property
+    def size(self) -> str:
+        """How many documents there are, in words, and how many passages if they are split."""
+        passages = f" in {self.passages:,} passages" if self.passages else ""
+        return f"{len(self):,} document{'' if len(self) == 1 else 's'}{passages}"
 
     @property
     def path(self) -> Path:
@@ -132,7 +140,7 @@ class Bundle:
         stages = resolve_pipeline(pipeline, self.manifest)
         if texts is not None:  # all of them are returned, so no stage may drop any
             stages = stages.without_cuts()
-        execution = self._execute(QueryContext(query, analysis), stages, texts, deadline)
+        execution = self._reaching(k, QueryContext(query, analysis), stages, texts, deadline)
         begin = perf_counter()
         top, positions, scores = execution.top(k)
         hits = []
@@ -169,7 +177,7 @@ class Bundle:
         check_k(k)
         context = QueryContext(query, self._bundle.analyzer.begin())
         stages = resolve_pipeline(pipeline, self.manifest)
-        top, _, scores = self._execute(context, stages, None).top(k)
+        top, _, scores = self._reaching(k, context, stages, None).top(k)
         return list(zip(self._ids(top), scores.tolist(), strict=True))
 
     def rank_batch(
@@ -317,7 +325,8 @@ class Bundle:
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scaled scores by ranker.
 
-        Fusion weights are learned on these scores, because serving adds up the same numbers.
+        Fusion weights are learned on these scores, because serving adds up the same numbers. A
+        document that is split has those of the passage that the pipeline ranks highest.
         """
         check_query(query)
         execution = self._execute(
@@ -325,7 +334,11 @@ class Bundle:
             resolve_pipeline(pipeline, self.manifest),
             None,
         )
-        return self._ids(execution.candidates), execution.scaled()
+        ids, columns = self._ids(execution.candidates), execution.scaled()
+        if not self.passages:
+            return ids, columns
+        best = np.sort(execution.top(len(ids))[1])
+        return [ids[at] for at in best], {name: each[best] for name, each in columns.items()}
 
     def _execute(
         self,
@@ -340,6 +353,32 @@ class Bundle:
         )
         with self._bundle.damage_reported():
             execution.run()
+        return execution
+
+    def _reaching(
+        self,
+        k: int,
+        query: QueryContext,
+        pipeline: Pipeline,
+        candidates: Candidates | None,
+        deadline: Deadline | None = None,
+    ) -> Execution:
+        """Run a pipeline so that passages of few documents do not keep others from the first k.
+
+        While the retrieved passages belong to fewer documents, longer lists are retrieved. A run
+        for which there is not enough time is dropped.
+        """
+        execution = self._execute(query, pipeline, candidates, deadline)
+        if not self.passages or candidates is not None:
+            return execution
+        wanted = min(k, pipeline.depth)
+        while execution.cut and not execution.budget_spent and execution.documents < wanted:
+            pipeline = pipeline.deeper(4)
+            longer = self._execute(query, pipeline, None, deadline)
+            if longer.budget_spent:
+                break
+            longer.timings = [*execution.timings, *longer.timings]
+            execution = longer
         return execution
 
     def _explain(self, execution: Execution, position: int) -> Explanation:

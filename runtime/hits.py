@@ -29,7 +29,7 @@ class Hit:
         text: the document's text, without the title.
         index: number in the collection, or index among the caller's own texts.
         explanation: the score's explanation if it was requested; its parts add up to the score.
-        passage: which passage of its document the text is, from 0; None if documents are whole.
+        passage: which passage of its document the text is, from 1; None if documents are whole.
     """
 
     id: str
@@ -39,6 +39,11 @@ class Hit:
     index: int
     explanation: Explanation | None = None
     passage: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The id, and the passage if the document is split, for people."""
+        return self.id if self.passage is None else f"{self.id} · passage {self.passage}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; a passage and an explanation only if there are any."""
@@ -101,7 +106,7 @@ class Ranking(Sequence[Hit]):
 
     def _repr_html_(self) -> str:
         marks = self.marks or (lambda _: ())
-        rows = [Row(hit.id, hit.score, hit.title, hit.text, marks(hit)) for hit in self.hits]
+        rows = [Row(hit.name, hit.score, hit.title, hit.text, marks(hit)) for hit in self.hits]
         return table(self.query, rows)
 
     def __len__(self) -> int:

@@ -65,8 +65,9 @@ def _documents(bundle: BundleFiles) -> None:
     if not np.array_equal(np.sort(documents.by_id), np.arange(len(documents))):
         raise BundleError("documents: by_id does not hold every document exactly once")
     ids = list(_all_bytes(documents.ids, "a document id"))
-    ordered = [ids[number] for number in documents.by_id.tolist()]
-    if any(first > second for first, second in pairwise(ordered)):
+    ordered = [(ids[number], number) for number in documents.by_id.tolist()]
+    # Passages of one document have equal ids, and their numbers decide.
+    if any(one > other for one, other in pairwise(ordered)):
         raise BundleError("documents: by_id is not in the order of the ids")
     first = np.arange(len(ids)) if documents.first is None else documents.first
     # The passages of a document share its id, so each id occurs in one group of passages.

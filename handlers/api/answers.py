@@ -90,9 +90,9 @@ def explain(
     identity = fields.text("id", limits.query_characters)
     if not len(bundle):
         raise RequestError(422, "this bundle has no collection, so no document to explain")
-    explanation = bundle.explain(query, identity, pipeline=pipeline)
-    reply = {"query": query, "id": identity, "score": explanation.value}
-    return Answer({**reply, "explanation": explanation.to_json()})
+    hit = bundle.explained(query, identity, pipeline=pipeline)
+    shown = _hit(hit, with_text=False, explained=True)
+    return Answer({"query": query, **{key: shown[key] for key in shown if key != "index"}})
 
 
 def rerank(
@@ -151,6 +151,7 @@ def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
     examples = bundle.sample_texts(EXAMPLES) if len(bundle) else []
     return {
         "documents": len(bundle),
+        **({"passages": bundle.passages} if bundle.passages else {}),
         "rankers": {name: entry.kind for name, entry in manifest.rankers.items()},
         "pipelines": {name: str(stages) for name, stages in manifest.pipelines.items()},
         "default_pipeline": manifest.default_pipeline,
@@ -169,6 +170,8 @@ def _query_and_pipeline(fields: Fields, limits: Limits) -> tuple[str, str | None
 
 def _hit(hit: Hit, with_text: bool, explained: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": hit.id, "score": hit.score, "index": hit.index}
+    if hit.passage is not None:
+        shown["passage"] = hit.passage
     if with_text:
         shown |= {"title": hit.title, "text": hit.text}
     if explained and hit.explanation is not None:

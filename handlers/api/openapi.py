@@ -134,12 +134,14 @@ def _schemas(limits: Limits) -> Schema:
     nothing, name = {"type": "null"}, {"type": ["string", "null"]}
     side = {"anyOf": [{"type": "string", "pattern": "^([Ll]eft|[Rr]ight)$"}, nothing]}
     of_tei: Schema = {"truncate": _FLAG, "raw_scores": _FLAG, "truncation_direction": side}
+    passage = {"type": "integer", "minimum": 1, "description": "Of a document that was split."}
     span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
     hit = _object(
         {"id": _STRING, "score": _NUMBER, "index": _INTEGER},
         {
             "title": _STRING,
             "text": _STRING,
+            "passage": passage,
             "explanation": _ref("Explanation"),
             "highlights": _object({"title": _list(span), "text": _list(span)}),
         },
@@ -172,7 +174,8 @@ def _schemas(limits: Limits) -> Schema:
             {"pipeline": _NAME},
         ),
         "Explained": _object(
-            {"query": _STRING, "id": _STRING, "score": _NUMBER, "explanation": _ref("Explanation")}
+            {"query": _STRING, "id": _STRING, "score": _NUMBER, "explanation": _ref("Explanation")},
+            {"passage": passage},
         ),
         "Explanation": _object(
             {"label": _STRING, "value": _NUMBER, "parts": _list(_ref("Explanation"))}

@@ -87,9 +87,9 @@ def _card(
     return element(
         "li",
         element("span", str(place), class_="place", aria_hidden="true"),
-        element("h2", *(title if hit.title else [hit.id]), dir="auto"),
+        element("h2", *(title if hit.title else [hit.name]), dir="auto"),
         element("div", amount(hit.score, "score"), bar),
-        element("p", hit.id, class_="id") if hit.title else Markup(),
+        element("p", hit.name, class_="id") if hit.title else Markup(),
         element("p", *text, class_="text", dir="auto", tabindex="0"),
         *parts,
         class_="hit",

@@ -40,9 +40,14 @@ function marked(tag, className, text, spans, largest) {
   return { element, characters, shown };
 }
 
+/** Return the id, and the passage if the document is split. */
+function named(hit) {
+  return hit.passage ? `${hit.id} · passage ${hit.passage}` : hit.id;
+}
+
 function card(hit, place, highest, largest) {
   const spans = hit.highlights ?? { title: [], text: [] };
-  const title = marked("h2", "", hit.title || hit.id, hit.title ? spans.title : [], largest);
+  const title = marked("h2", "", hit.title || named(hit), hit.title ? spans.title : [], largest);
   const text = marked("p", "text", hit.text, spans.text, largest);
   const actions = make("div", { className: "actions" });
   const item = make(
@@ -56,7 +61,7 @@ function card(hit, place, highest, largest) {
       make("div", { className: "score", textContent: hit.score.toFixed(4) }),
       meter(highest > 0 ? hit.score / highest : 0),
     ),
-    hit.title ? make("p", { className: "id", textContent: hit.id }) : "",
+    hit.title ? make("p", { className: "id", textContent: named(hit) }) : "",
     text.element,
     actions,
   );

@@ -74,7 +74,7 @@ class LiveBundle:
             verb = "serves" if self._bundle is None else "was replaced and serves"
             self._bundle, self._failed = bundle, None
             self.reason = self._logged_error = None
-            self._log("NOTICE", f"the bundle {self._path!r} {verb} {len(bundle):,} documents")
+            self._log("NOTICE", f"the bundle {self._path!r} {verb} {bundle.size}")
 
     def _load(self, check: Check) -> Bundle:
         strict = self._device == "cuda"

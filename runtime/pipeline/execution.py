@@ -45,6 +45,7 @@ class Execution:
         deadline: when to stop.
 
     Attributes:
+        cut: whether a list ended because it was full, so that longer lists may have more documents.
         left_out: descriptions of the stages that were not done, or not for all candidates.
     """
 
@@ -79,6 +80,7 @@ class Execution:
         )
         self.timings: list[Timing] = []
         self.left_out: list[str] = []
+        self.cut = False
 
     def run(self) -> None:
         """Run every stage that there is time for."""
@@ -87,6 +89,7 @@ class Execution:
         for number, stage in enumerate(self._pipeline.stages):
             begin = perf_counter()
             if isinstance(stage, Keep):
+                self.cut |= len(self.candidates) > stage.k
                 self._select(self._best(stage.k))
             elif isinstance(stage, Fuse):
                 self._fuse(stage)
@@ -103,6 +106,11 @@ class Execution:
     def budget_spent(self) -> bool:
         """Whether time ran out, or was so short that something was left out."""
         return bool(self.left_out) or self._deadline.passed
+
+    @property
+    def documents(self) -> int:
+        """The number of documents among the candidates; passages of one count once."""
+        return len(self._best_of_each(len(self.candidates)))
 
     def top(self, k: int) -> tuple[Candidates, NDArray[np.intp], NDArray[np.float32]]:
         """Return the k best candidates, their positions among all, and their scores, best first.
@@ -159,6 +167,7 @@ class Execution:
             )
         with np.errstate(all="ignore"):  # the ranker reports damaged numbers
             numbers, scores, query_truncated = ranker.retrieve(self._query, stage.k)
+        self.cut |= len(numbers) >= stage.k
         self._merge(name, numbers, scores)
         self._retrieved[name], self._ordered_by = numbers, name
         if query_truncated:

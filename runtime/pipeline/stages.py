@@ -105,6 +105,25 @@ class Pipeline:
             )
         )
 
+    @property
+    def depth(self) -> int:
+        """The largest number of hits that the pipeline can return from one ranker's list."""
+        retrieved = max(each.k for each in self.stages if isinstance(each, Retrieve))
+        return min([retrieved, *(each.k for each in self.stages if isinstance(each, Keep))])
+
+    def deeper(self, factor: int) -> "Pipeline":
+        """Return the pipeline with lists that are `factor` times as long.
+
+        >>> print(Pipeline((Retrieve("bm25", 100), Keep(10))).deeper(4))
+        retrieve 400 by bm25 → keep 40
+        """
+        return Pipeline(
+            tuple(
+                replace(each, k=each.k * factor) if isinstance(each, Retrieve | Keep) else each
+                for each in self.stages
+            )
+        )
+
     def to_json(self) -> list[dict[str, Any]]:
         """Return the stages as plain dictionaries."""
         return [_plain(each) for each in self.stages]

@@ -194,9 +194,11 @@ class BundleFiles:
         if not self.has(PASSAGES):
             return None
         first: NDArray[np.uint32] = self.array(PASSAGES, np.uint32, (count,))
-        # One pass over it is cheap, and searches rely on its order.
+        # Passes over it are cheap, and searches rely on its order.
         if first[0] != 0 or (first[1:] < first[:-1]).any() or (first > np.arange(count)).any():
             raise BundleError(f"{PASSAGES} is damaged; numbers must not decrease")
+        if (first[first] != first).any():
+            raise BundleError(f"{PASSAGES} is damaged; a document begins inside another one")
         return first
 
     def _forward(self, field: str) -> Forward:

@@ -46,7 +46,15 @@ class Documents:
         self.first = first
 
     def __len__(self) -> int:
+        """Return the number of documents, where each passage counts as one."""
         return len(self.ids)
+
+    @property
+    def whole(self) -> int:
+        """How many documents there are, where the passages of a document count as one."""
+        if self.first is None:
+            return len(self)
+        return int(np.count_nonzero(self.first == np.arange(len(self))))
 
     def number(self, document_id: str) -> int:
         """Return the number of a document id, or of the document's first passage.
@@ -62,18 +70,19 @@ class Documents:
         try:
             place = bisect_left(self.by_id, wanted, key=lambda number: self.ids.raw(int(number)))
             if place < len(self.by_id) and self.ids.raw(int(self.by_id[place])) == wanted:
-                return int(self.by_id[place])
+                number = int(self.by_id[place])
+                return number if self.first is None else int(self.first[number])
         except IndexError as error:
             raise damaged("by_id has a document past the last") from error
         first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
         raise UnknownDocumentError(
-            f"unknown document id {document_id[:80]!r}: the bundle has {len(self):,} documents, "
+            f"unknown document id {document_id[:80]!r}: the bundle has {self.whole:,} documents, "
             f"{first}"
         )
 
     def passage(self, number: int) -> int | None:
-        """Return which passage of its document this is, from 0; None if documents are whole."""
-        return None if self.first is None else number - int(self.first[number])
+        """Return which passage of its document this is, from 1; None if documents are whole."""
+        return None if self.first is None else number - int(self.first[number]) + 1
 
     def passages(self, number: int) -> NDArray[np.uint32]:
         """Return the numbers of all passages of the document whose first passage is `number`."""

@@ -59,5 +59,5 @@ def run(options: argparse.Namespace) -> None:
             overwrite=options.force,
         )
     bundle = load(target)
-    print(f"{len(bundle):,} documents → {target}")
+    print(f"{bundle.size} → {target}")
     print(f"try: ranklet rank {target} {bundle.sample_texts(1)[0]!r}")

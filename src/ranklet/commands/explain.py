@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> None:
         if options.json:
             print(as_json(hit, alone))
         else:
-            print(hit.explanation if alone else f"{hit.id}  {hit.title}\n{hit.explanation}")
+            heading = f"{hit.name}  {hit.title}\n"
+            print(f"{'' if alone and hit.passage is None else heading}{hit.explanation}")
     if not hits and not options.json:
         print(f"no hits for {query!r}")
 
@@ -64,7 +65,9 @@ def run(options: argparse.Namespace) -> None:
 def as_json(hit: "Hit", alone: bool) -> str:
     """Return a hit's tree as one line of JSON, with its id unless it is the only hit."""
     tree = hit.explanation.to_json() if hit.explanation else {}
-    return json.dumps(tree if alone else {"id": hit.id, **tree}, ensure_ascii=False)
+    name = {} if alone else {"id": hit.id}
+    passage = {} if hit.passage is None else {"passage": hit.passage}
+    return json.dumps({**name, **passage, **tree}, ensure_ascii=False)
 
 
 def check_target(path: Path) -> None:

@@ -41,4 +41,4 @@ def run(options: argparse.Namespace) -> None:
         titles=not options.no_titles,
         overwrite=options.force,
     )
-    print(f"{len(load(target)):,} documents → {target}")
+    print(f"{load(target).size} → {target}")

@@ -14,13 +14,14 @@ def run(options: argparse.Namespace) -> None:
     """Print the contents of the manifest."""
     from ranklet.runtime import load
 
-    manifest = load(options.bundle).manifest
+    bundle = load(options.bundle)
+    manifest = bundle.manifest
     if options.json:
         print(manifest.to_json(), end="")
         return
     size = sum(entry.bytes for entry in manifest.files.values())
     print(f"{options.bundle}: written {manifest.created} by ranklet {manifest.ranklet_version}")
-    print(f"{manifest.documents:,} documents, {len(manifest.files)} files, {size / 1e6:.1f} MB")
+    print(f"{bundle.size}, {len(manifest.files)} files, {size / 1e6:.1f} MB")
     print(f"fields: {', '.join(manifest.fields) or 'none'}")
     for name, entry in manifest.rankers.items():
         own = sum(

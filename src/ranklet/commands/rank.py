@@ -54,7 +54,7 @@ def as_text(ranking: "Ranking") -> str:
         return f"no hits for {ranking.query!r}"
     lines = []
     for place, hit in enumerate(ranking, 1):
-        lines.append(f"{place:2}. {hit.score:8.4f}  {hit.id}  {hit.title}".rstrip())
+        lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
         text = " ".join(hit.text.split())
         lines.append(f"              {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}")
         if hit.explanation is not None:
