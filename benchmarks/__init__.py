@@ -4,6 +4,7 @@
 BENCHMARKS = {
     "bm25_parity": "parity",
     "model1_quality": "quality",
+    "imported_quality": "quality",
     "repbert_quality": "quality",
     "epic_quality": "quality",
     "cross_quality": "quality",

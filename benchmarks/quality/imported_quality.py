@@ -1,0 +1,130 @@
+"""An imported all-MiniLM-L6-v2, without training, alone and fused with BM25 by reciprocal ranks.
+
+These rows are what every training has to beat. `ranklet build` makes each bundle: BM25 with its
+default k1 and b, whole documents, and the model in 8 bits, which nobody has judged anything for.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.harness.place import Place
+from benchmarks.harness.processes import all_cores
+from benchmarks.harness.report import table
+from ranklet import runtime
+from ranklet.export.build import build, ranker_name
+from ranklet.export.options import ExportOptions
+from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.text.ranked import ranked_text
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.evaluation.systems import MEASURES, comparisons, evaluate, mark
+from ranklet.training.pretrained.backbone import wheel_folder
+
+PACKAGES = ("onnxruntime", "sentence-transformers", "torch", "transformers")
+# Collection, split, most queries; google-wiki is last because it takes the longest.
+COLLECTIONS = (("scifact", "test", None), ("qa-mix", "dev", 2000), ("google-wiki", "dev", None))
+COMPARED = "scifact"  # small enough to encode in 32 bits by two libraries
+DEPTH = 100
+BASE = "BM25"
+
+
+def run(place: Place) -> str:
+    """Build each collection, evaluate, and compare with sentence-transformers' own ranking."""
+    model = ranker_name(wheel_folder())
+    rows = []
+    for name, split, most in COLLECTIONS:
+        collection = place.collection(name)
+        queries = read_split(collection, split, limit=most)
+        bundle = runtime.load(_bundle(place, name, "int8"))
+        recipes = {
+            BASE: Pipeline((Retrieve("bm25", DEPTH),)),
+            "MiniLM int8": Pipeline((Retrieve(model, DEPTH),)),
+            "both, reciprocal ranks": bundle.manifest.pipelines["rrf"],
+        }
+        found = evaluate(bundle, queries, recipes, depth=DEPTH)
+        against = {measure: comparisons(found, measure, BASE) for measure in MEASURES}
+        for each in found:
+            values = [
+                f"{each.mean(measure):.4f}"
+                + (mark(against[measure][each.pipeline].p_holm) if each.pipeline != BASE else "")
+                for measure in MEASURES
+            ]
+            rows.append([f"{name} {split} ({len(queries):,})", each.pipeline, *values])
+        if name == COMPARED:
+            rows += _originals(place, collection, queries, model, split)
+    return f"""
+{table(["collection (queries)", "system", *MEASURES], rows)}
+
+Nothing was tuned or trained on these collections. Against BM25 of the same queries: † p < .05, \
+‡ p < .01 (two-sided paired t-tests, Holm's correction). The rows of {COMPARED} in 32 bits compare \
+the imported model with sentence-transformers' own vectors of the same folder; the goal is a \
+difference of at most .001.
+"""
+
+
+def _bundle(place: Place, name: str, variant: str) -> Path:
+    def make(path: Path) -> None:
+        with all_cores():
+            build(
+                place.data / name,
+                path,
+                models=[wheel_folder()],
+                options=SourceOptions(passage_words=0, overlap_words=0, skip_bad=True),
+                export=ExportOptions(variants=(variant,)),
+                overwrite=True,
+            )
+
+    return place.keep(f"{name}.imported.{variant}.ranklet", make)
+
+
+def _originals(
+    place: Place, collection: Collection, queries: list[JudgedQuery], model: str, split: str
+) -> list[list[str]]:
+    """Return rows of the imported model in 32 bits and of sentence-transformers."""
+    from sentence_transformers import SentenceTransformer
+
+    bundle = runtime.load(_bundle(place, COMPARED, "fp32"))
+    alone = {"alone": Pipeline((Retrieve(model, DEPTH),))}
+    (ours,) = evaluate(bundle, queries, alone, depth=DEPTH)
+    documents = list(collection.documents())
+    theirs = SentenceTransformer(str(wheel_folder()), device="cpu", local_files_only=True)
+    with all_cores():
+        texts = [ranked_text(document.title, document.text, True) for document in documents]
+        vectors = _unit(theirs.encode(texts, show_progress_bar=False))
+        asked = _unit(theirs.encode([query.text for query in queries], show_progress_bar=False))
+    order = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")[:, :DEPTH]
+    values = _measured(order, [document.id for document in documents], queries)
+    where = f"{COMPARED} {split} ({len(queries):,})"
+    means = [ours.mean(measure) for measure in MEASURES]
+    return [
+        [where, "MiniLM fp32", *(f"{value:.4f}" for value in means)],
+        [where, "MiniLM by sentence-transformers", *(f"{value:.4f}" for value in values)],
+        [where, "difference", *(f"{a - b:+.4f}" for a, b in zip(means, values, strict=True))],
+    ]
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
+
+
+def _measured(order: NDArray[np.intp], ids: list[str], queries: list[JudgedQuery]) -> list[float]:
+    """Return the measures of rankings that no bundle made, by ir-measures like all others."""
+    import ir_measures
+
+    qrels = [
+        ir_measures.Qrel(query.id, document, grade)
+        for query in queries
+        for document, grade in query.relevant.items()
+    ]
+    run = [
+        ir_measures.ScoredDoc(query.id, ids[number], float(DEPTH - rank))
+        for query, row in zip(queries, order.tolist(), strict=True)
+        for rank, number in enumerate(row)
+    ]
+    measures = [ir_measures.parse_measure(name.replace("MRR", "RR")) for name in MEASURES]
+    values = ir_measures.calc_aggregate(measures, qrels, run)
+    return [float(values[measure]) for measure in measures]
