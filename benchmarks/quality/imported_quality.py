@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.built.trained import all_cores
 from benchmarks.harness.place import Place
-from benchmarks.harness.processes import all_cores
 from benchmarks.harness.report import table
 from ranklet import runtime
 from ranklet.export.build import build, ranker_name
