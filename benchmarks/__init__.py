@@ -15,6 +15,8 @@ BENCHMARKS = {
     "model1_speed": "speed",
     "cold_start": "footprint",
     "memory": "footprint",
+    "build_memory": "footprint",
+    "first_answer": "footprint",
     "quantisation": "quality",
     "encoding_speed": "speed",
     "cross_speed": "speed",

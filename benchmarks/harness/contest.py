@@ -10,7 +10,16 @@ from typing import Any
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.processes import ONE_THREAD
 
-PEERS = ("torch==2.13.0", "sentence-transformers[onnx]", "fastembed", "bm25s", "flashrank")
+PEERS = (
+    "torch==2.13.0",
+    "sentence-transformers[onnx]",
+    "fastembed",
+    "bm25s",
+    "flashrank",
+    "txtai",
+    "openvino",
+    "nncf",
+)
 
 
 def contest(

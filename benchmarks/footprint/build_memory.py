@@ -1,0 +1,107 @@
+"""Memory and time of `ranklet build` for a million short passages, next to tantivy's time.
+
+The passages are the texts of google-wiki in pieces of 55 words, repeated until there are enough.
+"""
+
+import csv
+import os
+import subprocess
+import sys
+from itertools import cycle, islice
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.harness.place import ROOT, Place
+from benchmarks.harness.report import goal, table
+
+PACKAGES = ("tantivy",)
+COLLECTION, WORDS = "google-wiki", 55
+COUNTS = (100_000, 1_000_000)
+MOST = 1.2  # peak memory, as a share of the bundle
+
+RANKLET = """
+import sys, ranklet
+from ranklet.training.data.sources.options import SourceOptions
+ranklet.build(sys.argv[1], sys.argv[2], options=SourceOptions(passage_words=0), overwrite=True)
+"""
+TANTIVY = """
+import csv, os, sys, tantivy
+builder = tantivy.SchemaBuilder()
+builder.add_text_field("id", stored=True, tokenizer_name="raw")
+builder.add_text_field("body", stored=True, tokenizer_name="en_stem")
+os.makedirs(sys.argv[2])
+index = tantivy.Index(builder.build(), path=sys.argv[2])
+writer = index.writer(heap_size=200_000_000, num_threads=1)
+with open(sys.argv[1], newline="") as file:
+    for row in csv.DictReader(file):
+        writer.add_document(tantivy.Document(id=row["id"], body=row["text"]))
+writer.commit()
+writer.wait_merging_threads()
+"""
+
+
+def run(place: Place) -> str:
+    """Build collections of growing size in fresh processes."""
+    rows, share = [], 0.0
+    for count in COUNTS:
+        file = place.keep(
+            f"passages.{count}.csv", lambda path, n=count: _write(place, path, n), ("benchmarks",)
+        )
+        bundle, peer = (
+            place.work / f"passages.{count}.ranklet",
+            place.work / f"passages.{count}.tantivy",
+        )
+        subprocess.run(["rm", "-rf", str(bundle), str(peer)], check=True)
+        seconds, peak = _measured(RANKLET, file, bundle)
+        theirs, their_peak = _measured(TANTIVY, file, peer)
+        size = _size(bundle)
+        share = peak / size
+        rows.append(
+            [
+                f"{count:,}", f"{size:.0f}", f"{peak:.0f}", f"{share:.2f}", f"{seconds:.0f}",
+                f"{_size(peer):.0f}", f"{their_peak:.0f}", f"{theirs:.0f}",
+                f"{seconds / theirs:.2f}",
+            ]
+        )  # fmt: skip
+    head = ["passages", "bundle, MB", "peak, MB", "peak ÷ bundle", "s"]
+    head += ["tantivy's index, MB", "its peak, MB", "its s", "time ÷ tantivy's"]
+    return f"""
+{table(head, rows)}
+
+{goal("peak memory against the bundle, a million passages,", share, MOST, "×")}
+- Peak resident memory of a fresh process, which includes Python, numpy and the lemmatiser's \
+dictionary (some 150 MB). tantivy writes with one thread and a heap of 200 MB, and stores the \
+texts, as a bundle does; it keeps no tokens of documents and no lemmas.
+"""
+
+
+def _measured(code: str, file: Path, target: Path) -> tuple[float, float]:
+    """Return seconds and peak memory in MB of a process."""
+    script = f"import resource\n{code}\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    begin = perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(file), str(target)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+    )
+    return perf_counter() - begin, int(done.stdout.split()[-1]) * 1024 / 1e6
+
+
+def _size(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+
+
+def _write(place: Place, count: int, path: Path) -> None:
+    documents = [document.text.split() for document in place.collection(COLLECTION).documents()]
+    pieces = (
+        " ".join(words[begin : begin + WORDS])
+        for words in cycle(documents)
+        for begin in range(0, len(words), WORDS)
+    )
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text"])
+        writer.writerows([f"p{at}", piece] for at, piece in enumerate(islice(pieces, count)))
