@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.fp32_head import head_aside
 from ranklet.export.onnx.int8_embeddings import store_words_by_row
-from ranklet.export.onnx.int8_weights import store_weights_by_channel
+from ranklet.export.onnx.int8_weights import store_weights_alone, store_weights_by_channel
 from ranklet.export.onnx.layer_norms import split_skip_norms
 from ranklet.export.onnx.smoothing import scale_tokens, smooth_channels
 from ranklet.runtime.errors import InputError
@@ -17,8 +17,19 @@ from ranklet.runtime.onnx.session import quiet_telemetry
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+# Forms of int8 by speed. Smoothing suits networks with the outliers of BERT. Where activations have
+# others, they lose too much in 8 bits, and only the weights can be stored so.
+SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY = "smoothed", "unsmoothed", "weights only"
+FORMS = {"int8": (SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY)}
 
-def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feeds] = ()) -> None:
+
+def convert(
+    variant: str,
+    source: Path,
+    target: Path,
+    calibration: Sequence[Feeds] = (),
+    form: str = SMOOTHED,
+) -> None:
     """Write a variant of an fp32 graph.
 
     Args:
@@ -26,6 +37,7 @@ def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feed
         source: the file of the fp32 graph.
         target: the file to write.
         calibration: feeds of real texts, which improve int8.
+        form: of int8, one of `FORMS`.
 
     Raises:
         InputError: the variant is unknown.
@@ -40,7 +52,7 @@ def convert(variant: str, source: Path, target: Path, calibration: Sequence[Feed
         _store_in_16_bits(model)
     else:
         if variant == "int8":
-            _store_in_8_bits(model, calibration)
+            _store_in_8_bits(model, calibration, form)
         split_skip_norms(model)
     onnx.save(model, str(target))
 
@@ -57,14 +69,19 @@ def _store_in_16_bits(model: "ModelProto") -> None:
         convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=True)
 
 
-def _store_in_8_bits(model: "ModelProto", calibration: Sequence[Feeds]) -> None:
+def _store_in_8_bits(model: "ModelProto", calibration: Sequence[Feeds], form: str) -> None:
     """Store weights in 8 bits per channel, smooth outliers, and quantise activations dynamically.
 
-    Measurements favoured this over per-tensor, unsigned, reduced-range, static and weight-only
-    forms, see docs/LOG.md and `python -m benchmarks quantisation`.
+    Measurements on MiniLM favoured this over per-tensor, unsigned, reduced-range, static and
+    weight-only forms, see docs/LOG.md and `python -m benchmarks quantisation`. The other forms do
+    without smoothing, or leave activations in 32 bits.
     """
-    smooth_channels(model, calibration)
+    if form == SMOOTHED:
+        smooth_channels(model, calibration)
     with head_aside(model):
-        scale_tokens(model)
         store_words_by_row(model)
-        store_weights_by_channel(model)
+        if form == WEIGHTS_ONLY:
+            store_weights_alone(model)
+        else:
+            scale_tokens(model)
+            store_weights_by_channel(model)

@@ -58,6 +58,7 @@ class Report:
         ms: milliseconds per document, one at a time; per pair if each pair is a run of its own.
         fused: number of fused operators in the graph, by operator.
         refused: why the variant is out of tolerance; empty if it is not.
+        form: how the variant was made, if there are several ways, see `FORMS` of export/onnx.
     """
 
     max_error: float
@@ -74,6 +75,7 @@ class Report:
     ms: float = 0.0
     fused: dict[str, int] = field(default_factory=dict)
     refused: str = ""
+    form: str = ""
 
     @property
     def ndcg_loss(self) -> float:
@@ -167,6 +169,7 @@ def report_table(reports: Sequence[Report]) -> str:
         for each in reports
     ]
     lines.append(f"{reports[0].pairs:,} pairs")
+    lines += [f"form of {each.variant}: {each.form}" for each in reports if each.form]
     lines += [
         f"fused operators of {each.variant}: "
         + ", ".join(f"{count} {name}" for name, count in each.fused.items())

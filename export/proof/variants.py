@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
-from ranklet.export.onnx.variants import convert
+from ranklet.export.onnx.variants import FORMS, convert
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import REPORT, Report, compare_scores, refusal
+from ranklet.export.proof.report import FAITHFUL, REPORT, Report, compare_scores, refusal
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
@@ -63,6 +63,17 @@ class Graph:
     folder: str = ""
     edit: "Callable[[ModelProto], None] | None" = None
     calibration: Callable[[Sequence[Feeds]], Sequence[Feeds]] = tuple
+
+
+class _Attempt(NamedTuple):
+    """A form of a variant."""
+
+    report: Report
+    contents: list[bytes]  # of the graphs
+
+    def quality(self) -> tuple[bool, float]:
+        """Return a key that is larger for the better form; of equal ones, the first is faster."""
+        return not self.report.refused, self.report.kendall
 
 
 class Proof(NamedTuple):
@@ -116,6 +127,9 @@ def export_proven(
 ) -> Proof:
     """Convert graphs that serve together, prove each variant of them and write those that pass.
 
+    Another form of int8 is tried if one is refused, or orders the documents too differently. The
+    best one is kept, and the others are not reported.
+
     Args:
         graphs: one or more graphs.
         score: scores texts with the graphs.
@@ -140,18 +154,25 @@ def export_proven(
         feeds = [graph.calibration(each.feeds) for graph, each in zip(graphs, torch, strict=True)]
         target, reports = Path(scratch) / "variant.onnx", []
         for variant in [each for each in options.variants if each in variants]:
-            contents = []
-            for source, calibration in zip(sources, feeds, strict=True):
-                convert(variant, source, target, calibration)
-                contents.append(target.read_bytes())
-            sessions = [Session(content, name, device="cpu") for content in contents]
-            report = _prove(variant, contents, reference, partial(score, sessions), probes)
-            report = replace(
-                report, ms=report.ms / (runs or texts), refused=why_refused(report, options)
-            )
-            reports.append(report)
-            if not report.refused:
-                for graph, content in zip(graphs, contents, strict=True):
+            attempts: list[_Attempt] = []
+            for form in FORMS.get(variant, ("",)):
+                contents = []
+                for source, calibration in zip(sources, feeds, strict=True):
+                    convert(variant, source, target, calibration, form)
+                    contents.append(target.read_bytes())
+                if any(contents == attempt.contents for attempt in attempts):
+                    continue  # there was nothing to smooth
+                sessions = [Session(content, name, device="cpu") for content in contents]
+                report = _prove(variant, contents, reference, partial(score, sessions), probes)
+                ms, refused = report.ms / (runs or texts), why_refused(report, options)
+                report = replace(report, form=form, ms=ms, refused=refused)
+                attempts.append(_Attempt(report, contents))
+                if not refused and report.kendall >= FAITHFUL:
+                    break
+            best = max(attempts, key=_Attempt.quality)
+            reports.append(best.report)
+            if not best.report.refused:
+                for graph, content in zip(graphs, best.contents, strict=True):
                     writer.data(f"rankers/{name}/{graph.folder}{VARIANTS[variant]}", content)
     if reports and all(report.refused for report in reports):
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.export.onnx.variants import convert
+from ranklet.export.onnx.variants import FORMS, SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY, convert
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
@@ -60,6 +60,29 @@ def test_int8_stores_no_weight_in_more_than_8_bits(
     }
     assert len(big) == 9  # words, and of each layer attention, its output, two feed-forwards
     assert set(big.values()) == {onnx.TensorProto.INT8}
+
+
+def test_every_form_of_int8_is_small_and_close(
+    tiny_graph: Path, tiny_feeds: list[Feeds], tmp_path: Path
+) -> None:
+    errors = {}
+    for form in FORMS["int8"]:
+        target = tmp_path / f"{form}.onnx"
+        convert("int8", tiny_graph, target, tiny_feeds[::2], form)
+        errors[form] = error(target, tiny_graph, tiny_feeds[1::2])
+        assert target.stat().st_size < 0.8 * tiny_graph.stat().st_size
+    assert errors[SMOOTHED] < errors[UNSMOOTHED]
+    assert max(errors.values()) < 0.02
+    assert {"DequantizeLinear"} == quantised_by(tmp_path / f"{WEIGHTS_ONLY}.onnx")
+    assert "QAttention" in quantised_by(tmp_path / f"{UNSMOOTHED}.onnx")
+
+
+def quantised_by(path: Path) -> set[str]:
+    """Return the operators of a graph that compute with 8 bits, or widen them."""
+    import onnx
+
+    operators = {node.op_type for node in onnx.load(str(path)).graph.node}
+    return operators & {"DequantizeLinear", "QAttention", "MatMulInteger", "DynamicQuantizeLinear"}
 
 
 def test_the_same_graph_gives_the_same_int8(

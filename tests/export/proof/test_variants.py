@@ -1,0 +1,111 @@
+"""Another form of int8 is tried where one is refused or orders the documents too differently."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.models import probes, transformer_folder
+
+from ranklet.export.bundles import export_bundle
+from ranklet.export.errors import ExportError
+from ranklet.export.onnx.variants import FORMS, SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY, convert
+from ranklet.export.options import ExportOptions
+from ranklet.export.proof import variants
+from ranklet.export.proof.report import Report, read_reports, report_table
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.importing import read_model
+
+INT8 = ExportOptions(variants=("int8",), probes=probes())
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    return read_model(transformer_folder(tmp_path_factory.mktemp("bert") / "model"))
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The forms that are made, in order."""
+    forms: list[str] = []
+
+    def noted(*arguments: Any) -> None:
+        forms.append(arguments[4])
+        convert(*arguments)
+
+    monkeypatch.setattr(variants, "convert", noted)
+    yield forms
+    assert forms == list(FORMS["int8"])[: len(forms)]
+
+
+def exported(checkpoint: Checkpoint, folder: Path, options: ExportOptions = INT8) -> Report:
+    """Return the report of int8, of which there is one whatever was tried."""
+    path = export_bundle({"dense": checkpoint}, folder / "bundle", options)
+    (report,) = read_reports(path)["dense"]
+    return report
+
+
+@pytest.mark.slow
+def test_a_form_that_holds_is_the_only_one(
+    checkpoint: Checkpoint, tried: list[str], tmp_path: Path
+) -> None:
+    report = exported(checkpoint, tmp_path)
+    assert report.form == SMOOTHED
+    assert tried == [SMOOTHED]
+    assert "form of int8: smoothed" in report_table([report]).splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("best", FORMS["int8"])
+def test_the_form_with_the_nearest_order_is_kept(
+    best: str, checkpoint: Checkpoint, tried: list[str], tmp_path: Path, monkeypatch: Any
+) -> None:
+    prove = variants._prove
+
+    def worse(*arguments: Any) -> Report:
+        from dataclasses import replace
+
+        return replace(prove(*arguments), kendall=0.96 if tried[-1] == best else 0.9)
+
+    monkeypatch.setattr(variants, "_prove", worse)
+    report = exported(checkpoint, tmp_path)
+    assert tried == list(FORMS["int8"])
+    assert (report.form, report.kendall) == (best, 0.96)
+
+
+@pytest.mark.slow
+def test_a_refused_form_is_followed_by_the_next(
+    checkpoint: Checkpoint, tried: list[str], tmp_path: Path, monkeypatch: Any
+) -> None:
+    refuse = variants.why_refused
+    monkeypatch.setattr(
+        variants, "why_refused", lambda *a: "no" if tried[-1] == SMOOTHED else refuse(*a)
+    )
+    assert exported(checkpoint, tmp_path).form == UNSMOOTHED
+    assert tried == [SMOOTHED, UNSMOOTHED]
+
+
+@pytest.mark.slow
+def test_where_no_form_holds_nothing_is_written(
+    checkpoint: Checkpoint, tried: list[str], tmp_path: Path
+) -> None:
+    tight = ExportOptions(variants=("int8",), probes=probes(), max_mb=1e-6)
+    with pytest.raises(ExportError, match="no variant is within its tolerance"):
+        exported(checkpoint, tmp_path, tight)
+    assert tried[-1] == WEIGHTS_ONLY
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_form_that_changes_nothing_is_not_proven_again(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: Any
+) -> None:
+    proven: list[str] = []
+    prove = variants._prove
+    monkeypatch.setattr(variants, "FAITHFUL", 2.0)  # which no form reaches
+    monkeypatch.setattr(
+        variants, "convert", lambda *a: convert(*a[:4], a[4].replace(SMOOTHED, UNSMOOTHED))
+    )
+    monkeypatch.setattr(variants, "_prove", lambda *a: proven.append(a[0]) or prove(*a))
+    exported(checkpoint, tmp_path)
+    assert proven == ["int8", "int8"]
