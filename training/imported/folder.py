@@ -121,7 +121,7 @@ def read_json(path: Path, kind: type = dict) -> Any:
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFolderError(f"{str(path)!r} cannot be read: {error}") from None
     if not isinstance(content, kind):
-        name = {dict: "object", list: "array"}[kind]
+        name = "object" if kind is dict else "array"
         raise ModelFolderError(f"{str(path)!r} must contain an {name}")
     return content
 

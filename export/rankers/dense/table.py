@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ def export_table(
     settings: DenseSettings = checkpoint.settings
     table = checkpoint.arrays["table"]
 
-    def scores(arrays: Mapping[str, NDArray[np.generic]], texts: Probes) -> NDArray[np.float32]:
+    def scores(arrays: Mapping[str, NDArray[Any]], texts: Probes) -> NDArray[np.float32]:
         values = TokenTable(
             arrays[TABLE], tokenizer, scales=arrays.get(TABLE_SCALES),
             normalise=settings.similarity == "cosine",
@@ -49,7 +50,7 @@ def export_table(
 
     reference = scores({TABLE: table}, probes)
     reports: list[Report] = []
-    chosen: Mapping[str, NDArray[np.generic]] | None = None
+    chosen: Mapping[str, NDArray[Any]] | None = None
     for variant in VARIANTS:
         tried_in_vain = bool(reports) and chosen is None
         if variant not in options.variants and not tried_in_vain:
@@ -75,7 +76,7 @@ def export_table(
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
 
 
-def stored_as(variant: str, table: NDArray[np.float32]) -> dict[str, NDArray[np.generic]]:
+def stored_as(variant: str, table: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
     """Return the arrays of a table by the names of their files.
 
     Args:
