@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ranklet.export.bundles import export_bundle, write_indexed
+from ranklet.export.bundles import EXPORTING, INDEXING, export_bundle, write_indexed
+from ranklet.export.document_encoding import ENCODING
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError, InputError
@@ -20,8 +21,11 @@ from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import compare
-from ranklet.training.indexing.analysed import analyse
+from ranklet.training.indexing.analysed import ANALYSING, analyse
+from ranklet.training.progress import expect, one_bar, progress
 
+READING, COMPARING = "reading models", "comparing models with their libraries"  # steps of a bar
+ENCODING_SECONDS = 0.01  # per passage
 BM25 = "bm25"  # the ranker that every such bundle has
 
 _log = logging.getLogger(__name__)
@@ -61,9 +65,10 @@ def build(
         ExportError: the target exists, or no variant of a model can be verified.
     """
     source = documents if isinstance(documents, Source) else Source(documents, options)
-    with BundleWriter(target, overwrite=overwrite) as writer:
+    with one_bar(*_plan(len(models))), BundleWriter(target, overwrite=overwrite) as writer:
         checkpoints = read_models(models)
         analysed = analyse(source.documents(), {BM25Settings().field}, titles=titles)
+        expect(ENCODING, len(analysed.documents) * ENCODING_SECONDS)
         if checkpoints:
             probes = unjudged_probes(analysed.listed(), titles=titles)
             checkpoints = with_probes(checkpoints, models, probes)
@@ -73,6 +78,14 @@ def build(
             return write_indexed(BundleFiles(rankers), analysed, source.name, writer)
 
 
+def _plan(models: int) -> list[tuple[str, float]]:
+    """Return the steps with the seconds that they probably take, for a bar."""
+    read = [(READING, 5.0 * models), (ANALYSING, 5.0)]
+    verified = [(COMPARING, 5.0 * models), (EXPORTING, 30.0 * models)]
+    # Until the documents are counted, encoding is taken for ten thousand of them.
+    return [*read, *verified, (INDEXING, 2.0), *[(ENCODING, 10_000 * ENCODING_SECONDS)] * models]
+
+
 def read_models(folders: Sequence[str | Path]) -> dict[str, Checkpoint]:
     """Return models by the names of their folders.
 
@@ -80,7 +93,7 @@ def read_models(folders: Sequence[str | Path]) -> dict[str, Checkpoint]:
         InputError: a folder cannot be used, or two have one name.
     """
     models: dict[str, Checkpoint] = {}
-    for folder in folders:
+    for folder in progress(folders, READING):
         name = ranker_name(folder)
         if name in models or name == BM25:
             raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
@@ -104,7 +117,8 @@ def with_probes(
     Checkpoints that ranklet has trained keep their own probes.
     """
     ready = {}
-    for (name, checkpoint), folder in zip(checkpoints.items(), folders, strict=True):
+    pairs = list(zip(checkpoints.items(), folders, strict=True))
+    for (name, checkpoint), folder in progress(pairs, COMPARING):
         if (Path(folder) / RANKLET).is_file():
             ready[name] = checkpoint
             continue

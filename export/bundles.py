@@ -23,6 +23,8 @@ from ranklet.training.progress import progress
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+EXPORTING, INDEXING = "exporting and verifying models", "indexing"  # steps of a progress bar
+
 _log = logging.getLogger(__name__)
 
 
@@ -76,7 +78,7 @@ def export_bundle(
     with BundleWriter(target, overwrite=overwrite) as writer:
         rankers: dict[str, RankerEntry] = {
             name: exporter(checkpoint.kind).export(checkpoint, name, writer, options)
-            for name, checkpoint in checkpoints.items()
+            for name, checkpoint in progress(checkpoints.items(), EXPORTING, len(checkpoints))
         }
         if tokenizer is not None:
             writer.data(TOKENIZER, tokenizer.to_str().encode())
@@ -142,7 +144,7 @@ def write_indexed(
     _write_documents(analysed, writer)
     indexed = {
         ranker: exporter(entry.kind).index(bundle, ranker, analysed, writer)
-        for ranker, entry in progress(rankers.items(), "indexing", len(rankers))
+        for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
     }
     return writer.finish(
         documents=len(analysed.documents),

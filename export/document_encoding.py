@@ -58,11 +58,12 @@ def encode_documents(
 
 
 def warn_of_long_documents(
-    name: str, truncated: int, documents: int, limit: int, unit: str = "tokens"
+    name: str, truncated: int, analysed: AnalysedCollection, limit: int, unit: str = "tokens"
 ) -> None:
     """Log a warning if some of a ranker's documents are longer than it reads."""
     if truncated:
         _log.warning(
-            "%s: %s of %s documents are longer than the %s %s that it reads, so they were cut",
-            name, f"{truncated:,}", f"{documents:,}", f"{limit:,}", unit,
+            "%s: %s of %s %s are longer than the %s %s that it reads, so they were cut",
+            name, f"{truncated:,}", f"{len(analysed.documents):,}", analysed.unit, f"{limit:,}",
+            unit,
         )  # fmt: skip

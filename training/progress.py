@@ -4,7 +4,7 @@ A step shows a bar of its own on a terminal. Inside `one_bar`, one bar covers al
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
+DRAWN_EVERY = 0.1  # seconds between two drawings of a bar with the same label
+ESTIMATED_FROM = 0.05  # share of the work from which the remaining time is estimated
 
 
 class Steps:
@@ -20,49 +22,76 @@ class Steps:
 
     Args:
         weights: the label and the estimated work of each step, in any unit, in their order.
+        clock: returns seconds.
     """
 
-    def __init__(self, weights: Sequence[tuple[str, float]]) -> None:
+    def __init__(
+        self, weights: Sequence[tuple[str, float]], clock: Callable[[], float] = monotonic
+    ) -> None:
         self._waiting = list(weights)
-        self._total = sum(weight for _, weight in weights) or 1.0
-        self._done = 0.0  # work of the finished steps
-        self._began = self._printed = monotonic()
+        self._finished = 0.0  # work of the finished steps
+        self._running: list[tuple[float, float]] = []  # work of the open steps, and its done share
+        self._clock = clock
+        self._began = self._shown_at = clock()
+        self._shown = ("", 0.0)  # label and share
         self._bar = _terminal_bar() if sys.stderr.isatty() else None
+
+    def expect(self, label: str, work: float) -> None:
+        """Change the estimated work of each waiting step of this label."""
+        self._waiting = [(name, work if name == label else old) for name, old in self._waiting]
 
     def follow(self, items: Iterable[T], label: str, total: int | None) -> Iterator[T]:
         """Yield the items of a step and show how much of everything is done.
 
-        A step that is not among the weights counts as no work.
+        A step may contain others. One that is not among the weights counts as no work.
         """
         if total is None and isinstance(items, Sized):
             total = len(items)
         planned = next((step for step in self._waiting if step[0] == label), None)
         if planned is not None:
             self._waiting.remove(planned)
-        weight = planned[1] if planned else 0.0
-        for count, item in enumerate(items):
-            part = weight * count / total if total else 0.0
-            self._show(f"{label} {count:,}" if total is None else label, self._done + part)
-            yield item
-        self._done += weight
-        self._show(label, self._done)
+        work, place = planned[1] if planned else 0.0, len(self._running)
+        self._running.append((work, 0.0))
+        try:
+            for count, item in enumerate(items):
+                self._running[place:] = [(work, count / total if total else 0.0)]
+                self._show(f"{label} ({count:,})" if total is None and count else label)
+                yield item
+        finally:
+            del self._running[place:]
+            self._finished += work
+        self._show(label)
 
     def close(self) -> None:
-        """Remove the bar, or print how long everything took."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
 
-    def _show(self, label: str, done: float) -> None:
-        now, share = monotonic(), min(1.0, done / self._total)
-        if self._bar is not None:
-            self._bar.set_description_str(label, refresh=False)
-            self._bar.update(share - self._bar.n)
-        elif now - self._printed >= LINE_EVERY:
-            self._printed = now
-            spent = now - self._began
-            left = f", about {_clock(spent / share - spent)} left" if share > 0 else ""
-            sys.stderr.write(f"{label}: {share:.0%} after {_clock(spent)}{left}\n")
+    @property
+    def _share(self) -> float:
+        """The share of the work that is done; it never falls, even if more work turns up."""
+        running = sum(work for work, _ in self._running)
+        total = self._finished + running + sum(work for _, work in self._waiting)
+        done = self._finished + sum(work * share for work, share in self._running)
+        return max(self._shown[1], done / total if total else 0.0)
+
+    def _show(self, label: str) -> None:
+        now, share = self._clock(), self._share
+        same = self._bar is None or label == self._shown[0]
+        self._shown = (label, share)
+        if same and now - self._shown_at < (LINE_EVERY if self._bar is None else DRAWN_EVERY):
+            return
+        self._shown_at = now
+        spent = now - self._began
+        line = f"{label}: {share:.0%} after {_clock(spent)}"
+        if share >= ESTIMATED_FROM:
+            line += f", about {_clock(spent / share - spent)} left"
+        if self._bar is None:
+            sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
+        else:
+            self._bar.n = share
+            self._bar.set_description_str(line)
 
 
 _steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
@@ -82,6 +111,20 @@ def one_bar(*weights: tuple[str, float]) -> Iterator[None]:
     finally:
         _steps.reset(token)
         steps.close()
+
+
+def expect(label: str, work: float) -> None:
+    """Change the estimated work of waiting steps, once it is known; see `one_bar`."""
+    steps = _steps.get()
+    if steps is not None:
+        steps.expect(label, work)
+
+
+def say(text: str) -> None:
+    """Print a line on standard output, above a bar if there is one."""
+    from tqdm import tqdm
+
+    tqdm.write(text)
 
 
 def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
@@ -105,8 +148,7 @@ def progress_bar(label: str, total: int, done: int = 0) -> Any:
 def _terminal_bar() -> Any:
     from tqdm import tqdm
 
-    layout = "{desc}: {percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left"
-    return tqdm(total=1.0, dynamic_ncols=True, bar_format=layout)
+    return tqdm(total=1.0, dynamic_ncols=True, leave=False, bar_format="{desc} |{bar}|")
 
 
 def _clock(seconds: float) -> str:

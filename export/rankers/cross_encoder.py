@@ -123,8 +123,9 @@ def _warn_of_long_documents(source: BundleFiles, name: str, analysed: AnalysedCo
     if longer := int((lengths > room).sum()):
         _log.warning(
             "%s: with a query of %s word pieces it reads the first %s word pieces of a document, "
-            "but %s of %s documents are longer",
+            "but %s of %s %s are longer",
             name, settings.max_query_tokens, f"{room:,}", f"{longer:,}", f"{len(lengths):,}",
+            analysed.unit,
         )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def index(
         writer.resume_folder / name,
     )  # fmt: skip
     settings = ranker.settings
-    warn_of_long_documents(name, truncated, len(rows), settings.max_document_tokens)
+    warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
     store = store_of_rows(rows)
     del rows
     writer.array(folder + OFFSETS, store.offsets)

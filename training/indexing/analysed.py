@@ -51,6 +51,11 @@ class AnalysedCollection:
         """Return the ranked text of every document, in the order of their numbers."""
         return self.documents.ranked_texts(range(len(self.documents)))
 
+    @property
+    def unit(self) -> str:
+        """What is ranked, documents or passages of them, for messages."""
+        return "documents" if self.documents.first is None else "passages"
+
     def listed(self) -> Iterator[Document]:
         """Yield the documents as they are in the collection."""
         stored = self.documents

@@ -81,7 +81,7 @@ def count_truncated(settings: TermSettings, analysed: AnalysedCollection, name: 
     """Return how many documents are longer than the model reads, and warn if there are any."""
     lengths, limit = np.diff(analysed.offsets(settings.field)), settings.max_document_terms
     truncated = int((lengths > limit).sum())
-    warn_of_long_documents(name, truncated, len(lengths), limit, "terms")
+    warn_of_long_documents(name, truncated, analysed, limit, "terms")
     return truncated
 
 

@@ -102,7 +102,7 @@ def index(
         writer.resume_folder / name,
     )  # fmt: skip
     measured = dict[str, float](truncated=truncated)
-    warn_of_long_documents(name, truncated, len(vectors), settings.max_document_tokens)
+    warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
     writer.array(folder + VECTORS, vectors)
     if settings.search == "hnsw" or (settings.search == "exact" and len(vectors) >= HNSW_FROM):
         settings = replace(settings, search="hnsw")

@@ -9,8 +9,6 @@ import argparse
 
 from ranklet.commands.train.arguments import add_options, options_from
 
-READING = 0.02  # work of reading and analysing a text, as a share of encoding it
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -41,23 +39,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Build the bundle."""
     from ranklet.export.build import build
-    from ranklet.export.document_encoding import ENCODING
     from ranklet.export.options import ExportOptions
     from ranklet.runtime import load
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source
-    from ranklet.training.indexing.analysed import ANALYSING
-    from ranklet.training.progress import one_bar
+    from ranklet.training.progress import say
 
-    with one_bar((ANALYSING, READING), *[(ENCODING, 1.0)] * len(options.model)):
-        target = build(
-            Source(options.source, options_from(SourceOptions(), vars(options)), print),
-            options.output,
-            models=options.model,
-            export=ExportOptions(variants=tuple(options.variants.split(","))),
-            titles=not options.no_titles,
-            overwrite=options.force,
-        )
+    target = build(
+        Source(options.source, options_from(SourceOptions(), vars(options)), say),
+        options.output,
+        models=options.model,
+        export=ExportOptions(variants=tuple(options.variants.split(","))),
+        titles=not options.no_titles,
+        overwrite=options.force,
+    )
     bundle = load(target)
     print(f"{bundle.size} → {target}")
     print(f"try: ranklet rank {target} {bundle.sample_texts(1)[0]!r}")

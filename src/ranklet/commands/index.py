@@ -27,18 +27,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Index the collection."""
-    from ranklet.export.bundles import index_bundle
+    from ranklet.export.bundles import INDEXING, index_bundle
+    from ranklet.export.document_encoding import ENCODING
     from ranklet.runtime import load
     from ranklet.training.data.collection import Collection, is_collection
     from ranklet.training.data.sources.source import Source
+    from ranklet.training.indexing.analysed import ANALYSING
+    from ranklet.training.progress import one_bar, say
 
     chosen = options_from(WHOLE, vars(options))
     whole = chosen == WHOLE and is_collection(options.source)
-    target = index_bundle(
-        options.bundle,
-        Collection(options.source) if whole else Source(options.source, chosen, print),
-        options.output,
-        titles=not options.no_titles,
-        overwrite=options.force,
-    )
+    with one_bar((ANALYSING, 0.1), (INDEXING, 0.1), (ENCODING, 1.0)):
+        target = index_bundle(
+            options.bundle,
+            Collection(options.source) if whole else Source(options.source, chosen, say),
+            options.output,
+            titles=not options.no_titles,
+            overwrite=options.force,
+        )
     print(f"{load(target).size} → {target}")
