@@ -1,5 +1,6 @@
 import io
 import sys
+from typing import Any
 
 import pytest
 
@@ -112,9 +113,10 @@ def test_work_that_turns_out_larger_does_not_move_the_bar_back(
 
 def test_an_error_in_a_step_ends_it() -> None:
     steps = Steps([("reading", 1), ("encoding", 1)], Clock())
+    items: Any = steps.follow([1, 2], "reading", None)
+    assert next(items) == 1
     with pytest.raises(KeyError):
-        for _ in steps.follow([1, 2], "reading", None):
-            raise KeyError
+        items.throw(KeyError())
     assert list(steps.follow([1], "encoding", None)) == [1]
 
 
