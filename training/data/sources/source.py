@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -142,10 +142,13 @@ def as_id(value: object) -> str | None:
     >>> as_id("a/1"), as_id(7), as_id(7.0), as_id(None), as_id("")
     ('a/1', '7', '7', None, None)
     """
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):  # a column of whole numbers with gaps may be stored as such
         number = float(value)
-        # A column of whole numbers with gaps is stored as floating-point numbers.
-        return str(int(value)) if math.isfinite(number) and number == int(value) else None
+        return str(int(number)) if number.is_integer() else None
     return (value or None) if isinstance(value, str) else None
 
 
@@ -161,6 +164,8 @@ def as_text(value: object) -> str | None:
         return value
     if isinstance(value, bytes):  # a Parquet file may not say that a column has texts
         return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, Integral):
+        return str(value)
     if isinstance(value, Real):
         return "" if math.isnan(float(value)) else str(value)  # NaN stands for a missing value
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):

@@ -180,7 +180,7 @@ def _delimiter(sample: Sequence[str], path: Path) -> str:
         return "\t"
 
     def evenness(delimiter: str) -> tuple[float, int]:
-        widths = []
+        widths: list[int] = []
         with suppress(csv.Error):  # a field is too long
             widths += (len(row) for row in csv.reader(sample, delimiter=delimiter) if row)
         width = widths[0] if widths else 0

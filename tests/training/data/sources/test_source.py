@@ -19,9 +19,18 @@ def test_iterables_of_texts_and_of_objects_are_read() -> None:
 
 
 def test_ids_may_be_any_text_or_a_whole_number() -> None:
-    ids = [7, 8.0, np.int64(9), "a/b c", "ü\n\0", " ", "0007", -1]
+    ids = [7, 8.0, np.int64(9), "a/b c", "ü\n\0", " ", "0007", -1, 2**63 + 1, 10**400]
     documents = read([{"id": each, "text": "x"} for each in ids])
-    assert [each.id for each in documents] == ["7", "8", "9", "a/b c", "ü\n\0", " ", "0007", "-1"]
+    assert [each.id for each in documents] == [
+        "7",
+        "8",
+        "9",
+        "a/b c",
+        "ü\n\0",
+        " ",
+        "0007",
+        "-1",
+    ] + [str(2**63 + 1), "1" + "0" * 400]
 
 
 @pytest.mark.parametrize("name", [None, "", True, False, float("nan"), 1.5, [1], {"a": 1}])
