@@ -55,7 +55,7 @@ class Steps:
         try:
             for count, item in enumerate(items):
                 self._running[place:] = [(work, count / total if total else 0.0)]
-                self._show(f"{label} ({count:,})" if total is None and count else label)
+                self._show(label, f" ({count:,})" if total is None and count else "")
                 yield item
         finally:
             del self._running[place:]
@@ -75,7 +75,7 @@ class Steps:
         done = self._finished + sum(work * share for work, share in self._running)
         return max(self._shown[1], done / total if total else 0.0)
 
-    def _show(self, label: str) -> None:
+    def _show(self, label: str, count: str = "") -> None:
         now, share = self._clock(), self._share
         same = self._bar is None or label == self._shown[0]
         self._shown = (label, share)
@@ -83,7 +83,7 @@ class Steps:
             return
         self._shown_at = now
         spent = now - self._began
-        line = f"{label}: {share:.0%} after {_clock(spent)}"
+        line = f"{label}{count}: {share:.0%} after {_clock(spent)}"
         if share >= ESTIMATED_FROM:
             line += f", about {_clock(spent / share - spent)} left"
         if self._bar is None:

@@ -133,6 +133,15 @@ def test_a_terminal_shows_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\n" not in shown
 
 
+def test_a_bar_is_drawn_ten_times_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, clock = Terminal(), Clock()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    steps = Steps([("reading", 50), ("encoding", 50)], clock)
+    for _ in steps.follow(iter(range(1000)), "reading", None):
+        clock.now += 0.001
+    assert terminal.getvalue().count("reading") in range(9, 13)
+
+
 def test_progress_uses_the_bar_around_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,7 +25,7 @@ from ranklet.training.progress import progress
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-ANALYSING = "reading documents"  # the step's name in a progress bar
+ANALYSING = "reading texts"  # the step's name in a progress bar
 _BATCH = 1024  # documents that are tokenised into word pieces at once, on all cores
 
 
