@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.evaluation.measures import discount
 
 TOP = 10
+SIGNIFICANT = 1.96  # standard errors that a loss is above 0, for a confidence of 95 %
 REPORT = "report.json"  # in rankers/NAME/
 FAITHFUL = 0.97  # Kendall's τ from which on no other form of a variant is tried
 
@@ -22,7 +24,8 @@ class Tolerance:
     """The limits that a variant must stay within.
 
     Attributes:
-        max_ndcg_loss: largest relative loss of nDCG@10 against PyTorch.
+        max_ndcg_loss: largest relative loss of nDCG@10 against PyTorch; a larger one counts only if
+            it is significant, see `SIGNIFICANT`.
         min_overlap: smallest share of PyTorch's top 10 that the variant has, mean over queries.
         max_batch_error: largest difference between a document's scores alone and among others, as a
             share of the standard deviation of PyTorch's scores.
@@ -76,6 +79,14 @@ class Report:
     fused: dict[str, int] = field(default_factory=dict)
     refused: str = ""
     form: str = ""
+
+    @property
+    def judged(self) -> bool:
+        """Whether it was compared on queries with relevant documents, so that nDCG means a thing.
+
+        PyTorch's nDCG is also 0 if it finds no relevant document, and then no loss can be measured.
+        """
+        return self.torch_ndcg > 0
 
     @property
     def ndcg_loss(self) -> float:
@@ -142,11 +153,15 @@ def compare_scores(
 
 def refusal(report: Report, tolerance: Tolerance) -> str:
     """Return why a variant is out of tolerance, or "" if it is not."""
-    reasons = []
-    if report.ndcg_loss > tolerance.max_ndcg_loss:
+    reasons, loss = [], report.ndcg_loss
+    if loss > tolerance.max_ndcg_loss and loss > SIGNIFICANT * report.loss_error:
+        remedy = (
+            f"; pass --max-ndcg-loss {ceil(loss * 1000) / 1000:g} to accept it, or --probes with a "
+            "collection of more queries to measure it better"
+        )
         reasons.append(
-            f"nDCG@10 loss {report.ndcg_loss:.2%} > {tolerance.max_ndcg_loss:.2%}, standard error "
-            f"{report.loss_error:.2%}; with more probes the loss is surer"
+            f"nDCG@10 loss {loss:.2%} > {tolerance.max_ndcg_loss:.2%}, and its standard error is "
+            f"{report.loss_error:.2%}{remedy if tolerance != EXACT else ''}"
         )
     if report.overlap < tolerance.min_overlap:
         reasons.append(f"top-10 overlap {report.overlap:.1%} < {tolerance.min_overlap:.1%}")
@@ -156,19 +171,25 @@ def refusal(report: Report, tolerance: Tolerance) -> str:
 
 
 def report_table(reports: Sequence[Report]) -> str:
-    """Return the reports as a table in plain text."""
+    """Return the reports as a table in plain text; nDCG and its loss only if there are judgements.
+
+    The columns top 10 and top 1 are `overlap` and `same_top`.
+    """
+    judged = any(each.judged for each in reports)
     lines = [
-        f"{'variant':8}{'max error':>10}{'Kendall':>9}{'top 10':>8}{'top 1':>7}{'nDCG@10':>9}"
-        f"{'loss':>8}{'batch':>8}{'MB':>8}{'ms/doc':>8}"
+        f"{'variant':8}{'max error':>10}{'Kendall':>9}{'top 10':>8}{'top 1':>7}"
+        + (f"{'nDCG@10':>9}{'loss':>8}" if judged else "")
+        + f"{'batch':>8}{'MB':>8}{'ms/doc':>8}"
     ]
     lines += [
         f"{each.variant:8}{each.max_error:10.2%}{each.kendall:9.4f}{each.overlap:8.1%}"
-        f"{each.same_top:7.1%}{each.ndcg:9.4f}{each.ndcg_loss:8.2%}{each.batch_error:8.2%}"
-        f"{each.bytes / 1e6:8.1f}{each.ms:8.2f}"
+        f"{each.same_top:7.1%}"
+        + (f"{each.ndcg:9.4f}{each.ndcg_loss:8.2%}" if judged else "")
+        + f"{each.batch_error:8.2%}{each.bytes / 1e6:8.1f}{each.ms:8.2f}"
         + (f"  REFUSED: {each.refused}" if each.refused else "")
         for each in reports
     ]
-    lines.append(f"{reports[0].pairs:,} pairs")
+    lines.append(f"{reports[0].pairs:,} pairs{'' if judged else ', without judgements'}")
     lines += [f"form of {each.variant}: {each.form}" for each in reports if each.form]
     lines += [
         f"fused operators of {each.variant}: "

@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.export.proof.report import Report, Tolerance, compare_scores, refusal, report_table
+from ranklet.export.proof.report import (
+    EXACT,
+    Report,
+    Tolerance,
+    compare_scores,
+    refusal,
+    report_table,
+)
 
 REFERENCE = np.array([[3, 2, 1, 0], [3, 2, 1, 0], [3, 2, 1, 0]], np.float32)
 SWAPPED = np.array([[2, 3, 1, 0], [3, 2, 1, 0], [3, 2, 1, 0]], np.float32)
@@ -29,11 +36,35 @@ def test_the_loss_and_what_chance_may_have_added() -> None:
     assert alone.loss_error == 0  # unknown, because there is only one query
 
 
-def test_a_refusal_states_the_standard_error_of_the_loss() -> None:
-    reason = refusal(report(SWAPPED), Tolerance(min_overlap=0))
-    assert reason.startswith("nDCG@10 loss 18.45% > 1.00%, standard error 18.45%")
-    assert "more probes" in reason
-    assert refusal(report(SWAPPED), Tolerance(max_ndcg_loss=0.2)) == ""
+def test_a_variant_is_refused_only_if_its_loss_is_significant() -> None:
+    loss = report(SWAPPED).ndcg_loss  # 18.45%
+    tolerance = Tolerance(min_overlap=0)
+    assert refusal(report(SWAPPED), tolerance) == ""  # its standard error is as large as the loss
+    assert refusal(report(SWAPPED, loss_error=loss / 1.95), tolerance) == ""
+    assert refusal(report(SWAPPED, loss_error=loss / 1.97), tolerance)
+    assert refusal(report(SWAPPED, loss_error=0.0), Tolerance(max_ndcg_loss=0.19)) == ""
+
+
+def test_a_refusal_says_what_to_type() -> None:
+    worse = report(SWAPPED, loss_error=0.0123)
+    reason = refusal(worse, Tolerance(min_overlap=0))
+    assert reason.startswith("nDCG@10 loss 18.45% > 1.00%, and its standard error is 1.23%; pass ")
+    assert "--max-ndcg-loss 0.185 to accept it, or --probes" in reason
+    assert "--max-ndcg-loss" not in refusal(worse, EXACT)  # which the option does not change
+
+
+def test_without_judgements_the_table_has_no_ndcg() -> None:
+    unjudged = [compare_scores("int8", 10, REFERENCE, SWAPPED, [[], [], []])]
+    assert not unjudged[0].judged
+    assert refusal(unjudged[0], Tolerance(min_overlap=0)) == ""
+    header, row, pairs = report_table(unjudged).splitlines()
+    assert header.split() == [
+        "variant", "max", "error", "Kendall", "top", "10", "top", "1", "batch", "MB", "ms/doc"
+    ]  # fmt: skip
+    assert len(row.split()) == 8
+    assert row.split()[3:5] == ["100.0%", "66.7%"]
+    assert pairs == "12 pairs, without judgements"
+    assert "nDCG@10" in report_table([report(SWAPPED)])
 
 
 def test_the_table_counts_fused_operators_of_each_variant() -> None:
