@@ -1,6 +1,5 @@
 """Build a bundle that searches any texts, without judgements and without training."""
 
-import logging
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,27 +7,24 @@ from pathlib import Path
 
 from ranklet.export.bundles import EXPORTING, INDEXING, export_bundle, write_indexed
 from ranklet.export.document_encoding import ENCODING
+from ranklet.export.imported import COMPARING, ranker_name, with_probes
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import check_name
-from ranklet.training.checkpoint import RANKLET, Checkpoint
-from ranklet.training.data.probes import Probes, unjudged_probes
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
 from ranklet.training.imported.importing import read_model
-from ranklet.training.imported.original import compare
 from ranklet.training.indexing.analysed import ANALYSING, analyse
 from ranklet.training.progress import expect, one_bar, progress
 
-READING, COMPARING = "reading models", "comparing models with their libraries"  # steps of a bar
+READING = "reading models"  # a step of a bar
 ENCODING_SECONDS = 0.01  # per passage
 BM25 = "bm25"  # the ranker that every such bundle has
-
-_log = logging.getLogger(__name__)
 
 
 def build(
@@ -71,7 +67,8 @@ def build(
         expect(ENCODING, len(analysed.documents) * ENCODING_SECONDS)
         if checkpoints:
             probes = unjudged_probes(analysed.listed(), titles=titles)
-            checkpoints = with_probes(checkpoints, models, probes)
+            folders = dict(zip(checkpoints, models, strict=True))
+            checkpoints = with_probes(checkpoints, folders, probes)
         with tempfile.TemporaryDirectory() as scratch:
             own: Mapping[str, Checkpoint] = {BM25: Checkpoint("bm25", BM25Settings())}
             rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
@@ -107,38 +104,3 @@ def read_models(folders: Sequence[str | Path]) -> dict[str, Checkpoint]:
             model = replace(model, settings=replace(model.settings, field=""))
         models[name] = model
     return models
-
-
-def with_probes(
-    checkpoints: Mapping[str, Checkpoint], folders: Sequence[str | Path], probes: Probes
-) -> dict[str, Checkpoint]:
-    """Return checkpoints with texts to verify them on, compared with their original libraries.
-
-    Checkpoints that ranklet has trained keep their own probes.
-    """
-    ready = {}
-    pairs = list(zip(checkpoints.items(), folders, strict=True))
-    for (name, checkpoint), folder in progress(pairs, COMPARING):
-        if (Path(folder) / RANKLET).is_file():
-            ready[name] = checkpoint
-            continue
-        original = compare(folder, checkpoint, (*probes.queries[:16], *probes.documents[:16]))
-        what = "not compared, because its library is not installed" if original is None else ""
-        _log.info("%s: %s", name, what or original)
-        training = {**checkpoint.training, "original": what or str(original)}
-        ready[name] = replace(checkpoint, probes=checkpoint.probes or probes, training=training)
-    return ready
-
-
-def ranker_name(folder: str | Path) -> str:
-    """Return the name of the ranker that a folder becomes.
-
-    >>> ranker_name("models/all-MiniLM-L6-v2"), ranker_name("bge small (v1.5)")
-    ('all-MiniLM-L6-v2', 'bge-small-v1-5')
-    """
-    name = Path(folder).resolve().name
-    try:
-        return check_name(name)
-    except BundleError:
-        words = "".join(char if char.isascii() and char.isalnum() else " " for char in name).split()
-        return "-".join(words)[:64] or "model"

@@ -50,7 +50,8 @@ class ModelFolder:
         if not any((self.path / name).is_file() for name in (CONFIG, MODULES)):
             raise ModelFolderError(
                 f"{str(path)!r} has no {CONFIG} and no {MODULES}, so it is no model; give a folder "
-                "that save_pretrained of transformers or sentence-transformers has written"
+                "that save_pretrained of transformers or sentence-transformers has written, or a "
+                "checkpoint of `ranklet train`"
             )
 
     @cached_property

@@ -15,6 +15,8 @@ NAMES = {
     "splade": "sparse encoder",
 }
 KINDS = {"static": "dense"}  # of what is no kind of its own
+# What can be chosen of a model, by the name of the choice in `read_model`.
+CHOICES = {"dense": ("dimension",), "static": ("dimension",), "cross_encoder": ("label",)}
 
 
 def recognise(folder: ModelFolder) -> str:
@@ -47,6 +49,11 @@ def recognise(folder: ModelFolder) -> str:
     return "dense"
 
 
+def is_checkpoint(path: str | Path) -> bool:
+    """Return whether ranklet has written a folder; other folders are models of other libraries."""
+    return (Path(path) / RANKLET).is_file()
+
+
 def read_model(
     path: str | Path,
     *,
@@ -67,7 +74,7 @@ def read_model(
         InputError: a checkpoint of ranklet cannot be read, or the model does not have what is
             chosen.
     """
-    if (Path(path) / RANKLET).is_file():
+    if is_checkpoint(path):
         if any(option is not None for option in (dimension, label, kind)):
             raise InputError("--dimension, --label and --as are for models of other libraries only")
         return read_checkpoint(path)
@@ -75,12 +82,11 @@ def read_model(
     if kind is not None and kind not in NAMES:
         raise InputError(f"--as {kind!r} is unknown; allowed are {', '.join(NAMES)}")
     kind = kind or recognise(folder)
-    if dimension is not None and kind not in ("dense", "static"):
-        raise InputError(f"{folder.name} is a {NAMES[kind]}, which has no dimension to choose")
-    if label is not None and kind != "cross_encoder":
-        raise InputError(f"{folder.name} is a {NAMES[kind]}, which has no labels")
     chosen = {"dimension": dimension, "label": label}
     options = {name: value for name, value in chosen.items() if value is not None}
+    for name in options:
+        if name not in CHOICES.get(kind, ()):
+            raise InputError(f"{folder.name} is a {NAMES[kind]}, which has no {name} to choose")
     importing = import_module(f"ranklet.training.rankers.{KINDS.get(kind, kind)}.importing")
     checkpoint: Checkpoint = importing.import_model(folder, **options)
     return checkpoint

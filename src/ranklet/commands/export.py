@@ -1,10 +1,13 @@
 """Pack checkpoints into a bundle of rankers, and neural rankers as proven ONNX variants.
 
-The command export-onnx does the same. If the scores of a variant differ too much from PyTorch's on
-real pairs, the variant is not written and the exit status is 3.
+A folder of sentence-transformers, transformers or model2vec is exported as well, without training.
+Its output is compared with that of its own library. The command export-onnx does the same. If the
+scores of a variant differ too much from PyTorch's on real pairs, the variant is not written and the
+exit status is 3.
 """
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "checkpoints",
         nargs="+",
-        metavar="[NAME=]CHECKPOINT",
-        help="checkpoint folder and the ranker's name in the bundle (default: the folder's name); "
-        "the first ranker that can retrieve is the default retriever",
+        metavar="[NAME=]FOLDER",
+        help="checkpoint of ranklet, or model of another library, and the ranker's name in the "
+        "bundle (default: the folder's name); the first ranker that can retrieve is the default "
+        "retriever",
     )
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
@@ -36,20 +40,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--probes",
-        help="collection to prove the variants on (default: the probes stored with a checkpoint)",
+        help="collection with judgements to prove the variants on (default: the probes stored with "
+        "a checkpoint)",
     )
     parser.add_argument("--split", help="split of the --probes collection (default: dev)")
     parser.add_argument(
         "--max-ndcg-loss",
         type=float,
         default=0.01,
-        help="maximum relative loss of nDCG@10 against PyTorch",
+        help="maximum relative loss of nDCG@10 against PyTorch; a larger one counts only if it is "
+        "significant",
     )
     parser.add_argument("--max-mb", type=float, help="maximum size of a variant's file in MB")
     parser.add_argument(
         "--prune",
         help="sparse vectors: number of values to keep per document, or auto for as few as lose "
         "next to nothing on the probes (default: 1000)",
+    )
+    group = parser.add_argument_group("models of other libraries")
+    group.add_argument(
+        "--as",
+        dest="kind",
+        metavar="KIND",
+        help="what the folder contains, if its files do not say it: dense, static, cross_encoder "
+        "or splade",
+    )
+    group.add_argument(
+        "--label", help="label of a cross-encoder that means relevant, or its number"
+    )
+    group.add_argument(
+        "--dimension", type=int, metavar="N", help="numbers to keep of a vector (Matryoshka models)"
+    )
+    group.add_argument(
+        "--texts",
+        metavar="SOURCE",
+        help="texts to verify the variants on, a file or folder that `ranklet build` reads "
+        "(default: the documentation inside Python)",
+    )
+    group.add_argument(
+        "--queries",
+        metavar="FILE",
+        help="queries to verify the variants on, one per line, or JSON Lines with a text (default: "
+        "titles or sentences of the texts)",
     )
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
     group.add_argument("--impacts", help="learned impacts: stored as float32, float16 or uint8")
@@ -78,8 +110,7 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.export.proof.report import read_reports, report_table
     from ranklet.export.rankers import exporter
 
-    if options.split and not options.probes:
-        raise InputError("--split needs --probes; give the collection, too")
+    _check(options)
     chosen = ExportOptions(
         variants=tuple(options.variants.split(",")),
         probes=_probes(options.probes, options.split or "dev") if options.probes else None,
@@ -88,9 +119,12 @@ def run(options: argparse.Namespace) -> int:
         prune=_prune(options.prune) if options.prune else ExportOptions.prune,
         settings={key: value for key in SETTINGS if (value := getattr(options, key)) is not None},
     )
-    checkpoints = read_checkpoints(options.checkpoints)
+    folders = named_folders(options.checkpoints)
+    choices = {"dimension": options.dimension, "label": options.label}
+    checkpoints = read_folders(folders, options.kind, choices)
     if options.prune and not any(exporter(each.kind).prunes for each in checkpoints.values()):
         raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
+    checkpoints = _verified(checkpoints, folders, chosen.probes, options)
     export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
     reports = read_reports(options.output)
     for name, proofs in reports.items():
@@ -100,23 +134,111 @@ def run(options: argparse.Namespace) -> int:
     return REFUSED if refused else 0
 
 
-def read_checkpoints(arguments: list[str]) -> "dict[str, Checkpoint]":
-    """Read NAME=PATH or PATH arguments; return the checkpoints by name.
+def named_folders(arguments: list[str]) -> dict[str, Path]:
+    """Read NAME=FOLDER or FOLDER arguments; return the folders by the rankers' names.
 
     Raises:
-        InputError: two rankers have the same name, or a checkpoint cannot be read.
+        InputError: two rankers have the same name.
     """
-    from ranklet.training.checkpoint import read_checkpoint
+    from ranklet.export.imported import ranker_name
+    from ranklet.training.imported.importing import is_checkpoint
 
-    checkpoints = {}
+    folders: dict[str, Path] = {}
     for argument in arguments:
         name, _, path = argument.partition("=")
         if not path or Path(argument).exists():  # no name, or a path that contains "="
             name, path = Path(argument).resolve().name, argument
-        if name in checkpoints:
-            raise InputError(f"two rankers are named {name!r}; rename one by NAME=CHECKPOINT")
-        checkpoints[name] = read_checkpoint(path)
+            name = name if is_checkpoint(path) else ranker_name(path)
+        if name in folders:
+            raise InputError(f"two rankers are named {name!r}; rename one by NAME=FOLDER")
+        folders[name] = Path(path)
+    return folders
+
+
+def read_folders(
+    folders: Mapping[str, Path], kind: str | None, choices: "Mapping[str, int | str | None]"
+) -> "dict[str, Checkpoint]":
+    """Return checkpoints by name, those of models of other libraries included.
+
+    Args:
+        folders: by the rankers' names.
+        kind: what the one model of another library contains; None recognises it.
+        choices: arguments of `read_model` by name. Each is for the models that have such a choice.
+
+    Raises:
+        ModelFolderError: a model of another library cannot be used.
+        InputError: a checkpoint cannot be read, or a choice fits no model.
+    """
+    from ranklet.training.imported.folder import ModelFolder
+    from ranklet.training.imported.importing import CHOICES, is_checkpoint, read_model, recognise
+
+    models = [name for name, path in folders.items() if not is_checkpoint(path)]
+    if kind is not None and len(models) != 1:
+        raise InputError(f"--as needs one model of another library, not {len(models)}")
+    given = {choice: value for choice, value in choices.items() if value is not None}
+    unused, checkpoints = set(given), {}
+    for name, path in folders.items():
+        own = given
+        if len(folders) > 1:  # a wrong choice for a single model is read_model's to explain
+            known = (kind or recognise(ModelFolder(path))) if name in models else ""
+            own = {key: given[key] for key in CHOICES.get(known, ()) if key in given}
+        checkpoints[name] = read_model(path, kind=kind if name in models else None, **own)  # type: ignore[arg-type]
+        unused -= own.keys()
+    if unused:
+        raise InputError(f"no model here has a {min(unused)} to choose; leave out --{min(unused)}")
     return checkpoints
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.split and not options.probes:
+        raise InputError("--split needs --probes; give the collection, too")
+    if options.texts and options.probes:
+        raise InputError("--texts has no judgements and --probes has them; give one of the two")
+    if options.queries and not options.texts:
+        raise InputError("--queries needs --texts; give the texts that the queries search, too")
+
+
+def _verified(
+    checkpoints: "Mapping[str, Checkpoint]",
+    folders: Mapping[str, Path],
+    probes: "Probes | None",
+    options: argparse.Namespace,
+) -> "Mapping[str, Checkpoint]":
+    """Print what models of other libraries are; return them with texts to verify them on."""
+    from ranklet.export.imported import ORIGINAL, described, with_probes
+    from ranklet.training.imported.importing import is_checkpoint
+
+    models = [name for name in checkpoints if not is_checkpoint(folders[name])]
+    if not models:
+        if options.texts:
+            raise InputError(
+                "--texts is for models of other libraries, because checkpoints have probes of "
+                "their own; to prove them on another collection give --probes"
+            )
+        return checkpoints
+    for name in models:
+        print(f"{name}: {described(checkpoints[name])}")
+    ready = with_probes(checkpoints, folders, probes or _unjudged(options.texts, options.queries))
+    for name in models:
+        print(f"{name}: {ready[name].training[ORIGINAL]}")
+    return ready
+
+
+def _unjudged(texts: str | None, queries: str | None) -> "Probes":
+    """Return texts to verify on, of a source or of the documentation inside Python."""
+    from ranklet.commands.demo.python_docs import collect
+    from ranklet.training.data.collection import Document
+    from ranklet.training.data.probes import unjudged_probes
+    from ranklet.training.data.query_texts import read_query_texts
+    from ranklet.training.data.sources.source import Source
+
+    if texts is not None:
+        own = read_query_texts(queries) if queries else ()
+        return unjudged_probes(Source(texts, announce=print).documents(), own)
+    docs = collect()
+    print("verifying on the documentation inside Python; pass --texts for texts of your own")
+    documents = (Document(doc.id, "", doc.body) for doc in docs)
+    return unjudged_probes(documents, [doc.summary for doc in docs if doc.summary])
 
 
 def _prune(text: str) -> int | None:

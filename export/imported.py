@@ -1,0 +1,82 @@
+"""What imported models need before they are exported: a name, and texts to be verified on."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.manifest import check_name
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.probes import Probes
+from ranklet.training.imported.importing import NAMES, is_checkpoint
+from ranklet.training.imported.original import TEXTS, compare
+from ranklet.training.progress import progress
+
+COMPARING = "comparing models with their libraries"  # a step of a bar
+ORIGINAL = "original"  # key in a checkpoint's report: how it compares with its library
+
+_log = logging.getLogger(__name__)
+
+
+def with_probes(
+    checkpoints: Mapping[str, Checkpoint], folders: Mapping[str, str | Path], probes: Probes
+) -> dict[str, Checkpoint]:
+    """Return checkpoints with texts to verify them on, compared with their original libraries.
+
+    Checkpoints that ranklet has trained keep their own probes.
+
+    Args:
+        checkpoints: by the rankers' names.
+        folders: what the checkpoints were read from, by the same names.
+        probes: texts, of which half of those to compare on are queries.
+
+    Raises:
+        ModelFolderError: a model's output differs from its library's.
+    """
+    ready = dict(checkpoints)
+    texts = (*probes.queries[: TEXTS // 2], *probes.documents[: TEXTS // 2])
+    for name, checkpoint in progress(list(checkpoints.items()), COMPARING):
+        if is_checkpoint(folders[name]):
+            continue
+        original = compare(folders[name], checkpoint, texts)
+        result = str(original or "not compared, because its library is not installed")
+        _log.info("%s: %s", name, result)
+        training = {**checkpoint.training, ORIGINAL: result}
+        ready[name] = replace(checkpoint, probes=checkpoint.probes or probes, training=training)
+    return ready
+
+
+def described(checkpoint: Checkpoint) -> str:
+    """Return what was recognised in a model's folder, in one line."""
+    settings, training = asdict(checkpoint.settings), checkpoint.training
+    static = settings.get("encoder") == "table"
+    parts = [NAMES["static" if static else checkpoint.kind]]
+    if "pooling" in settings and not static:
+        parts.append(f"{settings['pooling']} pooling")
+    if "label" in training:
+        parts.append(f"{settings['head']} head, {training['activation']} of {training['label']!r}")
+    if "queries" in settings:
+        parts.append(f"queries by {settings['queries']}")
+    if "similarity" in settings:
+        parts.append(str(settings["similarity"]))
+    parts.append(f"{settings.get('max_tokens') or settings['max_document_tokens']:,} tokens")
+    if "dimension" in settings:
+        parts.append(f"{settings['dimension']:,} dimensions")
+    prompts = {role: settings.get(f"{role}_prompt") for role in ("query", "document")}
+    parts += [f"{prompt!r} before every {role}" for role, prompt in prompts.items() if prompt]
+    return ", ".join(parts)
+
+
+def ranker_name(folder: str | Path) -> str:
+    """Return the name of the ranker that a folder becomes.
+
+    >>> ranker_name("models/all-MiniLM-L6-v2"), ranker_name("bge small (v1.5)")
+    ('all-MiniLM-L6-v2', 'bge-small-v1-5')
+    """
+    name = Path(folder).resolve().name
+    try:
+        return check_name(name)
+    except BundleError:
+        words = "".join(char if char.isascii() and char.isalnum() else " " for char in name).split()
+        return "-".join(words)[:64] or "model"
