@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.commands.running import Capture, succeeds
+from tests.classifiers import classifier_folder
+from tests.commands.running import Capture, fails, succeeds
 from tests.kinds import TinyRankers
+from tests.models import sentence_folder, sentence_transformers
 
 from ranklet.commands import main
 from ranklet.export.proof.report import read_reports
@@ -87,3 +89,76 @@ def test_where_there_is_no_room_nothing_is_left_and_the_error_says_so(
     assert "Traceback" not in done.stderr
     assert "File too large" in done.stderr
     assert list(target.parent.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_models_of_other_libraries_are_verified_on_texts_of_the_user(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    sentence_transformers()
+    dense = sentence_folder(tmp_path / "my encoder (v1)", after=lambda m: [m.Normalize()])
+    names = {0: "no", 1: "yes"}
+    cross = classifier_folder(tmp_path / "judge", num_labels=2, id2label=names)
+    queries = tmp_path / "queries.txt"
+    queries.write_text("rising dough\nhow to remove a stain\n")
+    texts = built.collection.path / "corpus.jsonl"
+    out = tmp_path / "x"
+    arguments = [f"words={built.checkpoints['bm25']}", dense, cross, "-o", out, "--label", "yes"]
+    arguments += ["--dimension", 16, "--texts", texts, "--queries", queries, "--max-ndcg-loss", 1]
+    arguments += ["--variants", "fp32"]
+    assert main(["export", *map(str, arguments)]) == 0
+    shown = capsys.readouterr().out
+    assert "my-encoder-v1: dense encoder, mean pooling, cosine, 40 tokens, 16 dimensions" in shown
+    assert "judge: cross-encoder, imported head, identity of 'yes', 40 tokens" in shown
+    assert shown.count("equal to sentence-transformers") == 2
+    assert "nDCG" not in shown
+    assert "pairs, without judgements" in shown
+    rankers = BundleFiles(out).manifest.rankers
+    assert list(rankers) == ["words", "my-encoder-v1", "judge"]
+    assert rankers["judge"].settings["head"] == "imported"
+    wrong = [dense, built.checkpoints["bm25"], "-o", out, "--force", "--label", "yes"]
+    assert "no model here has a label to choose" in fails(capsys, "export", *wrong)
+
+
+@pytest.mark.slow
+def test_a_model_is_verified_on_judgements_if_there_are_any(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    folder = classifier_folder(tmp_path / "judge")
+    arguments = ["export", str(folder), "-o", str(tmp_path / "x"), "--variants", "fp32"]
+    probes = ["--probes", str(built.collection.path), "--split", "test"]
+    assert main([*arguments, *probes]) == 0
+    assert "nDCG@10" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (None, "no folder"),
+        ({}, "no config.json and no modules.json"),
+        ({"config.json": "{}"}, "its weights are missing"),
+        ({"config.json": '{"architectures": ["LlamaForCausalLM"]}'}, "generates texts"),
+        ({"config.json": "{"}, "cannot be read"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_gives_one_line_and_status_2(
+    tmp_path: Path, capsys: Capture, files: dict[str, str] | None, message: str
+) -> None:
+    folder = tmp_path / "model"
+    if files is not None:
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).write_text(content)
+    assert main(["export", str(folder), "-o", str(tmp_path / "x")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("ranklet export: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_several_labels_without_a_choice_give_status_2(tmp_path: Path, capsys: Capture) -> None:
+    folder = classifier_folder(tmp_path / "nli", num_labels=3)
+    capsys.readouterr()
+    assert main(["export", str(folder), "-o", str(tmp_path / "x")]) == 2
+    assert "0 'LABEL_0', 1 'LABEL_1', 2 'LABEL_2'); pass --label" in capsys.readouterr().err

@@ -230,11 +230,13 @@ def _unjudged(texts: str | None, queries: str | None) -> "Probes":
     from ranklet.training.data.collection import Document
     from ranklet.training.data.probes import unjudged_probes
     from ranklet.training.data.query_texts import read_query_texts
+    from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source
 
     if texts is not None:
         own = read_query_texts(queries) if queries else ()
-        return unjudged_probes(Source(texts, announce=print).documents(), own)
+        source = Source(texts, SourceOptions(skip_bad=True), print)
+        return unjudged_probes(source.documents(), own)
     docs = collect()
     print("verifying on the documentation inside Python; pass --texts for texts of your own")
     documents = (Document(doc.id, "", doc.body) for doc in docs)

@@ -287,7 +287,7 @@ def test_what_a_folder_contains_is_recognised(name: str, tmp_path: Path) -> None
 
 
 def test_an_option_that_the_model_does_not_have_is_refused(copied: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a dense encoder, which has no labels"):
+    with pytest.raises(InputError, match="is a dense encoder, which has no label to choose"):
         read_model(copied, label="relevant")
     change(copied, architectures=["BertForSequenceClassification"])
     with pytest.raises(InputError, match="is a cross-encoder, which has no dimension"):
