@@ -124,7 +124,8 @@ class Pairing:
         self._expansion = [token_id(tokenizer, appended)] * EXPANSION if appended else []
         # These tokens are not text, so heads that compare the tokens of two texts skip them.
         around = {*layout.prefix, *layout.middle, *layout.suffix}
-        masks = {tokenizer.token_to_id(mask)} - {None}
+        known: int | None = tokenizer.token_to_id(mask)
+        masks = set() if known is None else {known}
         self.special = sorted({*around, *masks, *self._expansion, *self.marker.tokens})
 
     def query(self, pieces: Sequence[int]) -> list[int]:

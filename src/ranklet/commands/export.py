@@ -199,11 +199,11 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _verified(
-    checkpoints: "Mapping[str, Checkpoint]",
+    checkpoints: "dict[str, Checkpoint]",
     folders: Mapping[str, Path],
     probes: "Probes | None",
     options: argparse.Namespace,
-) -> "Mapping[str, Checkpoint]":
+) -> "dict[str, Checkpoint]":
     """Print what models of other libraries are; return them with texts to verify them on."""
     from ranklet.export.imported import ORIGINAL, described, with_probes
     from ranklet.training.imported.importing import is_checkpoint

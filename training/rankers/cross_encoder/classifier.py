@@ -61,12 +61,11 @@ def new_classifier(config: Mapping[str, Any], attention: str = "sdpa") -> PairCl
     """
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
+    loader: Any = AutoModelForSequenceClassification
     try:
-        known = AutoConfig.for_model(**config)
-        network = AutoModelForSequenceClassification.from_config(
-            known, attn_implementation=attention
-        )
-        label, labels = int(config[LABEL]), int(known.num_labels)
+        known: Any = AutoConfig.for_model(**config)
+        network = loader.from_config(known, attn_implementation=attention)
+        label, labels = int(config[LABEL]), known.num_labels
         if not 0 <= label < labels or config[ACTIVATION] not in ACTIVATIONS:
             raise ValueError(f"label {label} of {labels}, activation {config[ACTIVATION]!r}")
     except (TypeError, ValueError, KeyError) as error:

@@ -190,7 +190,7 @@ def _reads_segments(place: Path, network: torch.nn.Module, layout: PairLayout) -
         return False
     try:
         with quiet():
-            whole = AutoTokenizer.from_pretrained(str(place), local_files_only=True)  # type: ignore[no-untyped-call]
+            whole = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
     except Exception as error:  # transformers raises many kinds
         raise ModelFolderError(
             f"the tokenizer of {str(place)!r} cannot be loaded: {first_line(error)}"
