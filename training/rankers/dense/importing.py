@@ -1,7 +1,7 @@
 """Import sentence-transformers models and plain encoders as the kind `dense`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds, token_ids
 from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
-from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
+from ranklet.training.checkpoint import RANKLET, Arrays, Checkpoint, read_checkpoint
 from ranklet.training.imported.encoder import load_network, quiet
 from ranklet.training.imported.folder import (
     CONFIG,
@@ -56,6 +56,8 @@ class SentenceEncoder:
         dimension: of the vectors, if layers or a truncation change it; 0 for the transformer's.
         query_prompt: before every query.
         document_prompt: before every document.
+        document_segment: token_type_ids of documents.
+        weights: of the layers, if they come from a checkpoint and not from modules.
     """
 
     pooling: str = "mean"
@@ -65,6 +67,8 @@ class SentenceEncoder:
     dimension: int = 0
     query_prompt: str = ""
     document_prompt: str = ""
+    document_segment: int = 0
+    weights: Arrays = field(default_factory=dict)
 
 
 def describe(folder: ModelFolder) -> SentenceEncoder:
@@ -126,14 +130,19 @@ def describe_backbone(folder: Path) -> SentenceEncoder:
     """
     if not (folder / RANKLET).is_file():
         return describe(ModelFolder(folder))
-    settings = read_checkpoint(folder).settings
+    checkpoint = read_checkpoint(folder)
+    settings = checkpoint.settings
     if not isinstance(settings, DenseSettings):
         return SentenceEncoder()
     return SentenceEncoder(
         settings.pooling,
         settings.similarity,
+        tuple(checkpoint.network.get(LAYERS, ())),
+        dimension=settings.dimension,
         query_prompt=settings.query_prompt,
         document_prompt=settings.document_prompt,
+        document_segment=settings.document_segment,
+        weights=checkpoint.weights,
     )
 
 
@@ -166,7 +175,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         document_prompt=described.document_prompt,
     )
     network = DenseNetwork(encoder, settings, described.layers)
-    load_layers(network, described.modules)
+    load_layers(network, described)
     return Checkpoint(
         "dense",
         settings,
@@ -213,9 +222,12 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     return float(max(differences))
 
 
-def load_layers(network: Any, modules: tuple[Module, ...]) -> None:
-    """Put the weights of sentence-transformers' modules into a network's layers, in place."""
-    for layer, module in zip(network.layers, modules, strict=True):
+def load_layers(network: Any, begin: SentenceEncoder) -> None:
+    """Put the weights of an encoder's layers after pooling into a network, in place."""
+    if begin.weights:
+        load_weights(network.layers, begin.weights, "layers.")
+        return
+    for layer, module in zip(network.layers, begin.modules, strict=True):
         state = {
             name.replace("linear.", "0.").removeprefix("norm."): values
             for name, values in read_weights(module.folder).items()

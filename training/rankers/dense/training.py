@@ -58,14 +58,18 @@ def train(
         begin.dimension or backbone.config.hidden_size,
         pooling=begin.pooling,
         similarity=begin.similarity if options.similarity == KEEP else options.similarity,
-        document_segment=int(options.segments == "distinct"),
+        document_segment=(
+            begin.document_segment
+            if options.segments == KEEP
+            else int(options.segments == "distinct")
+        ),
         query_prompt=begin.query_prompt,
         document_prompt=begin.document_prompt,
     )
     prompts = settings.query_prompt, settings.document_prompt
     texts = EncoderTexts(collection, queries, dev, options, backbone, prompts)
     model = DenseNetwork(backbone.model, settings, begin.layers)
-    load_layers(model, begin.modules)
+    load_layers(model, begin)
     of_queries = partial(texts.encode, model, model.forward, 0)
     of_documents = partial(texts.encode, model, model.forward, settings.document_segment)
     scale = SCALE if settings.similarity == "cosine" else 1.0

@@ -1,3 +1,5 @@
+import json
+import shutil
 import signal
 from dataclasses import replace
 from itertools import pairwise
@@ -9,6 +11,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
+from tests.kinds import TinyRankers
 
 from ranklet.commands import main
 from ranklet.runtime.errors import InputError
@@ -260,3 +264,44 @@ def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
     for name, values in whole.items():
         np.testing.assert_array_equal(parts[name], values)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "whole"]
+
+
+@pytest.fixture(scope="module")
+def sentence_backbone(tiny: TinyRankers, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the tiny BERT as a sentence encoder with a dense layer, prompts and other pooling."""
+    folder = Path(shutil.copytree(tiny.data.bert, tmp_path_factory.mktemp("sentence") / "model"))
+    modules = ["", "1_Pooling", "2_Dense"]
+    types = ["Transformer", "Pooling", "Dense"]
+    described = [
+        {"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{name}"}
+        for at, (path, name) in enumerate(zip(modules, types, strict=True))
+    ]
+    (folder / "modules.json").write_text(json.dumps(described))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
+    (folder / "2_Dense").mkdir()
+    layer = {"in_features": 32, "out_features": 16, "bias": False, "activation_function": "Tanh"}
+    (folder / "2_Dense" / "config.json").write_text(json.dumps(layer))
+    weight = np.random.default_rng(0).normal(size=(16, 32)).astype(np.float32)
+    save_file({"linear.weight": weight}, folder / "2_Dense" / "model.safetensors")
+    prompts = {"prompts": {"query": "ask ", "passage": "text "}, "similarity_fn_name": "dot"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    return folder
+
+
+@pytest.mark.slow
+def test_training_keeps_what_its_encoder_does_after_the_transformer(
+    tiny: TinyRankers, sentence_backbone: Path, tmp_path: Path
+) -> None:
+    learned = train(tiny.data.collection, sentence_backbone, epochs=1)
+    settings = learned.settings
+    assert (settings.pooling, settings.similarity, settings.dimension) == ("cls", "dot", 16)
+    assert (settings.query_prompt, settings.document_prompt) == ("ask ", "text ")
+    assert settings.document_segment == 0
+    again = train(tiny.data.collection, learned.save(tmp_path / "c"), epochs=1)
+    assert (again.settings.pooling, again.settings.dimension) == ("cls", 16)
+    assert again.weights["layers.0.0.weight"].shape == (16, 32)
+    cosine = train(
+        tiny.data.collection, sentence_backbone, epochs=1, similarity="cosine", segments="distinct"
+    )
+    assert (cosine.settings.similarity, cosine.settings.document_segment) == ("cosine", 1)
