@@ -6,7 +6,8 @@ tests/runtime/rankers/test_rankers.py, which hold for every kind, run for it.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -119,6 +120,13 @@ ROWS: dict[str, Row] = {
 }  # fmt: skip
 
 
+@contextmanager
+def usual_form() -> Iterator[None]:
+    """Let no other form of int8 be tried, because tiny models have near ties, which int8 swaps."""
+    with patch.object(variants, "FAITHFUL", 0.0):
+        yield
+
+
 def retrieved_by(ranker: str) -> list[dict[str, Any]]:
     """Return the pipeline in which a ranker retrieves all of the tiny collection."""
     return [{"stage": "retrieve", "ranker": ranker, "k": 48}]
@@ -198,8 +206,7 @@ class TinyRankers:
     def exported(self, kind: str) -> Path:
         """Return the kind's bundle without a collection; a test may not change it."""
         path = self._folder / f"{kind}.exported"
-        # Tiny models have near ties, which int8 swaps, but its usual form is what the tests are of.
-        with alone_at(path) as needed, patch.object(variants, "FAITHFUL", 0.0):
+        with alone_at(path) as needed, usual_form():
             if needed:
                 export_bundle(self.checkpoints(kind), path, ROWS[kind].options)
         return path

@@ -3,9 +3,12 @@
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 TEXTS = (
     "The quick brown fox jumps over the lazy dog near the river bank.",
@@ -63,47 +66,20 @@ def sentence_transformers() -> Any:
     return library
 
 
-def tokenizer(kind: str = "words", size: int = 150) -> Any:
-    """Return a tokenizer of transformers that is trained on `TEXTS`.
+def tokenizer(kind: str = "words") -> Any:
+    """Return a tokenizer of transformers whose tokens are of `TEXTS`, the same in every process.
 
     Args:
         kind: words (WordPiece, lower-casing), pieces (SentencePiece's Unigram) or bytes (BPE).
-        size: most tokens.
     """
-    from tokenizers import (
-        Tokenizer,
-        decoders,
-        models,
-        normalizers,
-        pre_tokenizers,
-        processors,
-        trainers,
-    )  # fmt: skip
+    from tokenizers import processors
     from transformers import PreTrainedTokenizerFast
 
-    special = SPECIAL["[PAD]" if kind == "words" else "<pad>"]
-    common: dict[str, Any] = {"special_tokens": list(special), "show_progress": False}
+    made = {"words": _words, "pieces": _pieces, "bytes": _bytes}[kind]()
     if kind == "words":
-        pad, unknown, first, last, mask = special
-        made = Tokenizer(models.WordPiece(unk_token=unknown))
-        made.normalizer = normalizers.BertNormalizer(lowercase=True)
-        made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        trainer = trainers.WordPieceTrainer(vocab_size=size, **common)
+        pad, unknown, first, last, mask = SPECIAL["[PAD]"]
     else:
-        first, pad, last, unknown, mask = special
-    if kind == "pieces":
-        made = Tokenizer(models.Unigram())
-        made.normalizer = normalizers.NFKC()
-        made.pre_tokenizer = pre_tokenizers.Metaspace()
-        made.decoder = decoders.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=size, unk_token=unknown, **common)
-    if kind == "bytes":
-        made = Tokenizer(models.BPE())
-        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        made.decoder = decoders.ByteLevel()
-        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-        trainer = trainers.BpeTrainer(vocab_size=256 + size, initial_alphabet=alphabet, **common)
-    made.train_from_iterator(TEXTS, trainer)
+        first, pad, last, unknown, mask = SPECIAL["<pad>"]
     ends = [(token, made.token_to_id(token)) for token in (first, last)]
     made.post_processor = processors.TemplateProcessing(
         single=f"{first} $A {last}", pair=f"{first} $A {last} $B:1 {last}:1", special_tokens=ends
@@ -112,6 +88,42 @@ def tokenizer(kind: str = "words", size: int = 150) -> Any:
         tokenizer_object=made, pad_token=pad, unk_token=unknown, cls_token=first, sep_token=last,
         mask_token=mask, model_max_length=LONGEST,
     )  # fmt: skip
+
+
+def _words() -> "Tokenizer":
+    from ranklet.training.indexing.wordpieces import train_tokenizer
+
+    return train_tokenizer(iter(TEXTS), 150)
+
+
+def _pieces() -> "Tokenizer":
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+    words = sorted({f"▁{word}" for text in TEXTS for word in text.split()})
+    characters = sorted({character for word in words for character in word})
+    known = [word for word in words if len(word) % 2 == 0]  # so that others are split
+    scores = {**dict.fromkeys(known, -3.0), **dict.fromkeys(characters, -9.0)}
+    special = dict.fromkeys(SPECIAL["<pad>"], 0.0)
+    made = Tokenizer(models.Unigram([*special.items(), *scores.items()], unk_id=3))
+    made.normalizer = normalizers.NFKC()
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.decoder = decoders.Metaspace()
+    made.add_special_tokens(list(special))
+    return made
+
+
+def _bytes() -> "Tokenizer":
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    merges = [("t", "h"), ("th", "e"), ("Ġ", "the"), ("e", "r"), ("i", "n"), ("Ġ", "a")]
+    tokens = [*SPECIAL["<pad>"], *alphabet, *("".join(pair) for pair in merges)]
+    numbers = {token: at for at, token in enumerate(tokens)}
+    made = Tokenizer(models.BPE(numbers, merges))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens(list(SPECIAL["<pad>"]))
+    return made
 
 
 def transformer_folder(

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
-from ranklet.export.onnx.variants import FORMS, convert
+from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import FAITHFUL, REPORT, Report, compare_scores, refusal
+from ranklet.export.proof.report import FAITHFUL, REPORT, USABLE, Report, compare_scores, refusal
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
@@ -127,8 +127,8 @@ def export_proven(
 ) -> Proof:
     """Convert graphs that serve together, prove each variant of them and write those that pass.
 
-    Another form of int8 is tried if one is refused, or orders the documents too differently. The
-    best one is kept, and the others are not reported.
+    Another form of int8 is tried if one is refused, or orders the documents too differently. A form
+    as slow as fp32 is tried only if they differ a lot. The best form is kept and reported.
 
     Args:
         graphs: one or more graphs.
@@ -156,6 +156,9 @@ def export_proven(
         for variant in [each for each in options.variants if each in variants]:
             attempts: list[_Attempt] = []
             for form in FORMS.get(variant, ("",)):
+                least = USABLE if form == WEIGHTS_ONLY else FAITHFUL
+                if any(attempt.quality() >= (True, least) for attempt in attempts):
+                    break
                 contents = []
                 for source, calibration in zip(sources, feeds, strict=True):
                     convert(variant, source, target, calibration, form)
@@ -167,8 +170,6 @@ def export_proven(
                 ms, refused = report.ms / (runs or texts), why_refused(report, options)
                 report = replace(report, form=form, ms=ms, refused=refused)
                 attempts.append(_Attempt(report, contents))
-                if not refused and report.kendall >= FAITHFUL:
-                    break
             best = max(attempts, key=_Attempt.quality)
             reports.append(best.report)
             if not best.report.refused:

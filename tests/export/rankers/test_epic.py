@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.explanations import leaves
-from tests.kinds import LOOSE, opened, reranked_by, retrieved_by
+from tests.kinds import LOOSE, opened, reranked_by, retrieved_by, usual_form
 
 from ranklet.commands import main
 from ranklet.export.bundles import export_bundle, index_bundle
@@ -186,7 +186,8 @@ def test_the_index_in_other_forms(
     epic_bundle: Bundle,
 ) -> None:  # fmt: skip
     options = replace(LOOSE, variants=("int8",), settings={"impacts": form})
-    rankers = export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "rankers", options)
+    with usual_form():
+        rankers = export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "rankers", options)
     target = index_bundle(rankers, tiny_collection, tmp_path / "b")
     assert BundleFiles(target).has("rankers/epic/index/scale.npy") == (form == "uint8")
     assert "ranker epic" in list(verify(target))

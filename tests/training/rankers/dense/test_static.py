@@ -136,10 +136,10 @@ def test_the_dimension_can_be_cut(chosen: int | None, tmp_path: Path) -> None:
 
 
 FAULTS: dict[str, tuple[dict[str, np.ndarray[Any, Any]], str]] = {
-    "too few vectors": ({"embeddings": vectors(3)}, "has 3 vectors for the 150 tokens"),
+    "too few vectors": ({"embeddings": vectors(3)}, r"has 3 vectors for the \d+ tokens"),
     "one axis": ({"embeddings": vectors(3)[0]}, "no array embedding.weight or embeddings"),
     "a vector past the end": (
-        {"embeddings": vectors(3), "mapping": np.full(150, 3)},
+        {"embeddings": vectors(3), "mapping": np.full(7, 3)},
         "weights in .* do not fit: index 3 is out of bounds",
     ),
     "too few factors": ({"weights": np.ones(3)}, "weights in .* do not fit: shape"),
