@@ -18,7 +18,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
-from ranklet.training.imported.importing import read_model
+from ranklet.training.imported.importing import is_cross_encoder, read_model
 from ranklet.training.indexing.analysed import ANALYSING, analyse
 from ranklet.training.progress import expect, one_bar, progress
 
@@ -32,6 +32,7 @@ def build(
     target: str | Path,
     *,
     models: Sequence[str | Path] = (),
+    label: str | None = None,
     options: SourceOptions | None = None,
     export: ExportOptions | None = None,
     titles: bool = True,
@@ -47,6 +48,7 @@ def build(
             :class:`ranklet.training.data.sources.source.Source`, which may be passed as well.
         target: a folder, or a path that ends in .zip.
         models: folders of models, of sentence-transformers, transformers or ranklet.
+        label: the label of a cross-encoder that means relevant, if it has several.
         options: how the documents are read and split into passages.
         export: how models are exported. They are verified on the documents.
         titles: whether titles are part of the text that is ranked.
@@ -62,7 +64,7 @@ def build(
     """
     source = documents if isinstance(documents, Source) else Source(documents, options)
     with one_bar(*_plan(len(models))), BundleWriter(target, overwrite=overwrite) as writer:
-        checkpoints = read_models(models)
+        checkpoints = read_models(models, label)
         analysed = analyse(source.documents(), {BM25Settings().field}, titles=titles)
         expect(ENCODING, len(analysed.documents) * ENCODING_SECONDS)
         if checkpoints:
@@ -83,18 +85,20 @@ def _plan(models: int) -> list[tuple[str, float]]:
     return [*read, *verified, (INDEXING, 2.0), *[(ENCODING, 10_000 * ENCODING_SECONDS)] * models]
 
 
-def read_models(folders: Sequence[str | Path]) -> dict[str, Checkpoint]:
-    """Return models by the names of their folders.
+def read_models(folders: Sequence[str | Path], label: str | None = None) -> dict[str, Checkpoint]:
+    """Return models by the names of their folders; see `build`.
 
     Raises:
-        InputError: a folder cannot be used, or two have one name.
+        InputError: a folder cannot be used, two have one name, or no model has labels.
     """
+    if label is not None and not any(is_cross_encoder(folder) for folder in folders):
+        raise InputError("no model has labels; leave --label out, or give a cross-encoder")
     models: dict[str, Checkpoint] = {}
     for folder in progress(folders, READING):
         name = ranker_name(folder)
         if name in models or name == BM25:
             raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
-        model = read_model(folder)
+        model = read_model(folder, label=label if is_cross_encoder(folder) else None)
         if KINDS[model.kind].needs_collection:
             raise InputError(
                 f"{str(folder)!r} is a {model.kind}, which is trained for one collection; export "

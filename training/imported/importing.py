@@ -54,6 +54,11 @@ def is_checkpoint(path: str | Path) -> bool:
     return (Path(path) / RANKLET).is_file()
 
 
+def is_cross_encoder(path: str | Path) -> bool:
+    """Return whether a folder has a cross-encoder of another library, whose label can be chosen."""
+    return not (Path(path) / RANKLET).is_file() and recognise(ModelFolder(path)) == "cross_encoder"
+
+
 def read_model(
     path: str | Path,
     *,

@@ -24,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="model of sentence-transformers, transformers or ranklet; may be repeated",
     )
     parser.add_argument(
+        "--label", help="label of a cross-encoder that means relevant, a name or a number"
+    )
+    parser.add_argument(
         "--variants", default="int8",
         help="comma-separated variants of models, of fp32, fp16 (for GPUs) and int8 (for CPUs) "
         "(default: %(default)s)",
@@ -49,6 +52,7 @@ def run(options: argparse.Namespace) -> None:
         Source(options.source, options_from(SourceOptions(), vars(options)), say),
         options.output,
         models=options.model,
+        label=options.label,
         export=ExportOptions(variants=tuple(options.variants.split(","))),
         titles=not options.no_titles,
         overwrite=options.force,

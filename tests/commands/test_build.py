@@ -1,0 +1,56 @@
+"""The command `ranklet build`; tests/journeys/test_newcomer.py has the whole way with it."""
+
+from pathlib import Path
+
+import pytest
+from tests.commands.running import Capture, fails, succeeds
+
+from ranklet.commands import main
+from ranklet.runtime import load
+
+TABLE = "Headline,Body\nCats,Cats sleep all day.\nDogs,Dogs bark at night.\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "animals.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_a_table_becomes_a_bundle_and_the_guess_is_printed(
+    table: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    output = tmp_path / "search.ranklet"
+    printed = succeeds(capsys, "build", table, "-o", output)
+    assert "2 documents" in printed
+    assert "ranklet rank" in printed
+    assert load(output).rank("barking")[0].title == "Dogs"
+    assert "exists" in fails(capsys, "build", table, "-o", output)
+    succeeds(capsys, "build", table, "-o", output, "--force", "--text-column", "Headline")
+    assert load(output).rank("dogs")[0].text == "Dogs"
+
+
+def test_faults_are_counted_and_can_be_left_out(
+    table: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    table.write_text(TABLE + "Fish\n")
+    output = tmp_path / "search.ranklet"
+    assert main(["build", str(table), "-o", str(output)]) == 1
+    message = capsys.readouterr().err
+    assert "1 of 3 documents" in message
+    assert "animals.csv:4" in message
+    assert "--skip-bad" in message
+    assert not output.exists()
+    assert "2 documents" in succeeds(capsys, "build", table, "-o", output, "--skip-bad")
+
+
+def test_a_folder_that_is_no_model_is_status_2(
+    table: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "model").mkdir()
+    arguments = ["build", str(table), "-o", str(tmp_path / "b"), "--model", str(tmp_path / "model")]
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert "no config.json" in message
+    assert message.count("\n") == 1
