@@ -36,8 +36,8 @@ def classifier_folder(folder: Path, architecture: str = "bert", **config: Any) -
     if architecture in ROBERTAS:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         first, _, last = tokenizer.encode("a").tokens
-        ends = [(token, tokenizer.token_to_id(token)) for token in (last, first)]
-        tokenizer.post_processor = processors.RobertaProcessing(*ends)  # type: ignore[assignment]
+        begin, end = ((token, tokenizer.token_to_id(token) or 0) for token in (first, last))
+        tokenizer.post_processor = processors.RobertaProcessing(end, begin)
         tokenizer.save(str(folder / "tokenizer.json"))
     inputs = TYPED if architecture in ("bert", "electra", "albert") else INPUTS
     change_json(folder / "tokenizer_config.json", model_input_names=inputs)

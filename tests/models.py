@@ -84,7 +84,7 @@ def tokenizer(kind: str = "words") -> Any:
     made.post_processor = processors.TemplateProcessing(
         single=f"{first} $A {last}", pair=f"{first} $A {last} $B:1 {last}:1", special_tokens=ends
     )
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=made, pad_token=pad, unk_token=unknown, cls_token=first, sep_token=last,
         mask_token=mask, model_max_length=LONGEST,
     )  # fmt: skip

@@ -5,8 +5,10 @@ The passages are the texts of google-wiki in pieces of 55 words, repeated until 
 
 import csv
 import os
+import shutil
 import subprocess
 import sys
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
@@ -44,14 +46,11 @@ def run(place: Place) -> str:
     """Build collections of growing size in fresh processes."""
     rows, share = [], 0.0
     for count in COUNTS:
-        file = place.keep(
-            f"passages.{count}.csv", lambda path, n=count: _write(place, path, n), ("benchmarks",)
-        )
-        bundle, peer = (
-            place.work / f"passages.{count}.ranklet",
-            place.work / f"passages.{count}.tantivy",
-        )
-        subprocess.run(["rm", "-rf", str(bundle), str(peer)], check=True)
+        name = f"passages.{count}"
+        file = place.keep(f"{name}.csv", partial(_write, place, count), ("benchmarks/footprint",))
+        bundle, peer = place.work / f"{name}.ranklet", place.work / f"{name}.tantivy"
+        for folder in (bundle, peer):
+            shutil.rmtree(folder, ignore_errors=True)
         seconds, peak = _measured(RANKLET, file, bundle)
         theirs, their_peak = _measured(TANTIVY, file, peer)
         size = _size(bundle)

@@ -163,7 +163,7 @@ def _random(place: Place, name: str, pooling: str) -> Path:
     kind, changes = ARCHITECTURES[name]
     own = {"vocab_size": 30522, "max_position_embeddings": 514} if name == "DistilBERT" else SIZES
     config = getattr(transformers, kind)(**{**own, **changes})
-    network = transformers.AutoModel.from_config(config)
+    network = transformers.AutoModel.from_config(config)  # type: ignore[no-untyped-call]
     with torch.no_grad():
         for weight in network.parameters():
             if weight.dim() > 1:

@@ -13,7 +13,8 @@ from benchmarks.built.trained import all_cores
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet import runtime
-from ranklet.export.build import build, ranker_name
+from ranklet.export.build import build
+from ranklet.export.imported import ranker_name
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.runtime.text.ranked import ranked_text

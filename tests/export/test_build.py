@@ -107,8 +107,8 @@ def test_models_that_cannot_be_used_are_refused_before_texts_are_read(
     tmp_path: Path, tiny: TinyRankers, encoder: Path
 ) -> None:
     def texts() -> Iterator[str]:
-        raise AssertionError("the texts were read")
         yield ""
+        raise AssertionError("the texts were read")
 
     for models, label, message in (
         ([tmp_path / "nothing"], None, "nothing"),

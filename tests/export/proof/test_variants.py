@@ -119,9 +119,16 @@ def test_a_form_that_changes_nothing_is_not_proven_again(
     prove = variants._prove
     monkeypatch.setattr(variants, "FAITHFUL", 2.0)  # which no form reaches
     monkeypatch.setattr(variants, "USABLE", 2.0)
-    monkeypatch.setattr(
-        variants, "convert", lambda *a: convert(*a[:4], a[4].replace(SMOOTHED, UNSMOOTHED))
-    )
-    monkeypatch.setattr(variants, "_prove", lambda *a: proven.append(a[0]) or prove(*a))
+
+    def unsmoothed(variant: str, source: Path, target: Path, feeds: Any, form: str) -> None:
+        convert(variant, source, target, feeds, UNSMOOTHED if form == SMOOTHED else form)
+
+    monkeypatch.setattr(variants, "convert", unsmoothed)
+
+    def proved(*arguments: Any) -> Any:
+        proven.append(arguments[0])
+        return prove(*arguments)
+
+    monkeypatch.setattr(variants, "_prove", proved)
     exported(checkpoint, tmp_path)
     assert proven == ["int8", "int8"]

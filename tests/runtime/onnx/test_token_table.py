@@ -23,10 +23,11 @@ def words() -> Tokenizer:
 
 def test_the_vector_is_the_mean_and_may_have_length_1(words: Tokenizer) -> None:
     plain = TokenTable(VECTORS, words, normalise=False).encode(["a b", "", "a b c c c"], 3, 0)
-    np.testing.assert_allclose(plain.vectors, [[0.5, 2], [0, 0], [4 / 3, 8 / 3]], rtol=1e-6)
+    means = np.array([[0.5, 2], [0, 0], [4 / 3, 8 / 3]])
+    np.testing.assert_allclose(plain.vectors, means, rtol=1e-6)
     assert plain.cut == [2]
     unit = TokenTable(VECTORS, words, normalise=True).encode(["c", "?", ""], 3, 0)
-    np.testing.assert_allclose(unit.vectors, [[0.6, 0.8], [0, 0], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(unit.vectors, np.array([[0.6, 0.8], [0, 0], [0, 0]]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8])

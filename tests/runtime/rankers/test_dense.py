@@ -12,6 +12,7 @@ from tests.kinds import FP32, TinyRankers
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
@@ -26,6 +27,7 @@ def test_documents_encoded_side_by_side_have_the_same_vectors(
     expected = DenseEncoder.open(bundle, "dense").encode_documents(texts).vectors
     monkeypatch.setenv("RANKLET_THREADS", "3")
     ranker = DenseEncoder.open(bundle, "dense", many=True)
+    assert isinstance(ranker.encoder, Encoder)
     assert ranker.encoder.session.workers == 3
     np.testing.assert_array_equal(ranker.encode_documents(texts).vectors, expected)
 

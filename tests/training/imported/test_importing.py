@@ -158,7 +158,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         "'Hardswish' is missing or not supported; activations are Identity",
     ),
     "a layer without its size": (
-        lambda f: add_dense(f) or write(f / "2_Dense" / "config.json", {}),
+        lambda f: (add_dense(f), write(f / "2_Dense" / "config.json", {})),  # type: ignore[func-returns-value]
         "'in_features' is missing or not supported",
     ),
     "a residual layer": (lambda f: add_dense(f, use_residual=True), "Dense with use_residual"),
@@ -166,12 +166,14 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: add_dense(f, module_input_name="token_embeddings"), "Dense with token_embeddings"
     ),
     "a layer without weights": (
-        lambda f: add_dense(f) or (f / "2_Dense" / "model.safetensors").unlink(),
+        lambda f: (add_dense(f), (f / "2_Dense" / "model.safetensors").unlink()),  # type: ignore[func-returns-value]
         "2_Dense' has no model.safetensors",
     ),
     "an unknown similarity": (
-        lambda f: modules_of(f)
-        or write(f / "config_sentence_transformers.json", {"similarity_fn_name": "manhattan"}),
+        lambda f: (
+            modules_of(f),  # type: ignore[func-returns-value]
+            write(f / "config_sentence_transformers.json", {"similarity_fn_name": "manhattan"}),  # type: ignore[func-returns-value]
+        ),
         "compares vectors by 'manhattan'; supported are cosine and dot",
     ),
 }  # fmt: skip

@@ -17,6 +17,7 @@ from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.dense import exporting
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
@@ -47,7 +48,9 @@ def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> No
     ranker = BundleFiles(tiny.exported("dense"), device="cpu").ranker("dense")
     assert isinstance(ranker, Dense)
     text = "the old river is old here"
-    ids, _ = ranker.encoder.encoder.token_ids([text], 16)
+    encoder = ranker.encoder.encoder
+    assert isinstance(encoder, Encoder)
+    ids, _ = encoder.token_ids([text], 16)
     tokens = torch.tensor(ids)
     with torch.inference_mode():
         ones = torch.ones_like(tokens)

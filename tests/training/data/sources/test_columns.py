@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.training.data.sources.reading import announced, read, refused, write
@@ -7,7 +8,7 @@ from ranklet.training.data.sources.columns import Columns, choose_columns
 from ranklet.training.data.sources.options import SourceOptions
 
 
-def chosen(*names: str, **options: str) -> Columns:
+def chosen(*names: str, **options: Any) -> Columns:
     record = dict.fromkeys(names, "some words here and there")
     return choose_columns([record], SourceOptions(**options), "a.csv")
 
@@ -39,7 +40,10 @@ def test_a_dash_stands_for_no_column() -> None:
 
 
 def test_the_column_with_the_most_words_is_the_text() -> None:
-    rows = [{"a": "x", "b": "one two three four", "c": 7}, {"a": "y z", "b": "five six", "c": None}]
+    rows: list[Any] = [
+        {"a": "x", "b": "one two three four", "c": 7},
+        {"a": "y z", "b": "five six", "c": None},
+    ]
     assert choose_columns(rows, SourceOptions(), "a.csv") == Columns("b")
 
 

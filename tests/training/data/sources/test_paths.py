@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from tests.training.data.sources.reading import CATS, DOGS, read, refused, write
 
-from ranklet.training.data.sources import paths
-
 
 def test_the_format_follows_the_name_unless_it_is_named(tmp_path: Path) -> None:
     line = json.dumps(CATS._asdict())
@@ -119,7 +117,7 @@ def test_a_folder_that_cannot_be_read_is_reported(
             raise PermissionError(13, "Permission denied")
         return scandir(name)
 
-    monkeypatch.setattr(paths.os, "scandir", denied)
+    monkeypatch.setattr(os, "scandir", denied)
     assert (
         f"1 record cannot be read: {tmp_path / 'secret'} (cannot be read (Permission denied))"
         in (refused(tmp_path))

@@ -1,6 +1,7 @@
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,7 +58,8 @@ def test_numbers_and_lists_of_texts_are_texts_and_other_values_are_reported() ->
 
 
 def test_names_of_fields_need_not_be_texts() -> None:
-    assert [each.text for each in read([{1: "one two three", "id": "a"}])] == ["one two three"]
+    rows: list[Any] = [{1: "one two three", "id": "a"}]
+    assert [each.text for each in read(rows)] == ["one two three"]
 
 
 @pytest.mark.parametrize("texts", [b"x", 3, None, {"a": "b"}])

@@ -49,7 +49,8 @@ def theirs(folder: Path, **options: Any) -> np.ndarray[Any, Any]:
 
 def unit(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return vectors of length 1."""
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit_vectors: np.ndarray[Any, Any] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit_vectors
 
 
 def check_equal(folder: Path, checkpoint: Checkpoint, scratch: Path) -> None:
