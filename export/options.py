@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ranklet.export.onnx.openvino_int8 import need_packages
 from ranklet.export.proof.report import EXACT, Tolerance
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
@@ -16,7 +17,7 @@ class ExportOptions:
     """How neural rankers are exported; lexical rankers have no options.
 
     Attributes:
-        variants: any of fp32, fp16 and int8.
+        variants: any of fp32, fp16, int8 and openvino.
         probes: texts that the variants are proven on; None for the checkpoint's own.
         max_ndcg_loss: largest relative loss of nDCG@10 that a variant may have.
         max_mb: largest size of a variant's file, in 10⁶ bytes; None for any.
@@ -39,6 +40,8 @@ class ExportOptions:
                 f"variants are {', '.join(self.variants) or 'none'}; "
                 f"allowed are {', '.join(VARIANTS)}"
             )
+        if "openvino" in self.variants:
+            need_packages()
         if not 0 <= self.max_ndcg_loss <= 1:
             raise InputError(f"max_ndcg_loss is {self.max_ndcg_loss}; it must be from 0 to 1")
         if self.prune is not None and (

@@ -127,6 +127,7 @@ class TorchSession:
     provider = "PyTorch"
     on_gpu = False
     workers = 1  # keeps the feeds in their order
+    by_length = False
 
     def __init__(self, module: "torch.nn.Module") -> None:
         self._module = module.eval()

@@ -55,8 +55,8 @@ class Report:
         ndcg: nDCG@10 of the variant.
         torch_ndcg: nDCG@10 of PyTorch.
         loss_error: standard error of the relative loss over the queries.
-        variant: fp32, fp16 or int8; or table, impacts, a storage type of impacts, or r=… for the
-            number of values that are kept of a sparse vector.
+        variant: fp32, fp16, int8 or openvino; or table, impacts, a storage type of impacts, or r=…
+            for the number of values that are kept of a sparse vector.
         pairs: scored pairs, queries × documents.
         batch_error: largest difference between a document's scores alone and among others.
         bytes: size of the files; for r=… the size of one document.

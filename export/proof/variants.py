@@ -1,6 +1,7 @@
 """Exporting a network: every variant is proven against PyTorch before it is written."""
 
 import json
+import logging
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +17,13 @@ from numpy.typing import NDArray
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
+from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import FAITHFUL, REPORT, USABLE, Report, compare_scores, refusal
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
+from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
@@ -30,9 +33,13 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from tokenizers import Tokenizer
 
+_log = logging.getLogger(__name__)
+
 # Scores every document for every query as serving does, (queries, documents) float32. It gets one
 # session per graph, in the order of the graphs: PyTorch's, or onnxruntime's of one variant.
 Score = Callable[[Sequence[Runs], Probes], NDArray[np.float32]]
+
+Files = tuple[bytes, ...]  # contents of a variant's files: one, or model and weights of OpenVINO
 
 # Documents that are also scored alone, and the queries that they are scored for. More queries would
 # tell nothing new of an encoder, but every pair of a cross-encoder differs.
@@ -69,7 +76,7 @@ class _Attempt(NamedTuple):
     """A form of a variant."""
 
     report: Report
-    contents: list[bytes]  # of the graphs
+    contents: list[Files]  # of the graphs
 
     def quality(self) -> tuple[bool, float]:
         """Return a key that is larger for the better form; of equal ones, the first is faster."""
@@ -153,19 +160,23 @@ def export_proven(
         reference = score(torch, probes)
         feeds = [graph.calibration(each.feeds) for graph, each in zip(graphs, torch, strict=True)]
         target, reports = Path(scratch) / "variant.onnx", []
-        for variant in [each for each in options.variants if each in variants]:
+        for variant in _possible(graphs, name, [v for v in options.variants if v in variants]):
             attempts: list[_Attempt] = []
             for form in FORMS.get(variant, ("",)):
                 least = USABLE if form == WEIGHTS_ONLY else FAITHFUL
                 if any(attempt.quality() >= (True, least) for attempt in attempts):
                     break
-                contents = []
-                for source, calibration in zip(sources, feeds, strict=True):
-                    convert(variant, source, target, calibration, form)
-                    contents.append(target.read_bytes())
+                contents: list[Files] = []
+                for graph, source, calibration in zip(graphs, sources, feeds, strict=True):
+                    if variant == "openvino":  # it knows no fused operators, and no named heads
+                        _export_fp32(replace(graph, transformer=None, edit=None), target)
+                        contents.append(quantise(target, calibration))
+                    else:
+                        convert(variant, source, target, calibration, form)
+                        contents.append((target.read_bytes(),))
                 if any(contents == attempt.contents for attempt in attempts):
                     continue  # there was nothing to smooth
-                sessions = [Session(content, name, device="cpu") for content in contents]
+                sessions = [_open(files, name) for files in contents]
                 report = _prove(variant, contents, reference, partial(score, sessions), probes)
                 ms, refused = report.ms / (runs or texts), why_refused(report, options)
                 report = replace(report, form=form, ms=ms, refused=refused)
@@ -173,8 +184,9 @@ def export_proven(
             best = max(attempts, key=_Attempt.quality)
             reports.append(best.report)
             if not best.report.refused:
-                for graph, content in zip(graphs, best.contents, strict=True):
-                    writer.data(f"rankers/{name}/{graph.folder}{VARIANTS[variant]}", content)
+                for graph, files in zip(graphs, best.contents, strict=True):
+                    for file, content in zip(variant_files(VARIANTS[variant]), files, strict=True):
+                        writer.data(f"rankers/{name}/{graph.folder}{file}", content)
     if reports and all(report.refused for report in reports):
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no variant is within its tolerance, so nothing is written ({reasons})")
@@ -191,6 +203,29 @@ def _export_fp32(graph: Graph, target: Path) -> None:
         onnx.save(model, str(target))
 
 
+def _possible(graphs: Sequence[Graph], name: str, variants: Sequence[str]) -> Sequence[str]:
+    """Return the variants without OpenVINO's, and say so, if not all graphs are transformers.
+
+    Raises:
+        ExportError: no variant remains.
+    """
+    if "openvino" not in variants or all(graph.transformer for graph in graphs):
+        return variants
+    remaining = [variant for variant in variants if variant != "openvino"]
+    reason = f"{name!r} is no transformer, so it has no variant for OpenVINO"
+    if not remaining:
+        raise ExportError(f"{reason}; add int8 to --variants")
+    _log.warning("%s; it has %s", reason, ", ".join(remaining))
+    return remaining
+
+
+def _open(files: Files, name: str) -> Runs:
+    content, *weights = files
+    if weights:
+        return OpenVINOSession(content, weights[0], name)
+    return Session(content, name, device="cpu")
+
+
 def write_reports(reports: Sequence[Report], folder: str, writer: BundleWriter) -> None:
     """Write the proofs of a ranker's variants into its folder."""
     content = json.dumps([report.to_json() for report in reports], indent=1)
@@ -199,7 +234,7 @@ def write_reports(reports: Sequence[Report], folder: str, writer: BundleWriter) 
 
 def _prove(
     variant: str,
-    contents: Sequence[bytes],
+    contents: Sequence[Files],
     reference: NDArray[np.float32],
     score: Callable[[Probes], NDArray[np.float32]],
     probes: Probes,
@@ -214,20 +249,27 @@ def _prove(
         for at, text in enumerate(few.documents)
     ]
     return replace(
-        compare_scores(variant, sum(map(len, contents)), reference, scores, probes.relevant),
+        compare_scores(
+            variant,
+            sum(len(file) for files in contents for file in files),
+            reference,
+            scores,
+            probes.relevant,
+        ),
         batch_error=float(np.max(differences)) / max(float(reference.std()), 1e-9),
         ms=seconds * 1e3,
         fused=_fused(contents),
     )
 
 
-def _fused(contents: Sequence[bytes]) -> dict[str, int]:
-    """Return how many of each fused operator some graphs have together."""
+def _fused(contents: Sequence[Files]) -> dict[str, int]:
+    """Return how many of each fused operator some ONNX graphs have together."""
     from onnx import ModelProto
 
     counts: Counter[str] = Counter()
-    for content in contents:
-        counts.update(fused_operators(ModelProto.FromString(content)))
+    for content, *weights in contents:
+        if not weights:
+            counts.update(fused_operators(ModelProto.FromString(content)))
     return dict(counts)
 
 

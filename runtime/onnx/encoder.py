@@ -1,6 +1,8 @@
 """Turn texts into vectors by an exported encoder."""
 
+import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,7 +19,13 @@ if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # Files of an exported encoder, in rankers/NAME/.
-VARIANTS = {"fp32": "model.onnx", "fp16": "model_fp16.onnx", "int8": "model_int8.onnx"}
+VARIANTS = {
+    "fp32": "model.onnx",
+    "fp16": "model_fp16.onnx",
+    "int8": "model_int8.onnx",
+    "openvino": "model_openvino.xml",  # and its weights, see `variant_files`
+}
+WEIGHTS = ".bin"  # replaces .xml in the name of the weights of an OpenVINO model
 TOKENIZER = "tokenizer.json"
 
 TOKEN_BUDGET = 16_384  # maximum number of padded tokens per batch on a GPU
@@ -31,23 +39,46 @@ class Encoded(NamedTuple):
 
 
 def variant_file(bundle: "BundleFiles", folder: str) -> str:
-    """Return the file of the variant to run, preferably fp16 on CUDA and int8 on a CPU.
+    """Return the file of the variant to run.
+
+    This is fp16 on CUDA if the bundle has it. On a CPU it is OpenVINO's if the package openvino is
+    installed, and int8 otherwise.
 
     Raises:
         BundleError: there is no variant.
         InputError: the device is unknown, or not available while the bundle was loaded strictly.
     """
-    on_gpu = will_run_on_gpu(bundle.device, strict=bundle.strict)
-    order = ("fp16", "fp32", "int8") if on_gpu else ("int8", "fp32", "fp16")
+    if will_run_on_gpu(bundle.device, strict=bundle.strict):
+        order = ["fp16", "fp32", "int8", "openvino"]
+    elif find_spec("openvino"):
+        order = ["openvino", "int8", "fp32", "fp16"]
+    else:
+        order = ["int8", "fp32", "fp16", "openvino"]
     files = [folder + VARIANTS[name] for name in order if bundle.has(folder + VARIANTS[name])]
     if not files:
         raise BundleError(f"the bundle has no model in {folder}; export it again")
     return files[0]
 
 
-def open_session(bundle: "BundleFiles", folder: str, *, many: bool = False) -> Session:
+def variant_files(file: str) -> tuple[str, ...]:
+    """Return all files of a variant by the one in `VARIANTS`.
+
+    >>> variant_files("model_openvino.xml")
+    ('model_openvino.xml', 'model_openvino.bin')
+    >>> variant_files("model.onnx")
+    ('model.onnx',)
+    """
+    stem, suffix = os.path.splitext(file)  # noqa: PTH122, because it is a name in a bundle
+    return (file, stem + WEIGHTS) if suffix == ".xml" else (file,)
+
+
+def open_session(bundle: "BundleFiles", folder: str, *, many: bool = False) -> Runs:
     """Open an exported model of a bundle; see `variant_file` and, for `many`, `Session`."""
-    name = variant_file(bundle, folder)
+    name, *weights = variant_files(variant_file(bundle, folder))
+    if weights:
+        from ranklet.runtime.onnx.openvino_session import OpenVINOSession
+
+        return OpenVINOSession(bundle.file(name), bundle.file(weights[0]), name, many=many)
     return Session(bundle.file(name), name, device=bundle.device, strict=bundle.strict, many=many)
 
 
@@ -70,7 +101,8 @@ def open_encoder(
         tokenizer: a tokenizer that it shares with other rankers.
         many: whether it encodes many texts at a time, see `Session`.
     """
-    digest = bundle.manifest.files[variant_file(bundle, folder)].sha256
+    files = variant_files(variant_file(bundle, folder))
+    digest = "".join(bundle.manifest.files[file].sha256 for file in files if bundle.has(file))
     own = bundle.tokenizer(folder + TOKENIZER) if tokenizer is None else tokenizer
     return Encoder(open_session(bundle, folder, many=many), output, own, dimension, digest)
 
@@ -95,7 +127,7 @@ class Encoder:
         output: name of the graph's output, (batch, dimension) float32.
         tokenizer: adds [CLS] and [SEP] by post-processing; its truncation is not used.
         dimension: dimension of the vectors.
-        digest: sha256 of the model's file, if there is one.
+        digest: sha256 of the model's file, or of both of its files, if there are any.
     """
 
     def __init__(
@@ -106,7 +138,7 @@ class Encoder:
 
     @property
     def provider(self) -> str:
-        """The onnxruntime provider that the encoder runs on."""
+        """What the encoder runs on, a provider of onnxruntime or OpenVINO."""
         return self.session.provider
 
     def encode(self, texts: Sequence[str], max_tokens: int, segment: int) -> Encoded:

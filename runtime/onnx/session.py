@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -49,7 +50,7 @@ def _quota(root: Path) -> int:
 
 
 class Runs(Protocol):
-    """Runs a model. This is a `Session`, or PyTorch in its place when variants are proven."""
+    """Runs a model: a `Session`, an `OpenVINOSession`, or PyTorch while variants are proven."""
 
     @property
     def provider(self) -> str:
@@ -64,6 +65,11 @@ class Runs(Protocol):
     @property
     def workers(self) -> int:
         """How many runs are worth executing in parallel."""
+        ...
+
+    @property
+    def by_length(self) -> bool:
+        """Whether inputs of the same shape should run one after another."""
         ...
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
@@ -87,6 +93,8 @@ class Session:
         InputError: the device is unknown, or `strict` is set and CUDA is not available.
         BundleError: the file is not a model that onnxruntime can load.
     """
+
+    by_length = False
 
     def __init__(
         self,
@@ -149,6 +157,24 @@ def run_each(
     Raises:
         BundleError: see `Session.run`.
     """
+    if session.by_length:
+        return _run_by_shape(session, output, list(inputs))
+    return _run_in_order(session, output, inputs)
+
+
+def _run_by_shape(
+    session: Runs, output: str, inputs: list[dict[str, NDArray[Any]]]
+) -> list[NDArray[np.float32]]:
+    """Run inputs of the same shape one after another, and return the results in the given order."""
+    shapes = [[values.shape for values in feeds.values()] for feeds in inputs]
+    order = sorted(range(len(inputs)), key=lambda index: shapes[index])
+    results = _run_in_order(session, output, (inputs[index] for index in order))
+    return [result for _, result in sorted(zip(order, results, strict=True), key=itemgetter(0))]
+
+
+def _run_in_order(
+    session: Runs, output: str, inputs: Iterable[dict[str, NDArray[Any]]]
+) -> list[NDArray[np.float32]]:
     run = partial(session.run, output)
     if session.workers == 1:
         return [run(feeds) for feeds in inputs]

@@ -48,6 +48,10 @@ def export_table(
         queries = encoder.encode_queries(list(texts.queries)).vectors
         return queries @ encoder.encode_documents(list(texts.documents)).vectors.T
 
+    if not {*options.variants} & {*VARIANTS}:
+        raise ExportError(
+            f"{name!r} has static embeddings, which need no OpenVINO; add int8 to --variants"
+        )
     reference = scores({TABLE: table}, probes)
     reports: list[Report] = []
     chosen: Mapping[str, NDArray[Any]] | None = None

@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--variants", default="int8",
-        help="comma-separated variants of models, of fp32, fp16 (for GPUs) and int8 (for CPUs) "
-        "(default: %(default)s)",
+        help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
+        "CPUs; openvino is faster and needs packages) (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
     parser.add_argument(

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variants",
         default="fp32,int8",
-        help="comma-separated variants to write, of fp32, fp16 (for GPUs) and int8 (for CPUs)",
+        help="comma-separated variants to write, of fp32, fp16 (for GPUs), int8 and openvino (for "
+        "CPUs; openvino is faster and needs packages)",
     )
     parser.add_argument(
         "--probes",

@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the contents of the manifest."""
     from ranklet.runtime import load
+    from ranklet.runtime.onnx.encoder import VARIANTS
 
     bundle = load(options.bundle)
     manifest = bundle.manifest
@@ -24,12 +25,17 @@ def run(options: argparse.Namespace) -> None:
     print(f"{bundle.size}, {len(manifest.files)} files, {size / 1e6:.1f} MB")
     print(f"fields: {', '.join(manifest.fields) or 'none'}")
     for name, entry in manifest.rankers.items():
-        own = sum(
-            e.bytes for path, e in manifest.files.items() if path.startswith(f"rankers/{name}/")
-        )
+        own = {
+            path: e.bytes
+            for path, e in manifest.files.items() if path.startswith(f"rankers/{name}/")
+        }  # fmt: skip
+        files = {path.rpartition("/")[2] for path in own}
+        models = "".join(f", {variant}" for variant, file in VARIANTS.items() if file in files)
         values = {**entry.settings, **entry.measured}
         settings = ", ".join(f"{key}={value}" for key, value in values.items())
-        print(f"ranker   {name}: {entry.kind} ({settings}), {own / 1e6:.1f} MB")
+        print(
+            f"ranker   {name}: {entry.kind} ({settings}), {sum(own.values()) / 1e6:.1f} MB{models}"
+        )
     for name, pipeline in manifest.pipelines.items():
         mark = " (default)" if name == manifest.default_pipeline else ""
         print(f"pipeline {name}{mark}: {pipeline}")

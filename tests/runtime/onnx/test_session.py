@@ -77,7 +77,7 @@ def test_many_runs_keep_their_order_and_tell_of_the_first_fault() -> None:
     together = threading.Barrier(3, timeout=60)  # passes only if three runs are under way at once
 
     class Runs:
-        provider, on_gpu, workers = "here", False, 3
+        provider, on_gpu, workers, by_length = "here", False, 3, False
 
         def run(self, output: str, feeds: dict[str, Any]) -> Any:
             if output != "alone":

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.export.rankers.conformer_kernel.reference import FORMS, QUERIES, by_pytorch, opened
-from tests.kinds import CONFORMER_SIZES
+from tests.kinds import CONFORMER_SIZES, VARIANTS
 
 from ranklet.export.onnx.fp32_head import HEAD
 from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.conformer_kernel import exporting
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.encoder import VARIANTS as FILES
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -33,9 +33,7 @@ def test_every_variant_is_proven(exported: Path) -> None:
 def test_variants_change_the_encoder_and_leave_the_pooling_in_32_bits(exported: Path) -> None:
     import onnx
 
-    models = {
-        name: onnx.load(str(exported / "rankers/ndrm3" / VARIANTS[name])) for name in VARIANTS
-    }
+    models = {name: onnx.load(str(exported / "rankers/ndrm3" / FILES[name])) for name in VARIANTS}
     operators = {name: [n.op_type for n in each.graph.node] for name, each in models.items()}
     assert "MatMulInteger" in operators["int8"]
     assert "MatMulInteger" not in operators["fp32"]

@@ -10,7 +10,7 @@ from ranklet.runtime.rankers.conformer_kernel.network import INPUTS
 class Fake:
     """A session that adds up rows, and notes what it was fed."""
 
-    provider, workers = "fake", 1
+    provider, workers, by_length = "fake", 1, False
 
     def __init__(self, on_gpu: bool, shape: tuple[int, ...] | None = None) -> None:
         self.on_gpu, self.shape = on_gpu, shape
