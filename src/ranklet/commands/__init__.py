@@ -31,6 +31,13 @@ COMMANDS = {
     "demo": "run all steps once, on Python's own documentation",
 }
 
+# The smallest extra that has a package. All others are of PyTorch, or of the export to ONNX.
+EXTRAS = {
+    **dict.fromkeys(("ir_measures", "scipy", "simplemma", "tqdm"), "lexical"),
+    **dict.fromkeys(("starlette", "uvicorn"), "http"),
+}
+EXPORTING = ("build", "demo", "export")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status.
@@ -68,7 +75,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("ranklet"):
             raise
-        extra = "http" if command == "serve" else "train"
+        extra = EXTRAS.get(error.name, "export" if command in EXPORTING else "train")
         print(
             f"ranklet {command}: the package {error.name!r} is not installed; "
             f"run: pip install 'ranklet[{extra}]'",
