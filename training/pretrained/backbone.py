@@ -2,16 +2,14 @@
 
 import importlib.util
 import inspect
-import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import InputError
+from ranklet.training.imported.encoder import plain_config, quiet
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
 
 if TYPE_CHECKING:
@@ -52,9 +50,7 @@ class Backbone:
 
     def config_json(self) -> dict[str, Any]:
         """Return the content of config.json, without the path that the model was read from."""
-        config: dict[str, Any] = json.loads(self.config.to_json_string(use_diff=False))
-        config.pop("_name_or_path", None)
-        return config
+        return plain_config(self.model)
 
     def check_length(self, longest: int) -> None:
         """Raise InputError if the model cannot read texts of `longest` tokens."""
@@ -75,7 +71,7 @@ class Backbone:
         partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
         shutil.rmtree(partial, ignore_errors=True)
         try:
-            with _quiet():
+            with quiet():
                 self.model.save_pretrained(str(partial))  # type: ignore[operator]
             self.tokenizer.save(str(partial / "tokenizer.json"))
             partial.rename(folder)
@@ -171,7 +167,7 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
     padding_token(tokenizer)  # raises an error if there is none
     loader: Any = AutoModelForMaskedLM if masked else AutoModel
     try:
-        with _quiet():
+        with quiet():
             model, report = loader.from_pretrained(
                 str(folder), attn_implementation=attention, output_loading_info=True
             )
@@ -254,19 +250,3 @@ def _check_segments(model: "torch.nn.Module", name: str) -> None:
             f"{name} is of type {kind!r}, which does not distinguish queries from documents by "
             "token_type_ids; use a BERT, a MiniLM or an ELECTRA"
         )
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Hide transformers' progress bars and its remarks about unused heads."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
