@@ -40,6 +40,12 @@ def name_head(model: "ModelProto", keep: Sequence[str] = (), last: str = _LAST) 
             node.name = f"{HEAD}{index}"
 
 
+def head_tensors(model: "ModelProto") -> set[str]:
+    """Return the names of the tensors that the named head computes; fusion does not change them."""
+    head = [node for node in model.graph.node if node.name.startswith(HEAD)]
+    return {name for node in head for name in node.output}
+
+
 def vocabulary_products(model: "ModelProto", vocabulary: int) -> list[str]:
     """Return the outputs of matrix products that expand hidden states to the whole vocabulary."""
     constants = model.graph.initializer

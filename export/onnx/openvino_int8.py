@@ -9,7 +9,7 @@ import logging
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,13 +33,16 @@ def need_packages() -> None:
         )
 
 
-def quantise(source: Path, calibration: Sequence[Feeds]) -> tuple[bytes, bytes]:
+def quantise(
+    source: Path, calibration: Sequence[Feeds], exact: Collection[str] = ()
+) -> tuple[bytes, bytes]:
     """Return the contents of the .xml and .bin files of an fp32 graph in 8 bits.
 
     Args:
         source: the ONNX file, whose attention is not fused, because OpenVINO knows no operators of
             onnxruntime.
         calibration: one or more feeds of real texts.
+        exact: tensors of the graph that are computed in 32 bits.
 
     Raises:
         ExportError: OpenVINO cannot load the graph, or nncf cannot quantise it.
@@ -57,9 +60,14 @@ def quantise(source: Path, calibration: Sequence[Feeds]) -> tuple[bytes, bytes]:
                 {name: values for name, values in each.items() if name in names}
                 for each in thinned(calibration)
             ]
+            kept = [
+                node.get_friendly_name() for node in model.get_ops()
+                if any(not output.get_names().isdisjoint(exact) for output in node.outputs())
+            ]  # fmt: skip
             quantised = nncf.quantize(
                 model, nncf.Dataset(feeds), subset_size=len(feeds),
                 model_type=nncf.ModelType.TRANSFORMER,
+                ignored_scope=nncf.IgnoredScope(names=kept, validate=False),
             )  # fmt: skip
             openvino.save_model(quantised, str(target), compress_to_fp16=False)
         except Exception as error:  # both raise many kinds

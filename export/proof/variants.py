@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.calibration import Feeds
+from ranklet.export.onnx.fp32_head import head_tensors
 from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
 from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
@@ -168,9 +169,8 @@ def export_proven(
                     break
                 contents: list[Files] = []
                 for graph, source, calibration in zip(graphs, sources, feeds, strict=True):
-                    if variant == "openvino":  # it knows no fused operators, and no named heads
-                        _export_fp32(replace(graph, transformer=None, edit=None), target)
-                        contents.append(quantise(target, calibration))
+                    if variant == "openvino":
+                        contents.append(_for_openvino(graph, source, target, calibration))
                     else:
                         convert(variant, source, target, calibration, form)
                         contents.append((target.read_bytes(),))
@@ -201,6 +201,16 @@ def _export_fp32(graph: Graph, target: Path) -> None:
         model = onnx.load(str(target))
         graph.edit(model)
         onnx.save(model, str(target))
+
+
+def _for_openvino(
+    graph: Graph, source: Path, scratch: Path, calibration: Sequence[Feeds]
+) -> tuple[bytes, bytes]:
+    """Return the files of OpenVINO's variant, made without fusion, because it fuses itself."""
+    import onnx
+
+    _export_fp32(replace(graph, transformer=None, edit=None), scratch)
+    return quantise(scratch, calibration, head_tensors(onnx.load(str(source))))
 
 
 def _possible(graphs: Sequence[Graph], name: str, variants: Sequence[str]) -> Sequence[str]:

@@ -3,12 +3,14 @@
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.commands.running import Capture, succeeds
 from tests.damage import replace_file
+from tests.kinds import ROWS, TinyRankers
 from tests.models import TEXTS, probes, transformer_folder
 
 from ranklet.export.bundles import export_bundle
@@ -118,3 +120,51 @@ def test_nncf_cannot_report_over_the_network() -> None:
     before = sys.modules.get("openvino_telemetry")
     openvino_int8._import_nncf()
     assert sys.modules.get("openvino_telemetry") is before
+
+
+def exported_kind(kind: str, tiny: TinyRankers, folder: Path, *variants: str) -> Path:
+    """Return a bundle of the first ranker of a kind, named "ranker"."""
+    settings = next(iter(ROWS[kind].rankers.values()))
+    options = replace(ROWS[kind].options, variants=variants)
+    return export_bundle({"ranker": tiny.checkpoint(kind, **settings)}, folder / kind, options)
+
+
+@pytest.mark.slow
+def test_two_encoders_are_two_models(tiny: TinyRankers, tmp_path: Path) -> None:
+    path = exported_kind("epic", tiny, tmp_path, "openvino")
+    report = read_reports(path)["ranker"][0]
+    assert (report.variant, report.refused) == ("openvino", "")
+    assert report.kendall > 0.9
+    files = {str(file.relative_to(path / "rankers/ranker")) for file in path.rglob("model*")}
+    assert files == {
+        f"{part}/model_openvino.{suffix}"
+        for part in ("query", "document") for suffix in ("xml", "bin")
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_head_of_a_cross_encoder_stays_in_32_bits_and_explains(
+    tiny: TinyRankers, tmp_path: Path
+) -> None:
+    path = exported_kind("cross_encoder", tiny, tmp_path, "fp32", "openvino")
+    _, report = read_reports(path)["ranker"]
+    assert report.kendall > 0.9
+    assert report.max_error < 0.2  # of 10⁻⁹ nothing would be left in 8 bits
+    texts = ["red apple", "the river is red", "old castle " * 9]
+    ranking = Bundle(path, device="cpu").rank("the red fruit", documents=texts, explain=True)
+    assert ranking.providers == {"ranker": "OpenVINO"}
+    for hit in ranking:
+        assert hit.explanation is not None
+        assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_only_transformers_have_the_variant(
+    tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = exported_kind("tk", tiny, tmp_path, "fp32", "openvino")
+    assert [report.variant for report in read_reports(path)["ranker"]] == ["fp32"]
+    message = "'ranker' is no transformer, so it has no variant for OpenVINO; it has fp32"
+    assert message in caplog.messages
+    with pytest.raises(ExportError, match="no variant for OpenVINO; add int8 to --variants"):
+        exported_kind("conformer_kernel", tiny, tmp_path, "openvino")
