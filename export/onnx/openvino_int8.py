@@ -51,7 +51,7 @@ def quantise(
 
     with _silence(), tempfile.TemporaryDirectory() as scratch:
         nncf = _import_nncf()
-        nncf.set_log_level(logging.ERROR)
+        logging.getLogger("nncf").setLevel(logging.ERROR)
         target = Path(scratch) / "model.xml"
         try:
             model = openvino.Core().read_model(str(source))
@@ -81,11 +81,12 @@ def quantise(
 
 def _import_nncf() -> Any:
     """Import nncf, without the package by which it would report over the network."""
-    known = sys.modules.get(_TELEMETRY)
+    known, logger_class = sys.modules.get(_TELEMETRY), logging.getLoggerClass()
     sys.modules[_TELEMETRY] = None  # type: ignore[assignment]  # an import of it fails
     try:
         import nncf
     finally:
+        logging.setLoggerClass(logger_class)  # nncf sets its own for every logger made later
         del sys.modules[_TELEMETRY]
         if known is not None:
             sys.modules[_TELEMETRY] = known
