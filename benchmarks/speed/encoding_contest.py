@@ -1,7 +1,7 @@
 """Run by `encoding_speed` in the environment of the peers: who turns texts into vectors how fast.
 
 ``python -m benchmarks.speed.encoding_contest REQUEST.json`` prints JSON: ms by contender and
-text, and how far each one's vectors are from PyTorch's.
+text, how far each one's vectors are from PyTorch's, and ms by contender and length.
 """
 
 import json
@@ -15,18 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness.timing import take_turns
-from ranklet.runtime.onnx.encoder import Encoder
+from ranklet.runtime.onnx.encoder import VARIANTS, Encoder, variant_files
+from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.session import Session
 
 Vector = NDArray[np.float32]
 Encode = Callable[[str], Vector]
 
 MAX_TOKENS, ROUNDS, COMPARED = 128, 5, 50
+LENGTHS, REPEATED = (16, 64, 128, 256), 15  # tokens; texts of each length
 PEERS = (
     "sentence-transformers",
     "optimum-onnx",
     "fastembed",
     "onnxruntime",
+    "openvino",
     "torch",
     "transformers",
 )
@@ -38,10 +41,12 @@ def main() -> None:
     ours, theirs = Path(request["ours"]), Path(request["theirs"])
     contenders: dict[str, Encode] = {
         "ranklet, int8": ranklet_encoder(ours, "model_int8.onnx"),
+        "ranklet, OpenVINO int8": ranklet_encoder(ours, VARIANTS["openvino"]),
         "ranklet, fp32": ranklet_encoder(ours, "model.onnx"),
         "PyTorch eager": torch_encoder(request["model"]),
         **sentence_transformers(request["model"], theirs),
         "FastEmbed, fp32": fastembed(theirs),
+        "OpenVINO int8 (nncf)": openvino_int8(ours),
     }
     found: dict[str, Any] = {"versions": {name: version(name) for name in PEERS}}
     for kind in ("queries", "documents"):
@@ -57,7 +62,26 @@ def main() -> None:
             },
             "ms": {n: ms.tolist() for n, ms in take_turns(contenders, texts, ROUNDS).items()},
         }
+    found["lengths"] = by_length(ours)
     print(json.dumps(found))
+
+
+def by_length(ours: Path) -> dict[str, dict[int, float]]:
+    """Return ms by contender and number of tokens, of texts with exactly as many.
+
+    The text is a word that is one token, as often as it takes with [CLS] and [SEP].
+    """
+    contenders = {
+        "ranklet, int8": ranklet_encoder(ours, "model_int8.onnx", max(LENGTHS)),
+        "ranklet, OpenVINO int8": ranklet_encoder(ours, VARIANTS["openvino"], max(LENGTHS)),
+        "OpenVINO int8 (nncf)": openvino_int8(ours, max(LENGTHS)),
+    }
+    ms: dict[str, dict[int, float]] = {name: {} for name in contenders}
+    for tokens in LENGTHS:
+        texts = ["apple " * (tokens - 2)] * REPEATED
+        for name, times in take_turns(contenders, texts, ROUNDS, REPEATED).items():
+            ms[name][tokens] = float(np.median(times))
+    return ms
 
 
 def unit(vector: Vector) -> Vector:
@@ -66,14 +90,18 @@ def unit(vector: Vector) -> Vector:
     return found
 
 
-def ranklet_encoder(folder: Path, file: str) -> Encode:
+def ranklet_encoder(folder: Path, file: str, max_tokens: int = MAX_TOKENS) -> Encode:
     """Return ours: the runtime's encoder."""
     from tokenizers import Tokenizer
 
-    session = Session((folder / file).read_bytes(), file, device="cpu")
+    content, *weights = ((folder / each).read_bytes() for each in variant_files(file))
+    session = (
+        OpenVINOSession(content, weights[0], file) if weights
+        else Session(content, file, device="cpu")
+    )  # fmt: skip
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     encoder = Encoder(session, "sentence_embedding", tokenizer, 384)
-    return lambda text: encoder.encode([text], MAX_TOKENS, 0).vectors[0]
+    return lambda text: encoder.encode([text], max_tokens, 0).vectors[0]
 
 
 def torch_encoder(model: str) -> Encode:
@@ -140,6 +168,31 @@ def fastembed(folder: Path) -> Encode:
     )
     found = TextEmbedding("local/minilm", specific_model_path=str(folder), threads=1)
     return lambda text: np.asarray(next(iter(found.embed([text]))))
+
+
+def openvino_int8(folder: Path, max_tokens: int = MAX_TOKENS) -> Encode:
+    """Return OpenVINO without ranklet, on the model that nncf made for it."""
+    import openvino
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    options = {
+        "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",
+    }  # fmt: skip
+    path = str(folder / VARIANTS["openvino"])
+    request = openvino.Core().compile_model(path, "CPU", options).create_infer_request()
+
+    def encode(text: str) -> Vector:
+        ids = np.array([tokenizer.encode(text).ids])
+        mask, segments = np.ones_like(ids), np.zeros_like(ids)
+        fed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
+        vector: Vector = np.array(request.infer(fed)["sentence_embedding"][0])
+        return vector
+
+    return encode
 
 
 if __name__ == "__main__":
