@@ -95,7 +95,17 @@ def _import_nncf() -> Any:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Drop progress bars and warnings, which concern the makers of nncf and not its users."""
+    """Drop progress bars and warnings, which concern the makers of nncf and not its users.
+
+    What nncf changes in the logging of the whole process is undone.
+    """
+    kind = logging.getLoggerClass()
+    levels = [(handler, handler.level) for handler in logging.getLogger().handlers]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        try:
+            yield
+        finally:
+            logging.setLoggerClass(kind)
+            for handler, level in levels:
+                handler.setLevel(level)

@@ -1,6 +1,7 @@
 """A transformer becomes a quantised model of OpenVINO that serves like the other variants."""
 
 import json
+import logging
 import shutil
 import sys
 from dataclasses import replace
@@ -168,3 +169,12 @@ def test_only_transformers_have_the_variant(
     assert message in caplog.messages
     with pytest.raises(ExportError, match="no variant for OpenVINO; add int8 to --variants"):
         exported_kind("conformer_kernel", tiny, tmp_path, "openvino")
+
+
+@pytest.mark.slow
+def test_the_logging_of_the_process_stays_as_it_was(tmp_path: Path) -> None:
+    checkpoint = read_model(transformer_folder(tmp_path / "model"))
+    handlers = logging.getLogger().handlers
+    before = [handler.level for handler in handlers], logging.getLoggerClass()
+    export_bundle({"dense": checkpoint}, tmp_path / "b", ExportOptions(("openvino",), probes()))
+    assert ([handler.level for handler in handlers], logging.getLoggerClass()) == before

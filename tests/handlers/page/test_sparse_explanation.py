@@ -38,7 +38,7 @@ class Encodes:
         vocabulary: number of terms.
     """
 
-    provider, on_gpu, workers = "none", False, 1
+    provider, on_gpu, workers, by_length = "none", False, 1, False
 
     def __init__(self, expanded: dict[int, float], vocabulary: int) -> None:
         self._expanded, self._vocabulary = expanded, vocabulary
