@@ -86,10 +86,10 @@ def _tantivy(folder: Path) -> tuple[Any, Any]:
 
 
 def _tantivy_query(schema: Any, lemmas: list[str]) -> Any:
-    from tantivy import Occur, QueryContext
+    from tantivy import Occur, Query
 
-    terms = [QueryContext.term_query(schema, "body", lemma, "freq") for lemma in lemmas]
-    return QueryContext.boolean_query([(Occur.Should, term) for term in terms])
+    terms = [Query.term_query(schema, "body", lemma, "freq") for lemma in lemmas]
+    return Query.boolean_query([(Occur.Should, term) for term in terms])
 
 
 def _numbers(searcher: Any, query: Asked, k: int) -> Any:
