@@ -21,7 +21,8 @@ class Row(NamedTuple):
 def table(query: str, rows: Sequence[Row]) -> str:
     """Return a table of hits, whose texts are always escaped."""
     lines = "".join(_line(rank, row) for rank, row in enumerate(rows, start=1))
-    return f"<table><caption>{len(rows):,} hits for “{escape(query)}”</caption>{lines}</table>"
+    hits = f"{len(rows):,} hit{'s' if len(rows) != 1 else ''}"
+    return f"<table><caption>{hits} for “{escape(query)}”</caption>{lines}</table>"
 
 
 def _line(rank: int, row: Row) -> str:

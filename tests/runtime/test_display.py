@@ -11,7 +11,7 @@ def test_marks_are_escaped_and_may_overlap_or_end_past_the_text() -> None:
 
 def test_a_table_has_title_and_text_with_their_marks() -> None:
     shown = table("<cats>", [Row("<1>", 0.5, "A title", "Cats & dogs", [(2, 7), (8, 12)])])
-    assert "1 hits for “&lt;cats&gt;”" in shown
+    assert "1 hit for “&lt;cats&gt;”" in shown
     assert "&lt;1&gt;" in shown
     assert "A <mark>title</mark>" in shown
     assert "<mark>Cats</mark> &amp; dogs" in shown
