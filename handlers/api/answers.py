@@ -12,6 +12,16 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 
+from ranklet.handlers.api.allowed import (
+    EXPLAIN,
+    OF_TEI,
+    RANK,
+    RERANK,
+    UNSUPPORTED,
+    UNSUPPORTED_RERANK,
+    WITHOUT_EFFECT,
+    check_fields,
+)
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
@@ -49,6 +59,7 @@ def rank(
         RankletError: a field cannot be used, or the bundle is damaged; see
             :func:`ranklet.handlers.api.errors.failure`.
     """
+    check_fields(body, RANK, UNSUPPORTED)
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
     explain, highlight = fields.flag("explain"), fields.flag("highlight")
@@ -85,6 +96,7 @@ def explain(
     The body has `query`, `id` and perhaps `pipeline`. `budget_ms` has no effect, because a part of
     a score would be wrong.
     """
+    check_fields(body, EXPLAIN, UNSUPPORTED)
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
     identity = fields.text("id", limits.query_characters)
@@ -111,6 +123,7 @@ def rerank(
     Jina, which get an object that suits both and names the `version` of Cohere's API. Scores are
     the bundle's own: higher is better, and they are not probabilities.
     """
+    check_fields(body, (*RERANK, *OF_TEI, *WITHOUT_EFFECT), UNSUPPORTED_RERANK)
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
     of_tei = fields.has("texts")
@@ -121,10 +134,14 @@ def rerank(
     top = fields.number("top_k", top, 1, 1 << 31)
     with_text = fields.flag("return_text") or fields.flag("return_documents")
     model = fields.optional_text("model") or "ranklet"
-    if of_tei:
-        _check_tei(fields)
+    whole = not _may_cut(fields)
     k = min(top, len(texts))
     ranking = bundle.rank(query, texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
+    if whole and ranking.truncated:
+        ranker, count = max(ranking.truncated.items(), key=lambda item: item[1])
+        raise RequestError(
+            413, f"'truncate' is false, and {count:,} texts are longer than {ranker!r} reads"
+        )
 
     def result(hit: Hit) -> dict[str, Any]:
         text = {"text": texts[hit.index]["text"]} if with_text else {}
@@ -195,15 +212,17 @@ def _highlights(bundle: Bundle, hit: Hit) -> dict[str, list[dict[str, Any]]]:
     return spans
 
 
-def _check_tei(fields: Fields) -> None:
-    """Check fields that clients of TEI send although they have no effect here."""
-    fields.flag("truncate")
+def _may_cut(fields: Fields) -> bool:
+    """Check the fields of TEI's clients; return whether texts may be cut to what rankers read."""
     fields.flag("raw_scores")
     side = fields.optional_text("truncation_direction") or "right"
-    if side.lower() not in ("left", "right"):  # some clients of TEI write "Right"
+    if side.lower() != "right":  # some clients of TEI write "Right"
         raise RequestError(
-            422, f"'truncation_direction' is {side[:40]!r}; it must be 'left' or 'right'"
+            422,
+            f"'truncation_direction' is {side[:40]!r}; it must be 'right', because long texts are "
+            "cut at their end",
         )
+    return fields.flag("truncate", default=True)
 
 
 def _budget_fields(ranking: Ranking) -> dict[str, Any]:

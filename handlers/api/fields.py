@@ -1,6 +1,6 @@
 """Read and check the fields of a request's JSON object.
 
-A field that is null counts as absent, and unknown fields are ignored.
+A field that is null counts as absent. `allowed` says which fields there are.
 """
 
 import json

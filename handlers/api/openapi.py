@@ -4,8 +4,15 @@ Tests compare this description with the server: it names every route, the server
 allows, and the server refuses what it does not allow.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
+from ranklet.handlers.api.allowed import (
+    COHERE_DEFAULTS,
+    UNSUPPORTED,
+    UNSUPPORTED_RERANK,
+    WITHOUT_EFFECT,
+)
 from ranklet.handlers.api.limits import Limits
 from ranklet.version import __version__
 
@@ -17,6 +24,8 @@ _NAME = {"type": ["string", "null"], "maxLength": 1000}
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
 _OBJECT = {"type": "object"}
+_NULL = {"type": "null"}
+_OFF = {"enum": [False, None], "default": False}
 
 
 def describe(limits: Limits, *, keyed: bool) -> Schema:
@@ -69,7 +78,7 @@ _ERRORS = {
     408: "The body arrived too slowly.",
     413: "There are too many texts, or they are too long.",
     415: "The Content-Type is not JSON.",
-    422: "A field has a value that cannot be used.",
+    422: "A field is unknown, or has a value that cannot be used.",
     500: "The server has a fault; its log says which.",
     503: "The server is not ready, or too busy; try again.",
     504: "The answer would take too long.",
@@ -114,6 +123,22 @@ def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = No
     return {"type": "object", "required": list(required), "properties": properties}
 
 
+def _request(
+    required: dict[str, Schema], optional: dict[str, Schema], unsupported: Mapping[str, str]
+) -> Schema:
+    """Return the schema of a request, which has no other fields; unsupported ones may be null."""
+    absent = {
+        name: {"enum": [None, *([COHERE_DEFAULTS[name]] if name in COHERE_DEFAULTS else [])],
+               "description": f"Not supported: {reason}."}
+        for name, reason in unsupported.items()
+    }  # fmt: skip
+    return {**_object(required, {**optional, **absent}), "additionalProperties": False}
+
+
+def _hits(most: int) -> Schema:
+    return {"type": ["integer", "null"], "minimum": 0, "maximum": most, "default": 10}
+
+
 def _list(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
@@ -131,9 +156,21 @@ def _schemas(limits: Limits) -> Schema:
     top = {"type": ["integer", "null"], "minimum": 1, "maximum": (1 << 31)}
     shared = {"pipeline": _NAME, "model": _NAME, "top_n": top, "top_k": top}
     with_texts = {"return_documents": _FLAG, "return_text": _FLAG}
-    nothing, name = {"type": "null"}, {"type": ["string", "null"]}
-    side = {"anyOf": [{"type": "string", "pattern": "^([Ll]eft|[Rr]ight)$"}, nothing]}
-    of_tei: Schema = {"truncate": _FLAG, "raw_scores": _FLAG, "truncation_direction": side}
+    name = {"type": ["string", "null"]}
+    side = {"anyOf": [{"type": "string", "pattern": "^[Rr]ight$"}, _NULL]}
+    cut = {**_FLAG, "default": True, "description": "If false, a text that is too long is refused."}
+    of_clients: Schema = {
+        "truncate": cut,
+        "raw_scores": _FLAG,
+        "truncation_direction": side,
+        **{each: {"description": "It has no effect."} for each in WITHOUT_EFFECT},
+    }
+    ranked: Schema = {
+        "pipeline": _NAME,
+        "return_documents": {**_FLAG, "default": True},
+        "documents": {"anyOf": [documents, _NULL]},
+    }
+    reranked = {**shared, **with_texts, **of_clients}
     passage = {"type": "integer", "minimum": 1, "description": "Of a document that was split."}
     span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
     hit = _object(
@@ -153,25 +190,21 @@ def _schemas(limits: Limits) -> Schema:
     return {
         "Error": _object({"error": _STRING, "error_type": _STRING}),
         "Document": {"anyOf": [_STRING, _object({"text": _STRING}, {"id": name, "title": name})]},
-        "RankRequest": _object(
-            with_query,
-            {
-                "k": {"type": ["integer", "null"], "minimum": 0, "maximum": limits.explained,
-                      "default": 10,
-                      "description": f"Up to {limits.k} without `explain` and `highlight`."},
-                "pipeline": _NAME,
-                "explain": _FLAG,
-                "highlight": _FLAG,
-                "return_documents": {**_FLAG, "default": True},
-                "documents": {"anyOf": [documents, nothing]},
-            },
-        ),
+        "RankRequest": {
+            "anyOf": [
+                _request(with_query, {**ranked, "k": _hits(limits.explained),
+                                      "explain": _FLAG, "highlight": _FLAG}, UNSUPPORTED),
+                _request(with_query, {**ranked, "k": _hits(limits.k),
+                                      "explain": _OFF, "highlight": _OFF}, UNSUPPORTED),
+            ]
+        },
         "Ranking": _object(
             {"query": _STRING, "hits": _list(hit), "ms": _OBJECT}, {**late, "truncated": _OBJECT}
         ),
-        "ExplainRequest": _object(
+        "ExplainRequest": _request(
             {**with_query, "id": {**query, "description": "The document's id."}},
             {"pipeline": _NAME},
+            UNSUPPORTED,
         ),
         "Explained": _object(
             {"query": _STRING, "id": _STRING, "score": _NUMBER, "explanation": _ref("Explanation")},
@@ -182,10 +215,9 @@ def _schemas(limits: Limits) -> Schema:
         ),
         "Rerank": {
             "anyOf": [
-                _object({**with_query, "documents": documents},
-                        {**shared, **with_texts, "texts": nothing}),
-                _object({**with_query, "texts": documents},
-                        {**shared, **with_texts, **of_tei, "documents": nothing}),
+                _request({**with_query, each: documents}, {**reranked, other: _NULL},
+                         UNSUPPORTED_RERANK)
+                for each, other in (("documents", "texts"), ("texts", "documents"))
             ]
         },
         "Reranked": {

@@ -154,7 +154,7 @@ class Function:
         """
         begin = time.perf_counter()
         try:
-            outcome = self._answer(_action(event), event, self.budget_ms(context))
+            outcome = self._answer(*_action(event), self.budget_ms(context))
             check_size(outcome.body, "direct", len(_json(outcome.body)))
         except Exception as error:
             outcome = Outcome.of(error)
@@ -171,7 +171,7 @@ class Function:
             try:
                 self._results.check()
                 body = parse(str(record.get("body", "")).encode("utf-8", "surrogatepass"))
-                outcome = self._answer(_action(body), body, budget_ms)
+                outcome = self._answer(*_action(body), budget_ms)
                 self._results.put(identity, _json(outcome.body))
             except Exception as error:
                 outcome = Outcome.of(error)
@@ -212,13 +212,13 @@ def served_path(path: str) -> str:
     raise RequestError(404, f"no such path; there are {', '.join((*ANSWERS, *HEALTH))}")
 
 
-def _action(body: Mapping[str, Any]) -> str:
-    """Return the path that stands for the `action` of an event or message."""
+def _action(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the path that the `action` of an event or message stands for, and the other fields."""
     path = f"/{body.get('action') or 'rank'}"
     if path not in ANSWERS:
         allowed = ", ".join(each.removeprefix("/") for each in ANSWERS)
         raise RequestError(422, f"'action' must be one of {allowed}")
-    return path
+    return path, {name: value for name, value in body.items() if name != "action"}
 
 
 def _json(body: Any) -> str:

@@ -42,9 +42,9 @@ def test_rank_answers_as_the_runtime_does(bundle: Bundle) -> None:
     json.dumps(answer.body, allow_nan=False)
 
 
-def test_null_is_as_good_as_absent_and_unknown_fields_are_ignored(bundle: Bundle) -> None:
+def test_null_is_as_good_as_absent(bundle: Bundle) -> None:
     plain = rank(bundle, {"query": "dough"}, LIMITS).body
-    nulls = {"k": None, "pipeline": None, "explain": None, "documents": None, "priority": 7}
+    nulls = {"k": None, "pipeline": None, "explain": None, "documents": None, "filter": None}
     assert isinstance(plain, dict)
     full = rank(bundle, {"query": "dough", **nulls}, LIMITS).body
     assert isinstance(full, dict)
@@ -129,6 +129,29 @@ def test_texts_get_the_bare_list_of_tei(bundle: Bundle) -> None:
     assert [each["score"] for each in body] == sorted(scores, reverse=True)
 
 
+def test_fields_of_clients_that_change_nothing_are_accepted(bundle: Bundle) -> None:
+    body: dict[str, Any] = {"query": "dough", "documents": TEXTS}
+    more = {"priority": 7, "user": "me", "raw_scores": True, "truncate": True, "rank_fields": None}
+    more |= {"max_tokens_per_doc": 4096, "max_chunks_per_doc": 10}  # as Cohere does without them
+    assert rerank(bundle, {**body, **more}, LIMITS).body == rerank(bundle, body, LIMITS).body
+
+
+def test_a_caller_who_wants_no_text_cut_learns_that_one_was(bundle: Bundle) -> None:
+    class Cutting:
+        def rank(self, *given: Any, **options: Any) -> Any:
+            return replace(bundle.rank(*given, **options), truncated={"dense": 2})
+
+    body = {"query": "dough", "texts": TEXTS}
+    cutting: Any = Cutting()
+    assert rerank(cutting, body, LIMITS).body == rerank(bundle, body, LIMITS).body
+    status, message = refused(cutting, "/rerank", {**body, "truncate": False})
+    assert (status, message) == (
+        413,
+        "'truncate' is false, and 2 texts are longer than 'dense' reads",
+    )
+    assert rerank(bundle, {**body, "truncate": False}, LIMITS).body
+
+
 @pytest.mark.parametrize("name", ["top_n", "top_k"])
 def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str) -> None:
     for key in ("texts", "documents"):
@@ -164,7 +187,18 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str)
         ("/rerank", {"query": "a", "documents": [{"text": "b", "id": 3}]}, 422, "'id' must be"),
         ("/rerank", {"query": "a", "documents": ["b"], "texts": ["b"]}, 422, "not both"),
         ("/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, 422, "'top_n' must be from 1"),
-        ("/rerank", {"query": "a", "texts": ["b"], "truncation_direction": "up"}, 422, "'up'"),
+        ("/rerank", {"query": "a", "texts": ["b"], "truncation_direction": "Left"}, 422, "'Left'"),
+        ("/rank", {"query": "a", "top_k": 3}, 422, "unknown field 'top_k'"),
+        ("/rank", {"query": "a", "filter": {"year": 2020}}, 422, "cannot be filtered"),
+        ("/explain", {"query": "a", "id": "b", "k": 3}, 422, "unknown field 'k'"),
+        ("/rerank", {"query": "a", "documents": ["b"], "k": 3}, 422, "unknown field 'k'"),
+        ("/v1/rerank", {"query": "a", "documents": ["b"], "rank_fields": ["x"]}, 422, "not supp"),
+        (
+            "/v2/rerank",
+            {"query": "a", "documents": ["b"], "max_tokens_per_doc": 9},
+            422,
+            "not supp",
+        ),
         ("/rerank", {"query": "a", "documents": ["b"] * 1001}, 413, "1,001 documents"),
         ("/rerank", {"query": "a", "texts": ["b" * 2_000_001]}, 413, "2,000,001 characters"),
     ],

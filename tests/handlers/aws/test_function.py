@@ -124,6 +124,7 @@ def test_a_client_error_is_answered_in_json_and_not_raised(
         (None, RequestError, "not NoneType"),
         ({}, RequestError, "'query' is missing"),
         ({"query": ""}, RequestError, "'query' is empty"),
+        ({"query": "x", "filtr": {}}, RequestError, "unknown field .filtr.; the fields are"),
         ({"query": "x", "action": "drop"}, RequestError, "'action' must be one of rank, explain"),
         ({"query": "x", "action": ["rank"]}, RequestError, "'action' must be one of"),
         ({"query": "x", "pipeline": "none"}, UnknownRankerError, "unknown pipeline 'none'"),

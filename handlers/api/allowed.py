@@ -1,0 +1,65 @@
+"""Which fields a request may have, on every platform, and why others are refused.
+
+The bodies of the rerank routes come from clients of Cohere, Jina and TEI. A field of theirs that
+cannot change the ranking is accepted by name. One that would change it is refused with the reason.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from ranklet.handlers.api.errors import RequestError
+
+RANK = ("query", "k", "pipeline", "explain", "highlight", "return_documents", "documents")
+EXPLAIN = ("query", "id", "pipeline")
+RERANK = (
+    *("query", "texts", "documents", "top_n", "top_k", "pipeline", "model"),
+    *("return_documents", "return_text"),
+)
+
+# Fields of existing clients on the rerank routes. Scores are always the bundle's own, and requests
+# are answered in the order of their arrival.
+OF_TEI = ("truncate", "truncation_direction", "raw_scores")
+WITHOUT_EFFECT = ("priority", "user")
+
+# Fields that people or clients send and that are not supported. They may be null.
+_FILTERING = "hits cannot be filtered here; leave it out and filter the hits yourself"
+_LENGTH = "how much of a text is read is a property of the bundle's rankers"
+_FIELDS = "title and text of a document are ranked; send only what should be ranked"
+UNSUPPORTED = {"filter": _FILTERING, "where": _FILTERING}
+UNSUPPORTED_RERANK = {
+    **UNSUPPORTED,
+    "max_chunks_per_doc": _LENGTH,
+    "max_tokens_per_doc": _LENGTH,
+    "truncate_prompt_tokens": _LENGTH,
+    "rank_fields": _FIELDS,
+}
+# What Cohere does without these fields. Some clients always send it.
+COHERE_DEFAULTS = {"max_chunks_per_doc": 10, "max_tokens_per_doc": 4096}
+
+_SHOWN = 40  # characters of a field's name in a message
+
+
+def check_fields(
+    body: Mapping[str, Any], allowed: Sequence[str], unsupported: Mapping[str, str]
+) -> None:
+    """Raise RequestError (422) for the first field that a request may not have.
+
+    Args:
+        body: the request.
+        allowed: the names of its fields.
+        unsupported: reasons by the names of known fields that must be absent, null or Cohere's
+            default.
+    """
+    for name, value in body.items():
+        if name in allowed:
+            continue
+        if name not in unsupported:
+            close = get_close_matches(name[:_SHOWN], allowed, 1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            fields = ", ".join(allowed)
+            raise RequestError(
+                422, f"unknown field {name[:_SHOWN]!r}{meant}; the fields are {fields}"
+            )
+        if value is not None and value != COHERE_DEFAULTS.get(name):
+            raise RequestError(422, f"the field {name!r} is not supported: {unsupported[name]}")
