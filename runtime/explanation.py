@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ranklet.runtime.outline import outline
+
 # The prefix of a field that holds the word pieces of a ranker's own tokenizer: rankers/NAME.
 RANKER_FIELD = "rankers/"
 
@@ -38,6 +40,8 @@ class Explanation:
         read: the part of the document that the network read, if not all of it.
         pieces: from networks that distinguish the occurrences of a token, the document's pieces,
             numbered as in `read`, and their amounts, which sum to `value`.
+        reasons: for an amount that depends on a ranker's rank only, the explanation of the score
+            that led to this rank, in the ranker's own unit. It is not a part of the amount.
     """
 
     label: str
@@ -47,6 +51,7 @@ class Explanation:
     query_token: tuple[str, str] | None = None
     read: ReadSpans | None = None
     pieces: tuple[tuple[int, float], ...] = ()
+    reasons: "Explanation | None" = None
 
     @classmethod
     def total(cls, label: str, parts: Iterable["Explanation"]) -> "Explanation":
@@ -59,25 +64,31 @@ class Explanation:
         return cls(label, float(sum(part.value for part in ordered)), ordered)
 
     def scaled(self, factor: float, label: str) -> "Explanation":
-        """Return this explanation with every amount multiplied by a factor, and a new label."""
+        """Return this explanation with every amount multiplied by a factor, and a new label.
+
+        Reasons keep their unit.
+        """
         parts = tuple(part.scaled(factor, part.label) for part in self.parts)
         pieces = tuple((piece, value * factor) for piece, value in self.pieces)
         return replace(self, label=label, value=self.value * factor, parts=parts, pieces=pieces)
 
     def to_json(self) -> dict[str, Any]:
-        """Return labels, values and parts as plain dictionaries and lists."""
-        return {
+        """Return labels, values, parts, and reasons if there are any, as plain values."""
+        tree = {
             "label": self.label,
             "value": self.value,
             "parts": [part.to_json() for part in self.parts],
         }
+        return tree if self.reasons is None else {**tree, "reasons": self.reasons.to_json()}
+
+    def text(self, most: int | None = None) -> str:
+        """Draw the tree, one amount per line, or only its strongest rows.
+
+        Args:
+            most: maximum number of rows, before a last one that counts the others; None for all.
+        """
+        return outline(self, most)
 
     def __str__(self) -> str:
-        """Draw the tree, one amount per line."""
-        return "\n".join(self._lines(""))
-
-    def _lines(self, indent: str) -> list[str]:
-        lines = [f"{self.value:9.4f}  {indent}{self.label}"]
-        for part in self.parts:
-            lines += part._lines(indent + "  ")
-        return lines
+        """Draw the whole tree; amounts of 0.0000 share a row."""
+        return self.text()

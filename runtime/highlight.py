@@ -40,7 +40,11 @@ class Node(NamedTuple):
 
 
 def nodes(explanation: Explanation) -> Iterator[Node]:
-    """Yield every branch of an explanation, each before its parts."""
+    """Yield every branch of an explanation, each before its parts.
+
+    The reasons of a rank follow its parts as a branch of their own, in the unit of the rank's
+    amount (see `in_unit_of_rank`).
+    """
     count = 0
     waiting = [Node(explanation, explanation, None, None)]
     while waiting:
@@ -49,7 +53,39 @@ def nodes(explanation: Explanation) -> Iterator[Node]:
             query_token, count = count, count + 1
         read = branch.read or read
         yield Node(branch, parent, query_token, read)
-        waiting.extend(Node(part, branch, query_token, read) for part in reversed(branch.parts))
+        below = [*branch.parts, *in_unit_of_rank(branch)]
+        waiting.extend(Node(part, branch, query_token, read) for part in reversed(below))
+
+
+def in_unit_of_rank(branch: Explanation) -> list[Explanation]:
+    """Return the reasons of a rank in the unit of what the rank adds; empty without reasons.
+
+    A rank's amount is not proportional to the score behind it. So the reasons are multiplied by
+    amount of the rank / Σ |amounts that have a place in the text|. Then all marks of a ranker
+    weigh as much as its rank adds. If no amount has a place, the sum is over all amounts without
+    parts.
+    """
+    reasons = branch.reasons
+    if reasons is None:
+        return []
+    total = _placed_amount(reasons) or _amount_of_leaves(reasons)
+    return [reasons.scaled(branch.value / total if total else 0.0, branch.label)]
+
+
+def _placed_amount(branch: Explanation) -> float:
+    """Return Σ |amounts that have a place in the text|, in the unit of the branch."""
+    total = sum(_placed_amount(part) for part in branch.parts)
+    if branch.reasons is not None and _placed_amount(branch.reasons):
+        total += abs(branch.value)
+    if branch.pieces:
+        return total + sum(abs(amount) for _, amount in branch.pieces)
+    return total + abs(branch.value) if branch.source is not None else total
+
+
+def _amount_of_leaves(branch: Explanation) -> float:
+    if not branch.parts:
+        return abs(branch.value)
+    return sum(_amount_of_leaves(part) for part in branch.parts)
 
 
 def spans_by_query_token(

@@ -6,12 +6,14 @@ from ranklet.runtime.explanation import Explanation
 
 
 def check_sums(explanation: Explanation) -> None:
-    """Check that every amount is the sum of its parts."""
+    """Check that every amount is the sum of its parts, also in the reasons of a rank."""
     if explanation.parts:
         total = sum(part.value for part in explanation.parts)
         assert total == pytest.approx(explanation.value, abs=1e-5)
     for part in explanation.parts:
         check_sums(part)
+    if explanation.reasons is not None:
+        check_sums(explanation.reasons)
 
 
 def leaves(explanation: Explanation) -> list[Explanation]:

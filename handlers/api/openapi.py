@@ -211,7 +211,8 @@ def _schemas(limits: Limits) -> Schema:
             {"passage": passage},
         ),
         "Explanation": _object(
-            {"label": _STRING, "value": _NUMBER, "parts": _list(_ref("Explanation"))}
+            {"label": _STRING, "value": _NUMBER, "parts": _list(_ref("Explanation"))},
+            {"reasons": _ref("Explanation")},
         ),
         "Rerank": {
             "anyOf": [

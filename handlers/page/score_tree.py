@@ -10,7 +10,7 @@ from ranklet.runtime.highlight import nodes
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.text.analysis import FIELDS
 
-OPEN = 2  # levels of a tree that are open at first
+OPEN = 3  # levels of a tree that are open at first
 COLUMNS = 8  # document tokens in a table; all others share the last column
 
 
@@ -32,7 +32,7 @@ def groups(bundle: Bundle, query: str, hit: Hit) -> list[Group]:
     if hit.explanation is None:
         return []
     by_part: dict[int, Group] = {}
-    for node in nodes(hit.explanation):
+    for node in list(nodes(hit.explanation)):  # a list, because the keys are valid while all exist
         if node.branch.query_token is not None and node.query_token is not None:
             group = by_part.setdefault(id(node.parent), Group(node.parent.label, []))
             group.query_tokens.append((node.query_token, node.branch))
@@ -47,17 +47,22 @@ def groups(bundle: Bundle, query: str, hit: Hit) -> list[Group]:
 
 
 def branch(part: Explanation, whole: float, depth: int = 0) -> Markup:
-    """Return a branch of a tree: its amount, and its parts below it."""
+    """Return a branch of a tree: its amount, and below it its parts and its reasons."""
     row = (
         element("span", part.label, class_="label"),
         meter(part.value, abs(whole)),
         amount(part.value),
     )
-    if not part.parts:
+    below = []
+    if part.parts:
+        below.append(element("ul", *(branch(each, whole, depth + 1) for each in part.parts)))
+    if part.reasons is not None:  # in a unit of its own
+        tree = element("ul", branch(part.reasons, part.reasons.value, depth + 1))
+        below.append(element("div", tree, class_="reasons"))
+    if not below:
         return element("li", element("div", *row, class_="row"))
-    below = element("ul", *(branch(each, whole, depth + 1) for each in part.parts))
     summary = element("summary", *row, class_="row")
-    return element("li", element("details", summary, below, open=depth < OPEN))
+    return element("li", element("details", summary, *below, open=depth < OPEN))
 
 
 def buttons(group: Group) -> Markup:
@@ -122,7 +127,8 @@ def table(group: Group) -> Markup:
 
 def amount(value: float, class_: str = "amount") -> Markup:
     """Return a number rounded for people, and in full for programs."""
-    return element("data", f"{value:.4f}", value=repr(float(value)), class_=class_)
+    rounded = round(value, 4) + 0.0  # which is never −0
+    return element("data", f"{rounded:.4f}", value=repr(float(value)), class_=class_)
 
 
 def meter(value: float, whole: float) -> Markup:

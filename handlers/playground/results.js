@@ -16,7 +16,7 @@ function meter(share) {
   return bar;
 }
 
-/** Return a branch of an explanation: its amount, and its parts below it. */
+/** Return a branch of an explanation: its amount, and below it its parts and its reasons. */
 function branch(part, whole, depth) {
   const row = (tag) =>
     make(
@@ -26,9 +26,13 @@ function branch(part, whole, depth) {
       meter(whole ? part.value / Math.abs(whole) : 0),
       make("span", { className: "amount", textContent: part.value.toFixed(4) }),
     );
-  if (!part.parts.length) return make("li", {}, row("div"));
-  const below = make("ul", {}, ...part.parts.map((each) => branch(each, whole, depth + 1)));
-  const details = make("details", { open: depth < 2 }, row("summary"), below);
+  const tree = (parts, size) => make("ul", {}, ...parts.map((each) => branch(each, size, depth + 1)));
+  const below = part.parts.length ? [tree(part.parts, whole)] : [];
+  if (part.reasons) { // in a unit of its own
+    below.push(make("div", { className: "reasons" }, tree([part.reasons], part.reasons.value)));
+  }
+  if (!below.length) return make("li", {}, row("div"));
+  const details = make("details", { open: depth < 3 }, row("summary"), ...below);
   return make("li", {}, details);
 }
 

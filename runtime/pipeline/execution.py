@@ -1,7 +1,7 @@
 """Run a pipeline stage by stage on candidates with one score column per ranker or fusion."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
 
@@ -21,6 +21,7 @@ from ranklet.runtime.pipeline.candidates import (
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.prefetch import encode_ahead
 from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.rank_reasons import explain_alternate, explain_reciprocal_ranks
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.protocol import Ranker, Retriever
@@ -67,8 +68,10 @@ class Execution:
         self._retrieved: dict[str, NDArray[np.uint32]] = {}
         # Rankers, and the places of texts that their models truncated; each text counts once.
         self._truncated: set[tuple[str, int]] = set()
-        # By rank fusion, the ranks of its inputs at that time, (inputs, candidates) float64.
+        # By rank fusion, the ranks of its inputs at that time, (inputs, candidates) float64, and
+        # the documents that were retrieved, because a ranker may rescore them afterwards.
         self._ranks: dict[str, NDArray[np.float64]] = {}
+        self._retrieved_before: dict[str, dict[str, NDArray[np.uint32]]] = {}
         # The score of candidates that there was no time to score, by ranker.
         self._floors: dict[str, float] = {}
         self._ordered_by = pipeline.rankers()[0]
@@ -249,11 +252,12 @@ class Execution:
         columns = [self._columns[name] for name in stage.inputs]
         if not len(self.candidates):
             return np.empty(0, np.float32)
-        if stage.method == "rrf":
-            self._ranks[stage.name] = np.stack([fusion.ranks(column) for column in columns])
-            return fusion.reciprocal_ranks(columns, stage.weights)
-        if stage.method == "alternate":
-            return fusion.alternate(columns)
+        if stage.method != "linear":
+            ranks = self._ranks[stage.name] = np.stack([fusion.ranks(column) for column in columns])
+            self._retrieved_before[stage.name] = dict(self._retrieved)
+            if stage.method == "rrf":
+                return fusion.reciprocal_ranks(ranks, stage.weights)
+            return fusion.alternate(ranks)
         columns = [self._complete(name) for name in stage.inputs]
         with np.errstate(all="ignore"):
             scales = [self._scale(name) for name in stage.inputs]
@@ -310,35 +314,41 @@ class Execution:
         if np.isnan(self._columns[name][position]):
             label = f"{name}: no time to score it, so it gets the lowest score"
             return Explanation(label, self._floors[name])
-        if name not in self._fusions:
-            candidate, ranker = self.candidates.select(np.array([position])), self._ranker(name)
-            retrieved = np.isin(numbers_of(candidate), self._retrieved.get(name, ())).any()
-            if retrieved and isinstance(ranker, Retriever):
-                return ranker.explain_retrieved(self._query, candidate)
-            return ranker.explain(self._query, candidate)
-        stage = self._fusions[name]
-        value = float(self._columns[name][position])
-        if stage.method == "alternate":
-            return Explanation(f"{stage}: 1 / place {round(1 / value)}", value)
-        if stage.method == "rrf":
-            ranks = self._ranks[name][:, position].tolist()
+        return self._explain_score(name, position, self._retrieved)
+
+    def _explain_score(
+        self, name: str, position: int, retrieved: Mapping[str, NDArray[np.uint32]]
+    ) -> Explanation:
+        """Explain a score of a ranker or a fusion; `retrieved` is as in `_retrieved`."""
+        if name in self._fusions:
+            return self._explain_fusion(self._fusions[name], position)
+        candidate, ranker = self.candidates.select(np.array([position])), self._ranker(name)
+        was_retrieved = np.isin(numbers_of(candidate), retrieved.get(name, ())).any()
+        if was_retrieved and isinstance(ranker, Retriever):
+            return ranker.explain_retrieved(self._query, candidate)
+        return ranker.explain(self._query, candidate)
+
+    def _explain_fusion(self, stage: Fuse, position: int) -> Explanation:
+        if stage.method == "linear":
             return Explanation.total(
                 str(stage),
-                [
-                    Explanation(f"{each}: rank {rank:.0f}", fusion.reciprocal(rank, weight))
-                    for each, rank, weight in zip(stage.inputs, ranks, stage.weights, strict=True)
-                    if not np.isnan(rank)
-                ],
+                (
+                    self._explain(each, position).scaled(
+                        weight * self._scale(each), f"{weight:.4g}·{each}"
+                    )
+                    for each, weight in zip(stage.inputs, stage.weights, strict=True)
+                ),
             )
-        return Explanation.total(
-            str(stage),
-            (
-                self._explain(each, position).scaled(
-                    weight * self._scale(each), f"{weight:.4g}·{each}"
-                )
-                for each, weight in zip(stage.inputs, stage.weights, strict=True)
-            ),
-        )
+        retrieved, ranks = self._retrieved_before[stage.name], self._ranks[stage.name]
+        of_candidate = ranks[:, position].tolist()
+
+        def reasons(each: str) -> Explanation:
+            return self._explain_score(each, position, retrieved)
+
+        if stage.method == "rrf":
+            return explain_reciprocal_ranks(stage, of_candidate, reasons)
+        value = float(self._columns[stage.name][position])
+        return explain_alternate(stage, value, of_candidate, reasons)
 
 
 def _finite(scores: NDArray[np.float32], source: str) -> NDArray[np.float32]:

@@ -35,14 +35,19 @@ def ranks(column: Column) -> NDArray[np.float64]:
     return positions
 
 
-def reciprocal_ranks(columns: list[Column], weights: tuple[float, ...]) -> Column:
+def reciprocal_ranks(ranks: NDArray[np.float64], weights: tuple[float, ...]) -> Column:
     """Return Σ weight / (60 + rank) over the lists that contain a candidate.
 
     Source: Cormack, Clarke & Büttcher 2009, "Reciprocal rank fusion", §2.
+
+    Args:
+        ranks: of each list, as from `ranks`, (lists, candidates).
+        weights: one per list.
     """
-    weighted = zip(columns, weights, strict=True)
-    shares = np.stack([reciprocal(ranks(column), weight) for column, weight in weighted])
-    return np.asarray(np.nansum(shares, axis=0), np.float32)
+    shares = [
+        reciprocal(list_ranks, weight) for list_ranks, weight in zip(ranks, weights, strict=True)
+    ]
+    return np.asarray(np.nansum(np.stack(shares), axis=0), np.float32)
 
 
 def reciprocal(rank: Rank, weight: float) -> Rank:
@@ -50,18 +55,30 @@ def reciprocal(rank: Rank, weight: float) -> Rank:
     return weight / (RRF_CONSTANT + rank)
 
 
-def alternate(columns: list[Column]) -> Column:
+def turns(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return when the lists name their candidates in turn: rank r of list i (of m) is m(r − 1) + i.
+
+    Args:
+        ranks: of each list, (lists, …), NaN if a list does not have a candidate.
+    """
+    lists = np.arange(len(ranks)).reshape(-1, *[1] * (ranks.ndim - 1))
+    return np.asarray(len(ranks) * (ranks - 1) + lists)
+
+
+def alternate(ranks: NDArray[np.float64]) -> Column:
     """Merge lists by taking the first of each, then the second of each, …, without repetitions.
 
     Source: Zhan et al. 2020 (RepBERT, paper 004), eq. 6. The score is 1 / place in the merged list.
 
     >>> a, b = np.array([3, 2, 1, np.nan]), np.array([2, np.nan, 1, 3])  # a: 0 1 2; b: 3 0 2
-    >>> [round(float(1 / score)) for score in alternate([a, b])]
+    >>> [round(float(1 / score)) for score in alternate(np.stack([ranks(a), ranks(b)]))]
     [1, 3, 4, 2]
+
+    Args:
+        ranks: of each list, as from `ranks`, (lists, candidates).
     """
-    # Rank r of list i (of m) gets place m (r − 1) + i. The earliest place of a candidate counts.
-    places = np.stack([len(columns) * (ranks(column) - 1) + i for i, column in enumerate(columns)])
-    earliest = np.fmin.reduce(places, axis=0)  # NaN, which sorts last, if no list has it
+    # The earliest turn of a candidate counts. It is NaN, which sorts last, if no list has it.
+    earliest = np.fmin.reduce(turns(ranks), axis=0)
     merged = np.empty(len(earliest), np.float64)
     merged[np.argsort(earliest, kind="stable")] = np.arange(1, len(earliest) + 1)
     return (1 / merged).astype(np.float32)

@@ -73,7 +73,10 @@ def amount(row: Element) -> float:
 
 
 def check_tree(item: Element) -> float:
-    """Check that the parts of every branch add up to its amount; return the amount."""
+    """Check that the parts of every branch add up to its amount; return the amount.
+
+    The reasons of a rank have a unit of their own, in which they add up, too.
+    """
     value = amount(item.one("div" if item.children[0].tag == "div" else "summary", "row"))  # type: ignore[union-attr]
     (first,) = item.children
     assert isinstance(first, Element)
@@ -82,6 +85,9 @@ def check_tree(item: Element) -> float:
         parts = [check_tree(part) for part in each.children if isinstance(part, Element)]
         assert parts
         assert sum(parts) == pytest.approx(value, abs=1e-6)
+    for child in first.children:
+        if isinstance(child, Element) and child.classes == ["reasons"]:
+            check_tree(child.one("ul").one("li"))
     return value
 
 

@@ -32,9 +32,10 @@ def test_the_amounts_add_up(bundle: Bundle, pipeline: str) -> None:
         check_tables(card)
         assert card.one("p", "text").text == hit.text
         assert card.one("h2").text == (hit.title or hit.id)
-    with_pairs = pipeline == "linear" or pipeline.startswith("model1")
+    with_pairs = pipeline in ("linear", "rrf") or pipeline.startswith("model1")
     assert bool(list(found.all("table"))) == with_pairs
-    assert bool(list(found.all("button"))) == (pipeline != "rrf")
+    assert list(found.all("button"))
+    assert bool(list(found.all("div", "reasons"))) == (pipeline == "rrf")
 
 
 def test_pieces_stand_in_the_order_of_the_query(bundle: Bundle) -> None:

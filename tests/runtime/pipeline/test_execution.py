@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +51,9 @@ RETRIEVE_A, RETRIEVE_B = ({"stage": "retrieve", "ranker": name} for name in "ab"
 RESCORE = {"stage": "rescore", "ranker": "c"}
 
 
-def fuse(method: str, inputs: str = "ab", name: str = "fused", *weights: float) -> dict[str, Any]:
+def fuse(
+    method: str, inputs: Sequence[str] = "ab", name: str = "fused", *weights: float
+) -> dict[str, Any]:
     return {
         "stage": "fuse",
         "method": method,
@@ -222,6 +225,17 @@ def test_explanations_hold_after_a_cut(run: Any, method: str) -> None:
     assert len(positions) == 2
     for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
         assert execution.explain(position).value == pytest.approx(score, abs=1e-6)
+
+
+def test_reasons_are_those_of_the_scores_that_were_ranked(run: Any) -> None:
+    """A ranker that scores the documents again later does not change why it ranked them."""
+    again = {"stage": "rescore", "ranker": "a"}
+    stages = [RETRIEVE_A, fuse("rrf", "a"), again, fuse("linear", ["fused"], "last")]
+    execution = run(stages, a=Indexed(A))
+    explanation = execution.explain(int(execution.top(1)[1][0]))
+    ((rank,),) = (part.parts for part in explanation.parts)
+    assert rank.reasons.label == "because a scores 40 (index)"
+    assert execution.scaled()["a"].max() == 2.0
 
 
 def test_every_stage_is_timed(run: Any) -> None:

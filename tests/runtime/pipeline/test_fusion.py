@@ -1,6 +1,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ranklet.runtime.pipeline import fusion
 from ranklet.runtime.pipeline.fusion import Column
@@ -17,8 +18,13 @@ def listed(order: str, candidates: str) -> Column:
     return column(*(-order.index(each) if each in order else NAN for each in candidates))
 
 
+def ranks(*columns: Column) -> NDArray[np.float64]:
+    """Return the ranks of each list, (lists, candidates)."""
+    return np.stack([fusion.ranks(each) for each in columns])
+
+
 def merged(first: str, second: str, candidates: str) -> str:
-    scores = fusion.alternate([listed(first, candidates), listed(second, candidates)])
+    scores = fusion.alternate(ranks(listed(first, candidates), listed(second, candidates)))
     return "".join(candidates[at] for at in np.argsort(-scores))
 
 
@@ -29,13 +35,13 @@ def test_alternate_is_equation_6_of_paper_004() -> None:
 
 def test_alternate_continues_with_the_longer_list_and_scores_by_position() -> None:
     assert merged("a", "bcd", "abcd") == "abcd"
-    scores = fusion.alternate([listed("a", "abcd"), listed("bcd", "abcd")])
+    scores = fusion.alternate(ranks(listed("a", "abcd"), listed("bcd", "abcd")))
     np.testing.assert_allclose(scores, [1, 1 / 2, 1 / 3, 1 / 4])
 
 
 def test_a_candidate_of_no_list_comes_last() -> None:
     assert merged("ab", "b", "xab") == "abx"
-    scores = fusion.reciprocal_ranks([listed("ab", "xab"), listed("b", "xab")], (1, 1))
+    scores = fusion.reciprocal_ranks(ranks(listed("ab", "xab"), listed("b", "xab")), (1, 1))
     assert scores[0] == 0
 
 
@@ -48,7 +54,7 @@ def test_alternate_takes_turns(first: list[str], second: list[str], m: int, n: i
 
 
 def test_reciprocal_ranks_are_those_of_the_source() -> None:
-    scores = fusion.reciprocal_ranks([column(3, 2, NAN), column(NAN, 1, 2)], (1.0, 0.5))
+    scores = fusion.reciprocal_ranks(ranks(column(3, 2, NAN), column(NAN, 1, 2)), (1.0, 0.5))
     np.testing.assert_allclose(scores, [1 / 61, 1 / 62 + 0.5 / 62, 0.5 / 61])
 
 
