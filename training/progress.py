@@ -127,6 +127,13 @@ def say(text: str) -> None:
     tqdm.write(text)
 
 
+def warn(text: str) -> None:
+    """Print a warning on standard error, above a bar if there is one."""
+    from tqdm import tqdm
+
+    tqdm.write(f"warning: {text}", file=sys.stderr)
+
+
 def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
     """Yield the items; `total` is their number if they have no length."""
     from tqdm import tqdm

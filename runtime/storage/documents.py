@@ -80,6 +80,16 @@ class Documents:
             f"{first}"
         )
 
+    def lacking(self, ids: Iterable[str]) -> set[str]:
+        """Return those of some ids that no document has."""
+        missing = set()
+        for each in ids:
+            try:
+                self.number(each)
+            except UnknownDocumentError:
+                missing.add(each)
+        return missing
+
     def passage(self, number: int) -> int | None:
         """Return which passage of its document this is, from 1; None if documents are whole."""
         return None if self.first is None else number - int(self.first[number]) + 1

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.commands.running import Capture, strict, succeeds
 
+from ranklet.commands import main
 from ranklet.runtime import Bundle
 from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.training.data.collection import write_collection
 from ranklet.training.data.trec import read_run
 
 if TYPE_CHECKING:
@@ -21,7 +23,10 @@ def test_eval_prints_a_table_and_writes_runs(
     text = succeeds(capsys, *arguments)
     assert [line.split()[0] for line in text.splitlines()[:3]] == ["system", "bm25", "linear"]
     assert "100.0% of the top 3 of linear are also in bm25" in text
+    assert "queries have a relevant document that is also relevant in train (" in text
     printed = strict(succeeds(capsys, *arguments, "--json"))
+    assert printed["judgements"]["missing"] == 0
+    assert printed["seen_in_training"]["splits"] == ["train"]
     assert printed["consistency@3"] == {"linear": 1}
     assert sorted(each.name for each in runs.iterdir()) == ["bm25.run", "linear.run"]
     run, bundle = read_run(runs / "linear.run"), Bundle(built.fused)
@@ -41,3 +46,22 @@ def test_eval_as_json(built: "Built", capsys: Capture) -> None:
     assert set(found["p"]) == {"RR@10", "P@1"}
     for options in (("--max-queries", "1"), ("--max-queries", "2"), ("--pipelines", "rrf")):
         strict(succeeds(capsys, *arguments, *options))  # too few to test, or alike: no NaN
+
+
+def test_judged_documents_that_the_bundle_lacks_are_counted(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    kept = built.collection
+    queries, qrels = kept.queries("test"), kept.qrels("test")
+    first = queries[0].id
+    more = {**qrels, first: {**qrels[first], "gone": 1}}
+    collection = write_collection(tmp_path / "more", kept.documents(), {"test": (queries, more)})
+    arguments = ["eval", str(built.fused), str(collection.path), "--pipelines", "bm25"]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("warning") == 1
+    assert f"the first is 'gone', judged for query '{first}'" in captured.err
+    assert "1 relevant documents do not exist and count as missed" in captured.out
+    assert "training" not in captured.out  # there is no split to compare with
+    assert main([*arguments, "--json"]) == 0
+    assert strict(capsys.readouterr().out)["judgements"]["missing_relevant"] == 1

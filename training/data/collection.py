@@ -94,6 +94,19 @@ class Collection:
                 raise CollectionError(f"{where}: the title is {_kind(title)}, expected a string")
             yield Document(name, title or "", text)
 
+    def lacking(self, ids: Iterable[str]) -> set[str]:
+        """Return those of some ids that no document has; read no further than to the last that has.
+
+        Raises:
+            CollectionError: as `documents`.
+        """
+        missing = set(ids)
+        for document in self.documents():
+            if not missing:
+                break
+            missing.discard(document.id)
+        return missing
+
     def queries(self, split: str) -> list[Query]:
         """Return the queries of a split in the order of their file.
 

@@ -28,6 +28,36 @@ class JudgedQuery(NamedTuple):
 JudgedQueries = Sequence[JudgedQuery]
 
 
+class Part(NamedTuple):
+    """The queries of a split whose percentiles are in a range, from `low` to below `high`."""
+
+    name: str
+    low: int
+    high: int
+
+    def has(self, query_id: str) -> bool:
+        """Return whether a query of the split is in this part."""
+        return self.low <= percentile(query_id) < self.high
+
+
+def parse_split(spec: str) -> Part:
+    """Read the name of a split, or a percentage of it.
+
+    Raises:
+        InputError: the spec is malformed, or the range is empty.
+
+    >>> parse_split("train[90%:]")
+    Part(name='train', low=90, high=100)
+    """
+    match = _SPEC.fullmatch(spec)
+    part = Part(match[1], int(match[2] or 0), int(match[3] or 100)) if match else Part("", 0, 0)
+    if not part.low < part.high <= 100:
+        raise InputError(
+            f"split {spec!r}: give a name or a percentage of it such as train[:90%] or train[90%:]"
+        )
+    return part
+
+
 def percentile(query_id: str) -> int:
     """Return the percentile of a query id, 0 to 99.
 
@@ -54,18 +84,17 @@ def read_split(
     """
     if limit is not None and limit < 1:
         raise InputError(f"at most {limit} queries were requested; use a limit above 0")
-    match = _SPEC.fullmatch(spec)
-    if match is None:
-        raise InputError(f"split {spec!r}: give a name or a percentage of it such as train[:90%]")
-    name, low, high = match[1], int(match[2] or 0), int(match[3] or 100)
-    qrels = collection.qrels(name)
+    part = parse_split(spec)
+    qrels = collection.qrels(part.name)
     queries = [
         JudgedQuery(query.id, query.text, relevant)
-        for query in collection.queries(name)
-        if low <= percentile(query.id) < high and (relevant := _relevant(qrels, query))
+        for query in collection.queries(part.name)
+        if part.has(query.id) and (relevant := _relevant(qrels, query))
     ]
     if not queries:
-        raise InputError(f"split {spec!r} of {collection} has no query with a relevant document")
+        raise InputError(
+            f"split {spec!r} of {collection.path} has no query with a relevant document"
+        )
     if limit is not None and len(queries) > limit:
         chosen = np.random.default_rng(seed).choice(len(queries), limit, replace=False)
         queries = [queries[index] for index in sorted(chosen.tolist())]

@@ -2,10 +2,15 @@
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ranklet.runtime import Bundle
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.splits import JudgedQuery
+    from ranklet.training.evaluation.overlap import Overlap
     from ranklet.training.evaluation.systems import Evaluation
 
 
@@ -33,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="also print the share of each system's top N that is in the baseline's top 1,000",
     )
+    parser.add_argument(
+        "--trained-on",
+        metavar="SPLIT",
+        help="split whose relevant documents a ranker may have memorised, to count them (default: "
+        "what the bundle records, else train)",
+    )
     parser.add_argument("--runs", help="folder for TREC runs, one file PIPELINE.run each")
     parser.add_argument("--json", action="store_true", help="print means and p-values as JSON")
 
@@ -41,7 +52,9 @@ def run(options: argparse.Namespace) -> None:
     """Evaluate and print the results."""
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
+    from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection
+    from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
     from ranklet.training.data.trec import write_run
     from ranklet.training.evaluation import systems as evaluation
@@ -50,7 +63,13 @@ def run(options: argparse.Namespace) -> None:
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
     bundle = load(options.bundle)
-    queries = read_split(Collection(options.collection), options.split, limit=options.max_queries)
+    collection = Collection(options.collection)
+    queries = read_split(collection, options.split, limit=options.max_queries)
+    documents = BundleFiles(options.bundle).need_documents()
+    judgements = check_judgements(
+        collection, [options.split], documents.lacking, f"the bundle {options.bundle}"
+    )
+    seen = _seen(collection, queries, bundle, options.trained_on)
     names = options.pipelines.split(",") if options.pipelines else list(bundle.manifest.pipelines)
     if not names:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
@@ -72,12 +91,36 @@ def run(options: argparse.Namespace) -> None:
         for each in (evaluations[1:] if options.consistency else ())
     }
     if options.json:
-        more = {f"consistency@{options.consistency}": shares} if shares else {}
+        more: dict[str, object] = {"judgements": judgements.counts()}
+        if seen:
+            more["seen_in_training"] = asdict(seen)
+        if shares:
+            more[f"consistency@{options.consistency}"] = shares
         print(json.dumps({**_plain(evaluations, names[0]), **more}))
         return
     print(evaluation.table(evaluations, names[0]))
+    if judgements.missing:
+        print(
+            f"{judgements.missing_relevant:,} relevant documents do not exist and count as missed"
+        )
+    if seen:
+        print(seen)
     for name, share in shares.items():
         print(f"{share:.1%} of the top {options.consistency} of {name} are also in {names[0]}")
+
+
+def _seen(
+    collection: "Collection", queries: "list[JudgedQuery]", bundle: "Bundle", split: str | None
+) -> "Overlap | None":
+    """Return what the queries share with the training; None if nobody knows its split."""
+    from ranklet.training.evaluation.overlap import DEFAULT_SPLIT, overlap, recorded_splits
+
+    recorded = recorded_splits(bundle.manifest.provenance, collection)
+    if split is None and recorded:
+        return overlap(collection, queries, recorded, recorded=True)
+    if split is None and DEFAULT_SPLIT not in collection.splits():
+        return None
+    return overlap(collection, queries, [split or DEFAULT_SPLIT])
 
 
 def _plain(evaluations: "list[Evaluation]", baseline: str) -> dict[str, object]:

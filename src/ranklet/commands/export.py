@@ -254,8 +254,11 @@ def _prune(text: str) -> int | None:
 
 def _probes(path: str, split: str) -> "Probes":
     from ranklet.training.data.collection import Collection
+    from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.probes import draw_probes
     from ranklet.training.data.splits import read_split
 
     collection = Collection(path)
-    return draw_probes(collection.documents(), read_split(collection, split))
+    queries = read_split(collection, split)
+    check_judgements(collection, [split], collection.lacking, str(collection.path))
+    return draw_probes(collection.documents(), queries)

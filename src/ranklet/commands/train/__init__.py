@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.training.checkpoint import check_place
     from ranklet.training.data.collection import Collection
+    from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
     from ranklet.training.learning.options import TrainingOptions
 
@@ -79,12 +80,16 @@ def run(arguments: argparse.Namespace) -> None:
     tuned, limit = arguments.kind in ONLY_TUNED, arguments.max_queries
     queries = read_split(collection, arguments.split, limit=limit if tuned else None)
     dev = [] if tuned else read_split(collection, arguments.tune, limit=limit)
+    splits = {"split": arguments.split, **({} if tuned else {"tune": arguments.tune})}
+    check_judgements(collection, list(splits.values()), collection.lacking, str(collection.path))
     try:
         checkpoint = _module(arguments.kind, "training").train(collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():
             print(f"\n--resume goes on from {state}", file=sys.stderr)
         raise
+    origin = {"collection": collection.name, **splits}
+    checkpoint = replace(checkpoint, training={**checkpoint.training, **origin})
     checkpoint.save(output)
     shutil.rmtree(state, ignore_errors=True)
     best, measure = checkpoint.training["best"], checkpoint.training["measure"]
