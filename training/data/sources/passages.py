@@ -1,6 +1,7 @@
 """Split long texts into passages of whole sentences."""
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
     """
     if not words or len(_WORD.findall(text)) <= words:
         return [text]
-    parts = list(_sentences(text, words))
+    parts = list(sentences(text, words))
     total = sum(part.words for part in parts)
     size = balanced(total, words, overlap)
     chosen: list[list[Sentence]] = [[]]
@@ -72,7 +73,7 @@ def _tail(passage: list[Sentence], overlap: int, room: int) -> list[Sentence]:
     return passage[len(passage) - count :]
 
 
-def _sentences(text: str, words: int) -> Iterator[Sentence]:
+def sentences(text: str, words: int = sys.maxsize) -> Iterator[Sentence]:
     """Yield the sentences of a text, which cover it; long ones are cut into parts of `words`."""
     begin = searched = 0
     last: Sentence | None = None

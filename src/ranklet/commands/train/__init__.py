@@ -1,4 +1,7 @@
-"""Train a ranker on a collection and write a checkpoint folder."""
+"""Train a ranker and write a checkpoint folder.
+
+It learns from a collection's judged queries, or with --weak from any texts without judgements.
+"""
 
 import argparse
 import shutil
@@ -9,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ranklet.commands.train import material
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
 from ranklet.runtime.rankers import KINDS
 
@@ -27,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_kind(
             kinds.add_parser(
                 kind, help=about, description=about, add_help=False, allow_abbrev=False,
-                usage="%(prog)s COLLECTION -o PATH [options]",
+                usage="%(prog)s SOURCE -o PATH [options]",
             ),
             kind,
             module.Options(),
@@ -37,22 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_kind(parser: argparse.ArgumentParser, kind: str, options: Any) -> None:
     groups = {title: parser.add_argument_group(title) for title in ("data", kind, "training")}
     data = groups["data"]
-    data.add_argument("collection", metavar="COLLECTION", help="folder in BEIR form")
+    data.add_argument(
+        "source", metavar="SOURCE",
+        help="collection in BEIR form; with --weak any texts that `ranklet build` reads",
+    )  # fmt: skip
     data.add_argument(
         "-o", "--output", metavar="PATH", required=True, help="checkpoint folder to write"
     )
     data.add_argument("--force", action="store_true", help="replace a checkpoint that is there")
-    tuned = kind in ONLY_TUNED
-    split = "train" if tuned else "train[:90%]"
-    data.add_argument(
-        "--split", default=split,
-        help=f"judged queries to learn from (default {split.replace('%', '%%')})",
-    )  # fmt: skip
-    if not tuned:
-        data.add_argument(
-            "--tune", metavar="SPLIT", default="train[90%:]",
-            help="judged queries to tune on (default train[90%%:])",
-        )  # fmt: skip
+    material.add_arguments(data, tuned=kind in ONLY_TUNED)
     data.add_argument(
         "--max-queries", type=int, metavar="N", default=1000,
         help="most queries to tune on, drawn at random (default 1000, from 1)",
@@ -64,8 +61,6 @@ def _add_kind(parser: argparse.ArgumentParser, kind: str, options: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Train and save."""
     from ranklet.training.checkpoint import check_place
-    from ranklet.training.data.collection import Collection
-    from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
     from ranklet.training.learning.options import TrainingOptions
 
@@ -76,24 +71,26 @@ def run(arguments: argparse.Namespace) -> None:
     state = state_folder(output)
     if isinstance(options, TrainingOptions):
         options = replace(options, folder=state)
-    collection = Collection(arguments.collection)
     tuned, limit = arguments.kind in ONLY_TUNED, arguments.max_queries
-    queries = read_split(collection, arguments.split, limit=limit if tuned else None)
-    dev = [] if tuned else read_split(collection, arguments.tune, limit=limit)
-    splits = {"split": arguments.split, **({} if tuned else {"tune": arguments.tune})}
-    check_judgements(collection, list(splits.values()), collection.lacking, str(collection.path))
+    found = material.read(arguments, options, output, tuned=tuned)
+    train = _module(arguments.kind, "training").train
     try:
-        checkpoint = _module(arguments.kind, "training").train(collection, queries, dev, options)
+        queries = read_split(found.collection, found.learn, limit=limit if tuned else None)
+        dev = [] if tuned else read_split(found.collection, found.tune, limit=limit)
+        checkpoint = train(found.collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():
             print(f"\n--resume goes on from {state}", file=sys.stderr)
         raise
-    origin = {"collection": collection.name, **splits}
-    checkpoint = replace(checkpoint, training={**checkpoint.training, **origin})
+    finally:
+        if not state.exists():
+            found.remove()
+    checkpoint = replace(checkpoint, training={**checkpoint.training, **found.facts})
     checkpoint.save(output)
     shutil.rmtree(state, ignore_errors=True)
+    found.remove()
     best, measure = checkpoint.training["best"], checkpoint.training["measure"]
-    print(f"{checkpoint.settings}\n{measure} {best:.4f} on the tuning queries → {output}")
+    print(f"{checkpoint.settings}\n{measure} {best:.4f} on {found.measured_on} → {output}")
 
 
 def state_folder(output: Path) -> Path:

@@ -37,17 +37,20 @@ class OptionParser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {unknown}\n{self.prog} has {', '.join(flags)}")
 
 
-def add_options(group: Callable[[str], "argparse._ActionsContainer"], options: Any) -> None:
+def add_options(
+    group: Callable[[str], "argparse._ActionsContainer"], options: Any, *, shown: bool = True
+) -> None:
     """Declare an argument for each option of a dataclass that has one.
 
     Args:
         group: returns the part of a help text under some title.
         options: an instance, whose values are the defaults.
+        shown: whether the help text lists them.
     """
     for declared in options_of(options):
         if declared.option.flag is not None:
             title = getattr(declared.group, "GROUP", options.GROUP)
-            _add(group(title), declared)
+            _add(group(title), declared, shown)
 
 
 def options_from(options: T, given: Mapping[str, Any]) -> T:
@@ -66,10 +69,10 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
     return replace(options, **changes)  # type: ignore[type-var]
 
 
-def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
+def _add(group: "argparse._ActionsContainer", declared: Declared, shown: bool) -> None:
     option, name = declared.option, ".".join(declared.path)
     flag = option.flag or f"--{declared.path[-1].replace('_', '-')}"
-    about = help_of(option, declared.default).replace("%", "%%")
+    about = help_of(option, declared.default).replace("%", "%%") if shown else argparse.SUPPRESS
     if option.kind is bool:
         action = "store_false" if declared.default else "store_true"
         group.add_argument(flag, dest=name, action=action, default=argparse.SUPPRESS, help=about)
