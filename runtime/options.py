@@ -29,6 +29,7 @@ class Option:
         flag: its name on the command line; empty for the field's name; None to hide it.
         read: makes the value from the typed text, such as a path.
         recorded: whether it affects the result, unlike paths and whether to resume.
+        instead_of: the option that it replaces; a command line cannot have both.
     """
 
     about: str
@@ -40,6 +41,7 @@ class Option:
     flag: str | None = ""
     read: Callable[[str], Any] | None = None
     recorded: bool = True
+    instead_of: str = ""
 
     def check(self, name: str, value: object) -> None:
         """Raise InputError with the allowed values unless `value` is one of them."""
@@ -65,10 +67,18 @@ class Declared(NamedTuple):
 
 
 def integer(
-    default: int | None, about: str, least: int, most: int | None = None, *, flag: str | None = ""
+    default: int | None,
+    about: str,
+    least: int,
+    most: int | None = None,
+    *,
+    flag: str | None = "",
+    instead_of: str = "",
 ) -> Any:
     """Return a field for a whole number."""
-    return _field(default, Option(about, int, least, most, optional=default is None, flag=flag))
+    optional = default is None
+    option = Option(about, int, least, most, optional=optional, flag=flag, instead_of=instead_of)
+    return _field(default, option)
 
 
 def number(
@@ -124,6 +134,11 @@ def check_options(options: Any) -> None:
     for path, _, value, option in options_of(options):
         if len(path) == 1:  # enclosed instances have checked themselves
             option.check(path[0], value)
+
+
+def one_of_two(name: str, other: str) -> InputError:
+    """Return the error of two options of which only one can be given."""
+    return InputError(f"--{name} and --{other} say the same in two ways; give only one of them")
 
 
 def _field(default: object, option: Option) -> Any:

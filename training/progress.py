@@ -1,6 +1,7 @@
-"""Show progress on standard error: bars on a terminal, lines elsewhere.
+"""Show progress on standard error: bars on a terminal, a line every few seconds elsewhere.
 
-A step shows a bar of its own on a terminal. Inside `one_bar`, one bar covers all steps.
+A step shows a bar of its own on a terminal. Inside `one_bar`, one bar covers all steps. What is
+shorter than the time between two lines writes nothing where there is no terminal.
 """
 
 import sys
@@ -12,8 +13,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
+LINE_EVERY = 5.0  # seconds between two lines where there is no terminal
 DRAWN_EVERY = 0.1  # seconds between two drawings of a bar with the same label
+EVALUATING = "evaluating"  # label of an evaluation during a training
 ESTIMATED_FROM = 0.05  # share of the work from which the remaining time is estimated
 
 
@@ -23,17 +25,22 @@ class Steps:
     Args:
         weights: the label and the estimated work of each step, in any unit, in their order.
         clock: returns seconds.
+        done: share of the work that was done earlier.
     """
 
     def __init__(
-        self, weights: Sequence[tuple[str, float]], clock: Callable[[], float] = monotonic
+        self,
+        weights: Sequence[tuple[str, float]],
+        clock: Callable[[], float] = monotonic,
+        done: float = 0.0,
     ) -> None:
         self._waiting = list(weights)
         self._finished = 0.0  # work of the finished steps
         self._running: list[tuple[float, float]] = []  # work of the open steps, and its done share
         self._clock = clock
         self._began = self._shown_at = clock()
-        self._shown = ("", 0.0)  # label and share
+        self._first = done
+        self._shown = ("", done)  # label and share
         self._bar = _terminal_bar() if sys.stderr.isatty() else None
 
     def expect(self, label: str, work: float) -> None:
@@ -43,7 +50,8 @@ class Steps:
     def follow(self, items: Iterable[T], label: str, total: int | None) -> Iterator[T]:
         """Yield the items of a step and show how much of everything is done.
 
-        A step may contain others. One that is not among the weights counts as no work.
+        A step may contain others. One that is not among the weights counts as no work, and its
+        items are counted.
         """
         if total is None and isinstance(items, Sized):
             total = len(items)
@@ -52,15 +60,28 @@ class Steps:
             self._waiting.remove(planned)
         work, place = planned[1] if planned else 0.0, len(self._running)
         self._running.append((work, 0.0))
+        of_all = "" if total is None else f" of {total:,}"
+        counted = total is None or planned is None
         try:
             for count, item in enumerate(items):
                 self._running[place:] = [(work, count / total if total else 0.0)]
-                self._show(label, f" ({count:,})" if total is None and count else "")
+                self._show(label, f" ({count:,}{of_all})" if counted and count else "")
                 yield item
         finally:
             del self._running[place:]
             self._finished += work
         self._show(label)
+
+    def reach(self, label: str, share: float, note: str) -> None:
+        """Show that a share of everything is done, where the caller counts it.
+
+        Args:
+            label: what is done.
+            share: of the whole work, from 0 to 1.
+            note: what else to show, such as the number of the step.
+        """
+        self._waiting, self._finished, self._running = [], share, [(1 - share, 0.0)]
+        self._show(label, f", {note}")
 
     def close(self) -> None:
         """Remove the bar."""
@@ -68,10 +89,15 @@ class Steps:
             self._bar.close()
 
     @property
+    def _work(self) -> float:
+        """All work that is known of; 0 if nothing is known of how long it takes."""
+        running = sum(work for work, _ in self._running)
+        return self._finished + running + sum(work for _, work in self._waiting)
+
+    @property
     def _share(self) -> float:
         """The share of the work that is done; it never falls, even if more work turns up."""
-        running = sum(work for work, _ in self._running)
-        total = self._finished + running + sum(work for _, work in self._waiting)
+        total = self._work
         done = self._finished + sum(work * share for work, share in self._running)
         return max(self._shown[1], done / total if total else 0.0)
 
@@ -83,9 +109,11 @@ class Steps:
             return
         self._shown_at = now
         spent = now - self._began
-        line = f"{label}{count}: {share:.0%} after {_clock(spent)}"
-        if share >= ESTIMATED_FROM:
-            line += f", about {_clock(spent / share - spent)} left"
+        line = f"{label}{count}" + (f": {share:.0%}" if self._work else "")
+        line += f" after {_clock(spent)}"
+        if share - self._first >= ESTIMATED_FROM:
+            left = spent / (share - self._first) * (1 - share)
+            line += f", about {_clock(left)} left"
         if self._bar is None:
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
@@ -98,16 +126,17 @@ _steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
 
 
 @contextmanager
-def one_bar(*weights: tuple[str, float]) -> Iterator[None]:
+def one_bar(*weights: tuple[str, float], done: float = 0.0) -> Iterator[Steps]:
     """Show one bar for all steps inside, or lines if standard error is no terminal.
 
     Args:
         weights: the label and the estimated work of each step, in their order.
+        done: share of the work that was done earlier.
     """
-    steps = Steps(weights)
+    steps = Steps(weights, done=done)
     token = _steps.set(steps)
     try:
-        yield
+        yield steps
     finally:
         _steps.reset(token)
         steps.close()
@@ -136,20 +165,15 @@ def warn(text: str) -> None:
 
 def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
     """Yield the items; `total` is their number if they have no length."""
-    from tqdm import tqdm
-
     steps = _steps.get()
+    if steps is None and not sys.stderr.isatty():
+        steps = Steps([(label, 1.0)] if total is not None or isinstance(items, Sized) else [])
     if steps is not None:
         yield from steps.follow(items, label, total)
         return
-    yield from tqdm(items, desc=label, total=total, disable=None, leave=True, dynamic_ncols=True)
-
-
-def progress_bar(label: str, total: int, done: int = 0) -> Any:
-    """Return a tqdm bar for a ``with``, which is updated by hand; `done` steps are done already."""
     from tqdm import tqdm
 
-    return tqdm(desc=label, total=total, initial=done, disable=None, dynamic_ncols=True)
+    yield from tqdm(items, desc=label, total=total, leave=True, dynamic_ncols=True)
 
 
 def _terminal_bar() -> Any:

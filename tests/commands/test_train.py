@@ -114,7 +114,7 @@ def test_arguments_become_options(parser: argparse.ArgumentParser, kind: str) ->
 
 NEURAL = {
     "--accumulation": 1, "--evaluate-every": 0, "--patience": 0, "--seed": 0, "--device": "auto",
-    "--minutes": None, "--float32": True, "--resume": False,
+    "--minutes": None, "--steps": None, "--float32": True, "--resume": False,
 }  # fmt: skip
 ENCODER = {**NEURAL, "--epochs": 1, "--backbone": None}
 TERMS = {
@@ -182,6 +182,7 @@ def test_options_that_contradict_each_other_are_refused() -> None:
     wrong: dict[str, list[dict[str, Any]]] = {
         "epic": [{"start": "a", "backbone": "b"}, {"pairwise": True, "negatives": "in-batch"}],
         "neural_model1": [{"tokenizer": "a"}],
+        "dense": [{"steps": 9, "epochs": 1}],  # even if it is the default
         "bm25": [{"field": "wordpieces"}],
         "cross_encoder": [{"settings.head": "model1", "loss": "cross_entropy"}],
     }

@@ -1,5 +1,6 @@
 import io
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -29,25 +30,35 @@ def run(steps: Steps, clock: Clock, label: str, items: int, seconds: float) -> N
         clock.now += seconds
 
 
-def test_without_a_terminal_a_line_is_written_every_ten_seconds(
+def test_without_a_terminal_a_line_is_written_every_five_seconds(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     clock = Clock()
     steps = Steps([("reading", 20), ("encoding", 80)], clock)
-    run(steps, clock, "reading", 4, 4)
-    run(steps, clock, "encoding", 8, 8)
+    run(steps, clock, "reading", 8, 2)
+    run(steps, clock, "encoding", 16, 4)
     assert capsys.readouterr().err.splitlines() == [
+        "reading: 8% after 0:06, about 1:14 left",
         "reading: 15% after 0:12, about 1:08 left",
-        "encoding: 30% after 0:24, about 0:56 left",
-        "encoding: 50% after 0:40, about 0:40 left",
-        "encoding: 70% after 0:56, about 0:24 left",
-        "encoding: 90% after 1:12, about 0:08 left",
+        *(
+            f"encoding: {share}% after {spent}, about {left} left"
+            for share, spent, left in [
+                (25, "0:20", "1:00"),
+                (35, "0:28", "0:52"),
+                (45, "0:36", "0:44"),
+                (55, "0:44", "0:36"),
+                (65, "0:52", "0:28"),
+                (75, "1:00", "0:20"),
+                (85, "1:08", "0:12"),
+                (95, "1:16", "0:04"),
+            ]
+        ),
     ]
 
 
 def test_short_work_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    run(Steps([("reading", 1)], clock), clock, "reading", 9, 1)
+    run(Steps([("reading", 1)], clock), clock, "reading", 4, 1)
     assert capsys.readouterr().err == ""
 
 
@@ -94,7 +105,7 @@ def test_a_step_that_was_not_planned_is_no_work(capsys: pytest.CaptureFixture[st
     steps = Steps([("encoding", 1)], clock)
     run(steps, clock, "surprise", 2, 10)
     assert capsys.readouterr().err.splitlines() == [
-        "surprise: 0% after 0:10",
+        "surprise (1 of 2): 0% after 0:10",
         "surprise: 0% after 0:20",
     ]
 
@@ -142,11 +153,44 @@ def test_a_bar_is_drawn_ten_times_per_second(monkeypatch: pytest.MonkeyPatch) ->
     assert terminal.getvalue().count("reading") in range(9, 13)
 
 
+def test_a_caller_who_counts_shows_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    steps = Steps([("training", 1)], clock, done=0.5)  # half of it was done earlier
+    for step in (6, 7):
+        clock.now += 10
+        steps.reach("training", step / 10, f"step {step} of 10")
+    run(steps, clock, "evaluating", 3, 4)
+    assert capsys.readouterr().err.splitlines() == [
+        "training, step 6 of 10: 60% after 0:10, about 0:40 left",
+        "training, step 7 of 10: 70% after 0:20, about 0:30 left",
+        "evaluating (2 of 3): 70% after 0:28, about 0:42 left",
+    ]
+
+
+def test_a_step_of_its_own_writes_lines_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(module, "Steps", partial(Steps, clock=clock))
+    for items in ([1, 2, 3, 4], iter([1, 2, 3, 4])):  # of known and of unknown number
+        for _ in progress(items, "reading"):
+            clock.now += 3
+    assert capsys.readouterr().err.splitlines() == [
+        "reading: 50% after 0:06, about 0:06 left",
+        "reading: 100% after 0:12, about 0:00 left",
+        "reading (2) after 0:06",
+        "reading after 0:12",
+    ]
+    for _ in progress([1, 2], "reading"):
+        clock.now += 2
+    assert capsys.readouterr().err == ""
+
+
 def test_progress_uses_the_bar_around_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(module, "Steps", lambda weights: Steps(weights, clock))
+    monkeypatch.setattr(module, "Steps", partial(Steps, clock=clock))
     with one_bar(("reading", 1.0), ("encoding", 1.0)):
         expect("encoding", 3.0)
         for _ in progress([1, 2], "reading"):

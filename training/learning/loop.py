@@ -1,13 +1,13 @@
 """Train a network: the one loop of all neural rankers.
 
 On a CPU the same seed gives the same bits, and so does a training that was interrupted and resumed.
-A GPU may round differently, and with `max_minutes` the result depends on the clock.
+A GPU may round differently, and with `max_minutes` the result depends on the clock, which stands
+still during evaluations and saves.
 """
 
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -17,8 +17,10 @@ from torch import Tensor, nn
 from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import autocast, choose_device, seeded
 from ranklet.training.learning.interruption import held_back
+from ranklet.training.learning.length import planned
 from ranklet.training.learning.optimiser import make_optimiser, rate, set_rate
 from ranklet.training.learning.options import TrainingOptions, recorded
+from ranklet.training.learning.record import Progress
 from ranklet.training.learning.state import (
     STATE,
     random_states,
@@ -26,46 +28,13 @@ from ranklet.training.learning.state import (
     restore_random_states,
     save_state,
 )
-from ranklet.training.progress import progress_bar
+from ranklet.training.learning.stopwatch import Stopwatch
+from ranklet.training.progress import Steps, one_bar
 
 B = TypeVar("B")
 
 # Options that may change when a training is resumed, because they do not change what is learned.
 _FREE = ("max_minutes", "save_minutes", "save_every", "device")
-
-
-@dataclass
-class Progress:
-    """How far a training is; it is saved with the training's state.
-
-    Attributes:
-        epoch: current epoch, from 0.
-        at: steps done in this epoch.
-        steps: steps done in all epochs.
-        seconds: time spent without interruptions.
-        evaluations: (step, value of the dev measure) of each evaluation.
-        best: (step, value) of the best evaluation.
-        stopped: why the training ended: epochs, time or patience; empty while it runs.
-    """
-
-    epoch: int = 0
-    at: int = 0
-    steps: int = 0
-    seconds: float = 0.0
-    evaluations: list[tuple[int, float]] = field(default_factory=list)
-    best: tuple[int, float] | None = None
-    stopped: str = ""
-
-    def report(self) -> dict[str, Any]:
-        """Return plain values by name, for `Checkpoint.training`."""
-        return {
-            "epochs": self.epoch + (self.at > 0),
-            "steps": self.steps,
-            "seconds": round(self.seconds, 1),
-            "stopped_by": self.stopped,
-            "evaluations": [{"step": step, "value": value} for step, value in self.evaluations],
-            "best_step": self.best[0] if self.best else self.steps,
-        }
 
 
 def learn(
@@ -80,14 +49,9 @@ def learn(
 ) -> dict[str, Any]:
     """Train a model by `fit` and move it to the CPU; arguments and errors are those of `fit`.
 
-    If the options do not say how often to evaluate, there are `options.evaluations` evaluations.
-
     Returns:
         A report of the training, plain values by name, for `Checkpoint.training`.
     """
-    if options.evaluations and not options.evaluate_every:
-        steps = math.ceil(len(batches(0)) / options.accumulation) * options.epochs
-        options = replace(options, evaluate_every=math.ceil(steps / options.evaluations))
     progress = fit(model, batches, loss, options, evaluate=evaluate, made_of=made_of, label=label)
     model.cpu()
     return {
@@ -109,6 +73,10 @@ def fit(
     label: str = "training",
 ) -> Progress:
     """Train a model in place; it ends with the weights that had the best evaluation.
+
+    The first evaluation is that of the start. If the options do not say how often to evaluate, the
+    others are at equal distances of what is done: the share of the steps, or of the minutes if that
+    is larger. The last one is at the end.
 
     Args:
         model: the model, which is moved to the device of the options.
@@ -163,37 +131,31 @@ class _Run(Generic[B]):
         }
         self._optimiser = make_optimiser(model, options, device)
         self._best_weights: dict[str, Tensor] | None = None
-        self._steps_per_epoch = len(self._steps(0))
-        if not self._steps_per_epoch:
+        found = len(batches(0))
+        if not found:
             raise TrainingError("there is no batch to learn from; judged queries are needed")
+        self._length = planned(options, found)
         self.progress = Progress()
 
     def go(self, label: str) -> None:
         """Train to the end, then load the best weights."""
-        progress, options = self.progress, self._options
-        self._begin = self._saved = monotonic()
-        self._before = progress.seconds
-        total = self._steps_per_epoch * options.epochs
-        shown: dict[str, str] = {}
-        if progress.steps == 0:
-            self._measure()  # so a training that only does harm ends with the first weights
-        self._model.train()
-        with progress_bar(label, total, progress.steps) as bar, held_back() as interruption:
+        progress = self.progress
+        self._saved = monotonic()
+        self._watch = Stopwatch(progress.seconds)
+        with one_bar((label, 1.0), done=self._done) as bar, held_back() as interruption:
+            self._show(bar, label)
+            if progress.steps == 0:
+                self._measure()  # so a training that only does harm ends with the first weights
+            self._model.train()
             while not progress.stopped:
                 steps = self._steps(progress.epoch)
                 for step in steps[progress.at :]:
-                    loss = self._step(step, progress.steps / total, 1 / total)
-                    progress.steps += 1
-                    progress.at += 1
-                    if self._due(options.evaluate_every, len(steps)):
-                        self._measure()
-                    shown["loss"] = f"{loss:.4f}"
-                    if progress.evaluations:
-                        shown["dev"] = f"{progress.evaluations[-1][1]:.4f}"
-                    bar.set_postfix(shown, refresh=False)
-                    bar.update()
-                    progress.seconds = self._elapsed()
+                    self._step(step)
                     progress.stopped = self._reason()
+                    if self._due() or (progress.stopped and progress.evaluations):
+                        self._measure()
+                        progress.stopped = progress.stopped or self._impatient()
+                    self._show(bar, label)
                     if progress.stopped:
                         break
                     self._save_when_due()
@@ -201,13 +163,8 @@ class _Run(Generic[B]):
                         self._save()
                         raise KeyboardInterrupt
                 else:
-                    if progress.epoch + 1 == options.epochs:
-                        progress.stopped = "epochs"
-                    else:
-                        progress.epoch += 1
-                        progress.at = 0
-        if progress.evaluations and progress.evaluations[-1][0] < progress.steps:
-            self._measure()
+                    progress.epoch += 1
+                    progress.at = 0
         if self._best_weights is not None:
             self._model.load_state_dict(self._best_weights)
 
@@ -225,10 +182,10 @@ class _Run(Generic[B]):
                 f"the interrupted training had {name} {theirs.get(name)} and this one has "
                 f"{ours[name]}; resume with the same options"
             )
-        if state["steps_per_epoch"] != self._steps_per_epoch:
+        if state["steps_per_epoch"] != self._length.per_epoch:
             raise TrainingError(
                 f"the interrupted training had {state['steps_per_epoch']} steps per epoch and this "
-                f"one has {self._steps_per_epoch}; resume with the same collection and batch size"
+                f"one has {self._length.per_epoch}; resume with the same collection and batch size"
             )
         try:
             self._model.load_state_dict(state["model"])
@@ -236,20 +193,26 @@ class _Run(Generic[B]):
         except (RuntimeError, ValueError) as error:
             raise TrainingError(f"the interrupted training had another model: {error}") from error
         self._best_weights = state["best_weights"]
-        self.progress = Progress(**state["progress"])
+        self.progress = Progress.restored(state["progress"])
         restore_random_states(state["random"])
 
     def _steps(self, epoch: int) -> list[Sequence[B]]:
         batches, size = self._batches(epoch), self._options.accumulation
         return [batches[at : at + size] for at in range(0, len(batches), size)]
 
-    def _step(self, batches: Sequence[B], done: float, share: float) -> float:
-        """Change the weights once; return the mean loss of the batches."""
+    @property
+    def _done(self) -> float:
+        """The share of the training that is done, in steps or in minutes if that is more."""
+        share = self.progress.steps / self._length.steps
+        minutes = self._options.max_minutes
+        return share if minutes is None else max(share, self.progress.seconds / (60 * minutes))
+
+    def _step(self, batches: Sequence[B]) -> None:
+        """Change the weights once."""
         options, progress = self._options, self.progress
-        done += share / 2  # the middle of the step, so that neither end of the schedule is 0
-        if options.max_minutes is not None:
-            done = max(done, min(1.0, self._elapsed() / (60 * options.max_minutes)))
-        now = options.learning_rate * rate(options, done)
+        # The middle of the step, so that neither end of the schedule is 0.
+        middle = min(1.0, self._done + 0.5 / self._length.steps)
+        now = options.learning_rate * rate(options, middle, self._length.epochs)
         set_rate(self._optimiser, options, now)
         self._optimiser.zero_grad()
         total = 0.0
@@ -267,23 +230,41 @@ class _Run(Generic[B]):
         if options.clip is not None:
             nn.utils.clip_grad_norm_(self._model.parameters(), options.clip)
         self._optimiser.step()
-        return total
+        progress.steps += 1
+        progress.at += 1
+        progress.seconds = self._watch.seconds
+        progress.curve.add(progress.steps, total, now)
 
-    def _due(self, every: int, steps: int) -> bool:
+    def _due(self) -> bool:
+        every, progress = self._options.evaluate_every, self.progress
         if self._evaluate is None:
             return False
-        return self.progress.steps % every == 0 if every else self.progress.at == steps
+        if every:
+            return progress.steps % every == 0
+        return self._planned > progress.planned
+
+    @property
+    def _planned(self) -> int:
+        """How many of the evenly spaced evaluations belong to what is done."""
+        rounding = 1e-9  # of shares such as 7/10
+        return int(min(1.0, self._done) * self._options.evaluations + rounding)
 
     def _measure(self) -> None:
         """Evaluate, and keep the weights if they are the best so far."""
-        progress = self.progress
+        progress, began = self.progress, monotonic()
         if self._evaluate is None:
             return
         self._model.eval()
-        with torch.inference_mode(), autocast(self._device, self._options.mixed_precision):
+        with (
+            self._watch.paused(),
+            torch.inference_mode(),
+            autocast(self._device, self._options.mixed_precision),
+        ):
             value = float(self._evaluate())
         self._model.train()
         progress.evaluations.append((progress.steps, value))
+        progress.planned = self._planned
+        progress.evaluation_seconds += monotonic() - began
         if progress.best is None or value > progress.best[1]:
             progress.best = progress.steps, value
             weights = self._model.state_dict()
@@ -292,15 +273,27 @@ class _Run(Generic[B]):
     def _reason(self) -> str:
         """Return why the training ends now; empty if it goes on."""
         options, progress = self._options, self.progress
+        if progress.steps == self._length.steps:
+            return "epochs" if options.steps is None else "steps"
         if options.max_minutes is not None and progress.seconds >= 60 * options.max_minutes:
             return "time"
-        since = [
-            step for step, _ in progress.evaluations if progress.best and step > progress.best[0]
-        ]
-        return "patience" if options.patience and len(since) >= options.patience else ""
+        return ""
 
-    def _elapsed(self) -> float:
-        return self._before + monotonic() - self._begin
+    def _impatient(self) -> str:
+        """Return "patience" if it ends the training now; empty if it goes on."""
+        progress, patience = self.progress, self._options.patience
+        best = progress.best[0] if progress.best else 0
+        since = [step for step, _ in progress.evaluations if step > best]
+        return "patience" if patience and len(since) >= patience else ""
+
+    def _show(self, bar: Steps, label: str) -> None:
+        progress = self.progress
+        note = f"step {progress.steps:,} of {self._length.steps:,}"
+        if progress.steps:
+            note += f", loss {progress.curve.latest:.4f}"
+        if progress.evaluations:
+            note += f", dev {progress.evaluations[-1][1]:.4f}"
+        bar.reach(label, min(1.0, self._done), note)
 
     def _save_when_due(self) -> None:
         options, now = self._options, monotonic()
@@ -316,10 +309,11 @@ class _Run(Generic[B]):
             "model": self._model.state_dict(),
             "optimiser": self._optimiser.state_dict(),
             "best_weights": self._best_weights,
-            "progress": asdict(self.progress),
+            "progress": self.progress.saved(),
             "random": random_states(),
             "made_of": self._made_of,
-            "steps_per_epoch": self._steps_per_epoch,
+            "steps_per_epoch": self._length.per_epoch,
         }
-        save_state(self._options.folder, state)
+        with self._watch.paused():
+            save_state(self._options.folder, state)
         self._saved = monotonic()

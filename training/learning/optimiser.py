@@ -33,8 +33,10 @@ def set_rate(optimiser: torch.optim.Optimizer, options: TrainingOptions, now: fl
         group["lr"] = now * factor
 
 
-def rate(options: TrainingOptions, done: float) -> float:
+def rate(options: TrainingOptions, done: float, epochs: float = 1) -> float:
     """Return the factor of the learning rate when a share of the training, in [0, 1], is done.
+
+    The schedule by_epoch also needs the number of epochs in all.
 
     >>> options = TrainingOptions(warmup=0.5)
     >>> [rate(options, done) for done in (0, 0.25, 0.5, 0.75, 1)]
@@ -44,4 +46,4 @@ def rate(options: TrainingOptions, done: float) -> float:
         return done / options.warmup
     if options.schedule == "linear":
         return (1 - done) / (1 - options.warmup)
-    return options.decay ** int(done * options.epochs) if options.schedule == "by_epoch" else 1.0
+    return options.decay ** int(done * epochs) if options.schedule == "by_epoch" else 1.0

@@ -14,6 +14,7 @@ from ranklet.runtime.options import (
     integer,
     number,
     one_of,
+    one_of_two,
     options_of,
     place,
     read_from,
@@ -103,15 +104,21 @@ class FieldOptions(TunedOptions):
 class TrainingOptions(CheckedOptions):
     """How long and how fast a network learns.
 
-    A step is one change of the weights, after `accumulation` batches.
+    A step is one change of the weights, after `accumulation` batches. The length is given in
+    epochs or in steps. Minutes end a training earlier, and only then its result depends on the
+    clock.
+
+    Raises:
+        InputError: a value is not allowed, or both steps and epochs are given.
     """
 
     GROUP = "training"
 
     learning_rate: float = number(2e-5, "highest learning rate", 1e-9, 10, flag="--lr")
     epochs: int = integer(1, "passes over the training queries", 1)
+    steps: int | None = integer(None, "steps in all, in place of --epochs", 1, instead_of="epochs")
     max_minutes: float | None = number(
-        None, "stop after this many minutes", 0.001, flag="--minutes"
+        None, "stop after this many minutes, without evaluations", 0.001, flag="--minutes"
     )
     accumulation: int = integer(1, "batches per step; their losses are averaged", 1)
     evaluate_every: int = integer(0, "steps between evaluations; 0 spaces them evenly", 0)
@@ -138,11 +145,16 @@ class TrainingOptions(CheckedOptions):
     weight_decay: float = number(0.01, "of the optimiser", 0, 1, flag=None)
     clip: float | None = number(None, "largest norm of the gradient; None for any", 1e-6, flag=None)
     evaluations: int = integer(
-        0, "evaluations in all if `evaluate_every` is 0; 0 for one after each epoch", 0, flag=None
+        5, "evaluations after the first if `evaluate_every` is 0, at equal distances", 1, flag=None
     )
     save_minutes: float = number(5.0, "minutes between saves of the state", 0, flag=None)
     save_every: int = integer(0, "steps between further saves; 0 for none", 0, flag=None)
     folder: Path | None = place("where the state is saved; None for nowhere", flag=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.steps is not None and self.epochs != type(self).epochs:
+            raise one_of_two("steps", "epochs")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,8 @@ from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.wordpieces import padding_token, special_tokens
 from ranklet.training.learning.device import seeded
-from ranklet.training.learning.loop import Progress, fit
+from ranklet.training.learning.loop import fit
+from ranklet.training.learning.record import Progress
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.pretrained.options import PretrainingOptions
 from ranklet.training.sampling.batches import batches

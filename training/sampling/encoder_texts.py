@@ -19,6 +19,7 @@ from ranklet.training.learning.loop import learn
 from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.progress import EVALUATING
 from ranklet.training.sampling.ragged import by_length
 from ranklet.training.sampling.text_pairs import Batch, Pool, TextPairs, Tokens
 
@@ -76,7 +77,10 @@ class EncoderTexts:
         """Return MRR@10 of ranking the pool by the vectors that two functions return."""
 
         def vectors(texts: Tokens, encode: Encode) -> NDArray[np.float32]:
-            return by_length(texts.lengths, ENCODED, lambda rows: encode(texts, rows).cpu().numpy())
+            def run(rows: NDArray[np.integer]) -> NDArray[np.float32]:
+                return np.asarray(encode(texts, rows).cpu().numpy())
+
+            return by_length(texts.lengths, ENCODED, run, EVALUATING)
 
         pool = self.pool
         return pool.mrr(vectors(pool.queries, queries), vectors(pool.documents, documents))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.forward import Forward
+from ranklet.training.progress import progress
 
 
 def packed(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -55,7 +56,10 @@ def padded(
 
 
 def by_length(
-    lengths: NDArray[np.integer], size: int, run: Callable[[NDArray[np.intp]], NDArray[np.float32]]
+    lengths: NDArray[np.integer],
+    size: int,
+    run: Callable[[NDArray[np.intp]], NDArray[np.float32]],
+    label: str | None = None,
 ) -> NDArray[np.float32]:
     """Return the results of all rows; rows of similar length run together.
 
@@ -63,10 +67,13 @@ def by_length(
         lengths: lengths of the rows, (rows,).
         size: rows at a time.
         run: returns the results of some rows, (some rows, …) float32.
+        label: label of the progress bar; None for no bar.
     """
     order = np.argsort(lengths, kind="stable")
     blocks = [order[begin : begin + size] for begin in range(0, len(order), size)]
-    results: NDArray[np.float32] = np.concatenate([run(block) for block in blocks])
+    results: NDArray[np.float32] = np.concatenate(
+        [run(block) for block in (progress(blocks, label) if label else blocks)]
+    )
     return results[np.argsort(order)]
 
 

@@ -45,7 +45,7 @@ def judge(
     retriever: Retriever,
     k: int,
     features: Features,
-    label: str | None,
+    label: str,
 ) -> Judged:
     """Retrieve each query's k best documents and compute their features.
 
@@ -55,10 +55,10 @@ def judge(
         retriever: returns the candidates, best first.
         k: number of candidates per query.
         features: computes the features of a query's candidates.
-        label: label of the progress bar; None for no bar.
+        label: label of the progress bar.
     """
     feature_rows, grade_rows, missed_rows = [], [], []
-    for judged_query in progress(queries, label) if label else queries:
+    for judged_query in progress(queries, label):
         query = QueryContext(judged_query.text, analysed.analyzer.begin())
         numbers = retriever.retrieve(query, k).numbers
         candidate_grades, missed = grades(analysed, judged_query, numbers)

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.errors import TrainingError
-from ranklet.training.learning import loop
+from ranklet.training.learning import loop, stopwatch
 from ranklet.training.learning.device import choose_device, seeded
-from ranklet.training.learning.loop import Progress, fit
+from ranklet.training.learning.loop import fit
 from ranklet.training.learning.optimiser import rate
 from ranklet.training.learning.options import TrainingOptions
+from ranklet.training.learning.record import Progress
 from ranklet.training.learning.state import STATE, read_state
 
 OPTIONS = TrainingOptions(
@@ -241,12 +242,68 @@ def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "step", step)
-        patch.setattr(loop, "monotonic", lambda: passed)
+        patch.setattr(stopwatch, "monotonic", lambda: passed)
         progress = fit(task.model, task.batches, loss, options, evaluate=task.evaluate)
     assert progress.stopped == "time"
     assert progress.seconds == pytest.approx(0.3, abs=0.02)
     assert max(rates) > 0.5 * options.learning_rate > 4 * rates[-1]
     assert progress.evaluations[-1][0] == progress.steps
+
+
+def test_evaluations_take_no_time_and_are_spaced_by_the_time_that_is_given() -> None:
+    task, passed = Task(), 0.0
+
+    def loss(batch: Tensor) -> Tensor:
+        nonlocal passed
+        passed += 1
+        return task.loss(batch)
+
+    def evaluate() -> float:
+        nonlocal passed
+        passed += 1000  # longer than everything else
+        return 0.0
+
+    options = replace(OPTIONS, epochs=10_000, accumulation=1, evaluate_every=0, max_minutes=50 / 60)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (stopwatch, loop):
+            patch.setattr(module, "monotonic", lambda: passed)
+        progress = fit(task.model, task.batches, loss, options, evaluate=evaluate)
+    assert (progress.stopped, progress.steps, progress.seconds) == ("time", 50, 50)
+    assert [step for step, _ in progress.evaluations] == [0, 10, 20, 30, 40, 50]
+    assert progress.evaluation_seconds == 6000
+
+
+def test_evaluations_are_spaced_by_steps_where_no_time_is_given() -> None:
+    progress = Task().fit(evaluate_every=0, evaluations=5, epochs=3)
+    assert [step for step, _ in progress.evaluations] == [0, 3, 5, 8, 10, 12]
+    progress = Task().fit(evaluate_every=0, evaluations=9, epochs=1, steps=3)
+    assert [step for step, _ in progress.evaluations] == [0, 1, 2, 3]  # no more than steps
+
+
+@pytest.mark.parametrize("steps", [3, 4, 9])  # an epoch has four
+def test_a_length_in_steps_takes_as_many_epochs_as_it_needs(steps: int) -> None:
+    task = Task()
+    progress = task.fit(epochs=1, steps=steps)
+    assert (progress.steps, progress.stopped) == (steps, "steps")
+    assert progress.report()["epochs"] == -(-steps // 4)
+    if steps == 4:
+        whole = Task()
+        whole.fit(epochs=1)
+        assert weights(task) == weights(whole)
+
+
+def test_minutes_end_a_training_in_steps() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        clock = iter(range(1000))
+        patch.setattr(stopwatch, "monotonic", lambda: next(clock))
+        progress = Task().fit(epochs=1, steps=100, max_minutes=7 / 60)
+    assert progress.stopped == "time"
+    assert 0 < progress.steps < 100
+
+
+def test_steps_and_epochs_exclude_each_other() -> None:
+    with pytest.raises(InputError, match="--steps and --epochs"):
+        TrainingOptions(steps=5, epochs=2)
 
 
 def test_accumulated_batches_are_averaged() -> None:
@@ -311,8 +368,8 @@ def test_a_state_can_run_no_code(tmp_path: Path) -> None:
 def test_schedules() -> None:
     linear = TrainingOptions(warmup=0.2)
     assert [rate(linear, done) for done in (0.1, 0.2, 0.6, 1)] == pytest.approx([0.5, 1, 0.5, 0])
-    by_epoch = TrainingOptions(epochs=4, schedule="by_epoch", decay=0.9, warmup=0)
-    rates = [rate(by_epoch, done) for done in (0, 0.24, 0.25, 0.5, 0.9)]
+    by_epoch = TrainingOptions(schedule="by_epoch", decay=0.9, warmup=0)
+    rates = [rate(by_epoch, done, 4) for done in (0, 0.24, 0.25, 0.5, 0.9)]
     assert rates == pytest.approx([1, 1, 0.9, 0.81, 0.729])
     assert rate(TrainingOptions(schedule="constant", warmup=0), 0.9) == 1
 

@@ -24,6 +24,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.weights import check_kind, trained, weights_of
+from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
 from ranklet.training.rankers.conformer_kernel.options import Options, TermOptions
@@ -116,7 +117,8 @@ def train_on_terms(
         return by_length(reader.lengths[numbers], SCORED, run)
 
     def evaluate() -> float:
-        scores = [score(query, numbers) for query, numbers, _ in lists.lists]
+        shown = progress(lists.lists, EVALUATING)
+        scores = [score(query, numbers) for query, numbers, _ in shown]
         return lists.mrr(np.concatenate(scores))
 
     report = learn(model, pairs.batches, loss, options, evaluate, made_of={"network": network})

@@ -38,7 +38,6 @@ class Options(CrossBatchOptions, CandidateOptions):
     )
     weight_decay: float = 1e-7
     accumulation: int = 4
-    evaluations: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -28,6 +28,7 @@ from ranklet.training.learning.losses import margin_loss, pointwise_loss
 from ranklet.training.learning.weights import check_kind, load_weights, trained, weights_of
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
+from ranklet.training.progress import EVALUATING
 from ranklet.training.rankers.cross_encoder.classifier import (
     PairClassifier,
     is_classifier,
@@ -91,7 +92,7 @@ def train(
 
     report = learn(
         model, pairs.batches, batch_loss, options,
-        lambda: lists.mrr(score_pairs(model, measured, padding)),
+        lambda: lists.mrr(score_pairs(model, measured, padding, EVALUATING)),
         made_of={"backbone": backbone.source},
     )  # fmt: skip
     return Checkpoint(
@@ -126,8 +127,13 @@ def load_any(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork
     return trained(new_classifier(checkpoint.network, attention), checkpoint.weights)
 
 
-def score_pairs(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> NDArray[np.float32]:
-    """Return the scores of pairs, (pairs,) float32; the caller sets gradients and autocast."""
+def score_pairs(
+    model: CrossNetwork, pairs: Sequence[Pair], padding: int, label: str | None = None
+) -> NDArray[np.float32]:
+    """Return the scores of pairs, (pairs,) float32; the caller sets gradients and autocast.
+
+    Without a label there is no progress bar.
+    """
 
     def run(block: NDArray[np.intp]) -> NDArray[np.float32]:
         return _scores(model, [pairs[at] for at in block], padding).cpu().numpy()
@@ -135,7 +141,8 @@ def score_pairs(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> NDA
     if not pairs:
         return np.zeros(0, np.float32)
     lengths = np.array([max(len(row.ids) for row in pair.rows) for pair in pairs])
-    return by_length(lengths, max(1, SCORED // max(len(pair.rows) for pair in pairs)), run)
+    size = max(1, SCORED // max(len(pair.rows) for pair in pairs))
+    return by_length(lengths, size, run, label)
 
 
 def _scores(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> Tensor:

@@ -23,4 +23,3 @@ class Options(TextPairOptions):
         KEEP, (KEEP, "same", "distinct"), "token_type_ids of queries and documents"
     )
     clip: float | None = 1
-    evaluations: int = 5

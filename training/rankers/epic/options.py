@@ -23,7 +23,6 @@ class Options(HeadOptions, TextPairOptions):
     )
     learning_rate: float = 5e-5
     clip: float | None = 1
-    evaluations: int = 5
     batch: int = 16
     negatives: str = "bm25"
 

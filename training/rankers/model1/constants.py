@@ -16,7 +16,7 @@ from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.progress import progress
+from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
 from ranklet.training.tuning.judged_candidates import Features, judge
 
@@ -91,10 +91,10 @@ def fused_value(
 ) -> float:
     """Return the measure of the grid's first point, fused with BM25, on some queries.
 
-    This is fast enough for an evaluation after every epoch of a training.
+    This is fast enough for a dozen evaluations during a training.
     """
     features = _features(retriever, likelihoods)
-    judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, None)
+    judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, EVALUATING)
     return coordinate_ascent(only(judged, [0, 1]), measure, restarts=2).value
 
 

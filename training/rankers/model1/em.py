@@ -6,15 +6,16 @@ target token are adjacent. Then blocks of whole target tokens share no link type
 counted separately. Only the sums per source token combine several blocks.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise, product
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.indexing.translation_tables import Translations
+from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.bitext import Bitext, concatenated_ranges
 
 NULL = 0  # the empty word's rank among the sources; the tokens' ranks begin with 1
@@ -38,12 +39,7 @@ class Model1:
 
 
 def train_model1(
-    bitext: Bitext,
-    *,
-    iterations: int = 5,
-    null_word: bool = True,
-    threshold: float = 1e-3,
-    progress: Callable[[int, float], None] | None = None,
+    bitext: Bitext, *, iterations: int = 5, null_word: bool = True, threshold: float = 1e-3
 ) -> Model1:
     """Learn T(target | source) from sentence pairs.
 
@@ -58,7 +54,6 @@ def train_model1(
         null_word: whether to use the empty word.
         threshold: entries with a smaller probability are dropped after the last iteration, without
             rescaling (see `off_diagonal`); 0 keeps all.
-        progress: called after each iteration with its number from 1 and its log-likelihood.
 
     Returns:
         The table, in the bitext's token ids, and the log-likelihood of each iteration. Equal
@@ -77,15 +72,14 @@ def train_model1(
     table = np.full(types, 1.0 / len(np.unique(links.target)))  # (types,) float64
     counts = np.empty(types)  # (types,) float64
     log_likelihoods: list[float] = []
-    for iteration in range(1, iterations + 1):
+    work = progress(list(product(range(iterations), links.blocks)), "learning by EM")
+    for _, of_iteration in groupby(work, key=itemgetter(0)):
         log_likelihood = 0.0
-        for block in links.blocks:
+        for _, block in of_iteration:
             counts[block.types], part = expected_counts(block, table[block.types])
             log_likelihood += part
         table = maximise(counts, links.source)
         log_likelihoods.append(log_likelihood)
-        if progress is not None:
-            progress(iteration, log_likelihood)
 
     real = links.source != NULL
     translations = Translations(
@@ -203,7 +197,8 @@ def _enumerate_links(bitext: Bitext, null_word: bool) -> _Links:
     blocks: list[Block] = []
     keys: list[NDArray[np.int64]] = []
     base, sources = 0, len(vocabulary) + 1
-    for begin, end in pairwise(_block_bounds(target, lengths)):
+    bounds = list(pairwise(_block_bounds(target, lengths)))
+    for begin, end in progress(bounds, "linking words"):
         block = slice(begin, end)
         links = source[concatenated_ranges(starts[block], lengths[block])]
         first = target[begin]  # relative to the block's first token, keys stay small for `number`

@@ -49,6 +49,7 @@ class Options(PairOptions, CandidateOptions, TunedOptions):
     tokenizer: str | Path | None = place("tokenizer.json or vocab.txt (default: the backbone's)")
     learning_rate: float = 3e-3
     epochs: int = 12
+    evaluations: int = 12
     weight_decay: float = 1e-7
 
     def __post_init__(self) -> None:

@@ -22,6 +22,5 @@ class Options(HeadOptions, TextPairOptions):
     sparse_documents: float = number(1e-4, "lambda_d, that of the documents", 0, 100)
     learning_rate: float = 5e-5
     clip: float | None = 1
-    evaluations: int = 5
     batch: int = 16
     negatives: str = "bm25"

@@ -15,6 +15,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.indexing.wordpieces import special_tokens
+from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.start import begin_sparse, load_network, load_start
@@ -58,7 +59,8 @@ def train(
     def batches(epoch: int) -> list[tuple[Batch, float]]:
         """Return an epoch's batches, each with its share of λ, which grows as time² (§4.1)."""
         of_epoch = texts.pairs.batches(epoch)
-        done = (epoch + np.arange(len(of_epoch)) / len(of_epoch)) / options.epochs
+        length = planned(options, len(of_epoch))
+        done = (epoch + np.arange(len(of_epoch)) / len(of_epoch)) / length.epochs
         return list(zip(of_epoch, np.minimum(1, done / RAMP) ** 2, strict=True))
 
     def loss(batch_and_share: tuple[Batch, float]) -> Tensor:

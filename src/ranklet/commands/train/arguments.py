@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Declared, Option, options_of
+from ranklet.runtime.options import Declared, Option, one_of_two, options_of
 from ranklet.runtime.storage.checks import range_of
 
 T = TypeVar("T")
@@ -57,12 +57,14 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
     """Return options with the values that were given, by the names that `add_options` uses.
 
     Raises:
-        InputError: a value is not allowed, or cannot be read.
+        InputError: a value is not allowed or cannot be read, or two exclude each other.
     """
     changes: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
     for path, _, _, option in options_of(options):
         if (name := ".".join(path)) in given:
+            if option.instead_of in given:
+                raise one_of_two(name, option.instead_of)
             value = option.read(given[name]) if option.read else given[name]
             (changes if len(path) == 1 else inner.setdefault(path[0], {}))[path[-1]] = value
     changes |= {name: replace(getattr(options, name), **values) for name, values in inner.items()}

@@ -163,12 +163,6 @@ def test_token_ids_may_be_far_apart() -> None:
     }
 
 
-def test_progress_hears_of_every_iteration() -> None:
-    heard: list[tuple[int, float]] = []
-    model = train_model1(bitext_of(TOY), iterations=3, progress=lambda *args: heard.append(args))
-    assert heard == list(enumerate(model.log_likelihoods, start=1))
-
-
 def test_threshold_drops_and_does_not_rescale() -> None:
     everything = train_model1(bitext_of(TOY), threshold=0).translations
     kept = train_model1(bitext_of(TOY), threshold=0.2).translations

@@ -1,0 +1,120 @@
+"""What is recorded of a training while it runs; it is saved with the training's state."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+MOST_POINTS = 1000  # of a curve
+
+
+@dataclass
+class Curve:
+    """Loss and learning rate over the steps, thinned so that a long training stays small.
+
+    A point is the mean loss of `stride` steps and the rate of the last of them. Whenever there are
+    too many points, two become one.
+
+    Attributes:
+        stride: steps per point.
+        steps: last step of each point.
+        losses: mean loss of each point.
+        rates: learning rate of each point.
+        pending: losses of the steps that are not in a point yet.
+    """
+
+    stride: int = 1
+    steps: list[int] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    pending: list[float] = field(default_factory=list)
+
+    def add(self, step: int, loss: float, rate: float) -> None:
+        """Record a step, numbered from 1.
+
+        >>> curve = Curve()
+        >>> for step in range(1, 2 * MOST_POINTS + 1):
+        ...     curve.add(step, step, 0.5)
+        >>> curve.stride, curve.steps[:2], curve.losses[:2], len(curve.steps)
+        (2, [2, 4], [1.5, 3.5], 1000)
+        """
+        self.pending.append(loss)
+        if len(self.pending) < self.stride:
+            return
+        self.steps.append(step)
+        self.losses.append(sum(self.pending) / len(self.pending))
+        self.rates.append(rate)
+        self.pending.clear()
+        if len(self.steps) == 2 * MOST_POINTS:
+            self._halve()
+
+    @property
+    def latest(self) -> float:
+        """The loss of the last steps; there was at least one."""
+        return self.pending[-1] if self.pending else self.losses[-1]
+
+    def thinned(self) -> dict[str, list[Any]]:
+        """Return at most `MOST_POINTS` points: ``step``, ``loss`` and ``rate``."""
+        copy = Curve(self.stride, list(self.steps), list(self.losses), list(self.rates))
+        if len(copy.steps) > MOST_POINTS:
+            copy._halve()
+        return {"step": copy.steps, "loss": copy.losses, "rate": copy.rates}
+
+    def _halve(self) -> None:
+        """Make one point of two; an odd last point keeps its place."""
+        pairs = len(self.steps) // 2 * 2
+        rest = self.losses[pairs:]
+        joined = zip(self.losses[:pairs:2], self.losses[1:pairs:2], strict=True)
+        self.losses = [(one + two) / 2 for one, two in joined] + rest
+        self.steps = self.steps[1:pairs:2] + self.steps[pairs:]
+        self.rates = self.rates[1:pairs:2] + self.rates[pairs:]
+        self.stride *= 2
+
+
+@dataclass
+class Progress:
+    """How far a training is; it is saved with the training's state.
+
+    Attributes:
+        epoch: current epoch, from 0.
+        at: steps done in this epoch.
+        steps: steps done in all epochs.
+        seconds: time spent learning, without interruptions, evaluations and saves.
+        evaluation_seconds: time spent evaluating.
+        evaluations: (step, value of the dev measure) of each evaluation.
+        planned: how many of the evenly spaced evaluations are done, the first one not counted.
+        best: (step, value) of the best evaluation.
+        stopped: why the training ended: epochs, steps, time or patience; empty while it runs.
+        curve: loss and learning rate.
+    """
+
+    epoch: int = 0
+    at: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    evaluation_seconds: float = 0.0
+    evaluations: list[tuple[int, float]] = field(default_factory=list)
+    planned: int = 0
+    best: tuple[int, float] | None = None
+    stopped: str = ""
+    curve: Curve = field(default_factory=Curve)
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> "Progress":
+        """Return the progress that `saved` has described."""
+        return cls(**{**state, "curve": Curve(**state["curve"])})
+
+    def saved(self) -> dict[str, Any]:
+        """Return plain values for the training's state."""
+        return asdict(self)
+
+    def report(self) -> dict[str, Any]:
+        """Return plain values by name, for `Checkpoint.training`."""
+        return {
+            "epochs": self.epoch + (self.at > 0),
+            "steps": self.steps,
+            "seconds": round(self.seconds, 1),
+            "evaluation_seconds": round(self.evaluation_seconds, 1),
+            "stopped_by": self.stopped,
+            "evaluations": [{"step": step, "value": value} for step, value in self.evaluations],
+            "best_step": self.best[0] if self.best else self.steps,
+        }
