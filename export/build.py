@@ -11,6 +11,7 @@ from ranklet.export.imported import COMPARING, ranker_name, with_probes
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import hinted
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -18,7 +19,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
-from ranklet.training.imported.importing import is_cross_encoder, read_model
+from ranklet.training.imported.importing import is_cross_encoder, needed_extra, read_model
 from ranklet.training.indexing.analysed import ANALYSING, analyse
 from ranklet.training.progress import expect, one_bar, progress
 
@@ -61,9 +62,14 @@ def build(
         CollectionError: documents cannot be read; the message counts the faults.
         InputError: a column does not exist, a model cannot be used, or an option is wrong.
         ExportError: the target exists, or no variant of a model can be verified.
+        MissingPackageError: a package is not installed.
     """
     source = documents if isinstance(documents, Source) else Source(documents, options)
-    with one_bar(*_plan(len(models))), BundleWriter(target, overwrite=overwrite) as writer:
+    with (
+        hinted(lambda: needed_extra(models) or "lexical"),
+        one_bar(*_plan(len(models))),
+        BundleWriter(target, overwrite=overwrite) as writer,
+    ):
         checkpoints = read_models(models, label)
         analysed = analyse(source.documents(), {BM25Settings().field}, titles=titles)
         expect(ENCODING, len(analysed.documents) * ENCODING_SECONDS)

@@ -8,14 +8,15 @@ docs/serving.md lists the routes and the variables.
 import sys
 
 from ranklet.runtime.errors import RankletError
+from ranklet.runtime.extras import hinted
 
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT. Return 1 if a setting cannot be used."""
-    from ranklet.handlers.server.settings import ServerSettings
-    from ranklet.handlers.server.uvicorn_server import serve
-
     try:
+        with hinted():
+            from ranklet.handlers.server.settings import ServerSettings
+            from ranklet.handlers.server.uvicorn_server import serve
         serve(ServerSettings.from_environment())
     except RankletError as error:
         sys.stderr.write(f"ranklet: {error}\n")

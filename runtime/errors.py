@@ -6,6 +6,7 @@
     │   └── ModelFolderError       a model's folder that cannot be imported
     ├── UnknownRankerError      an unknown ranker kind, ranker name or pipeline
     ├── BundleError             a bundle that is missing, damaged, hostile or of another version
+    ├── MissingPackageError     a package that is not installed, with the command that installs it
     ├── CollectionError         a corpus, queries, qrels or run file that cannot be read
     ├── training.TrainingError  a training that cannot continue
     └── export.ExportError      a bundle that cannot be written
@@ -36,6 +37,10 @@ class UnknownRankerError(RankletError, LookupError):
 
 class BundleError(RankletError):
     """A bundle that is missing, damaged, hostile or of another version."""
+
+
+class MissingPackageError(RankletError, ModuleNotFoundError):
+    """A package that is not installed; the message says which extra to install."""
 
 
 def damaged(fault: str) -> BundleError:

@@ -18,6 +18,7 @@ from typing import Any
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.calibration import Feeds, thinned
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import install
 from ranklet.runtime.onnx.encoder import WEIGHTS
 
 _TELEMETRY = "openvino_telemetry"
@@ -29,7 +30,7 @@ def need_packages() -> None:
     if missing:
         raise InputError(
             f"the variant openvino needs {' and '.join(missing)}; "
-            "pip install 'ranklet[openvino]', or leave it out of --variants"
+            f"{install('openvino')}, or leave it out of --variants"
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.extras import install
 
 PART_BYTES = 8 << 20  # per request; a request that fails repeats this much
 PARTS_AT_ONCE = 4
@@ -152,7 +153,7 @@ def client() -> Any:
         from botocore.exceptions import BotoCoreError
     except ImportError as error:
         raise BundleError(
-            "an address s3://… needs boto3; run pip install 'ranklet[s3]', or give a path"
+            f"an address s3://… needs boto3; run {install('s3')}, or give a path"
         ) from error
     config = Config(
         connect_timeout=5,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.dense.graph_file import check_graph
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.extras import install
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.pipeline.topk import Scored, top_k
 
@@ -20,7 +21,7 @@ def _hnswlib() -> Any:
     except ModuleNotFoundError as error:
         raise InputError(
             "HNSW needs the package hnswlib, which needs a compiler. Run "
-            "`pip install 'ranklet[hnsw]'`, or use exact search"
+            f"`{install('hnsw')}`, or use exact search"
         ) from error
     return hnswlib
 

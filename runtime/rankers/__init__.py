@@ -51,6 +51,9 @@ KINDS = {
 }
 
 
+LEXICAL = ("bm25", "model1")  # kinds that are trained and exported without PyTorch
+
+
 def ranker_module(kind: str) -> ModuleType:
     """Return the runtime module of a kind, imported on first use.
 

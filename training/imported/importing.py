@@ -1,9 +1,12 @@
 """Recognise what a model's folder contains, and import it as a checkpoint."""
 
+import json
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
+from ranklet.runtime.rankers import LEXICAL
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.imported.encoder import check_known
 from ranklet.training.imported.folder import CONFIG, ModelFolder
@@ -52,6 +55,25 @@ def recognise(folder: ModelFolder) -> str:
 def is_checkpoint(path: str | Path) -> bool:
     """Return whether ranklet has written a folder; other folders are models of other libraries."""
     return (Path(path) / RANKLET).is_file()
+
+
+def needed_extra(paths: Iterable[str | Path]) -> str:
+    """Return the smallest extra that suffices to export checkpoints and models, without any: none.
+
+    They are recognised by their small files, so that no package is needed for it.
+    """
+    needed = {_needed(Path(path)) for path in paths}
+    return next((extra for extra in ("export", "train", "lexical") if extra in needed), "")
+
+
+def _needed(path: Path) -> str:
+    try:
+        if is_checkpoint(path):
+            kind = json.loads((path / RANKLET).read_text("utf-8"))["kind"]
+            return "lexical" if kind in LEXICAL else "export"
+        return "train" if recognise(ModelFolder(path)) == "static" else "export"
+    except (RankletError, OSError, ValueError, KeyError, TypeError):
+        return "export"
 
 
 def is_cross_encoder(path: str | Path) -> bool:

@@ -5,13 +5,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from types import FrameType
 
 from ranklet.runtime.errors import ModelFolderError, RankletError
+from ranklet.runtime.extras import hinted
 from ranklet.version import __version__
 
 COMMANDS = {
@@ -30,13 +31,6 @@ COMMANDS = {
     "verify": "check every byte and number of a bundle",
     "demo": "run all steps once, on Python's own documentation",
 }
-
-# The smallest extra that has a package. All others are of PyTorch, or of the export to ONNX.
-EXTRAS = {
-    **dict.fromkeys(("ir_measures", "scipy", "simplemma", "tqdm"), "lexical"),
-    **dict.fromkeys(("starlette", "uvicorn"), "http"),
-}
-EXPORTING = ("build", "demo", "export")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(command: str, arguments: Sequence[str]) -> int:
     """Run one command by name with its own arguments; return the exit status."""
     module = import_module(f"{__name__}.{command}")
+    # A command may need more than one package, and all of them should be installed at once.
+    needs: Callable[[argparse.Namespace], str] = getattr(module, "needs", lambda _: "")
     parser = argparse.ArgumentParser(
         prog=f"ranklet {command}",
         description=module.__doc__,
@@ -69,19 +65,9 @@ def run(command: str, arguments: Sequence[str]) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with _ended_as_by_ctrl_c():
+        with _ended_as_by_ctrl_c(), hinted(lambda: needs(options)):
             status: int | None = module.run(options)
         sys.stdout.flush()
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("ranklet"):
-            raise
-        extra = EXTRAS.get(error.name, "export" if command in EXPORTING else "train")
-        print(
-            f"ranklet {command}: the package {error.name!r} is not installed; "
-            f"run: pip install 'ranklet[{extra}]'",
-            file=sys.stderr,
-        )
-        return 1
     except KeyboardInterrupt:
         print(f"ranklet {command}: interrupted; no result was written", file=sys.stderr)
         return 130

@@ -104,6 +104,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def needs(options: argparse.Namespace) -> str:
+    """Return the smallest extra that suffices."""
+    from ranklet.training.imported.importing import needed_extra
+
+    return needed_extra(named_folders(options.checkpoints).values())
+
+
 def run(options: argparse.Namespace) -> int:
     """Export, print the proofs and return the exit status."""
     from ranklet.export.bundles import export_bundle

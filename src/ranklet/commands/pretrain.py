@@ -20,6 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(groups.__getitem__, PretrainingOptions())
 
 
+def needs(arguments: argparse.Namespace) -> str:  # noqa: ARG001
+    """Return the smallest extra that suffices."""
+    return "train"
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Pretrain the backbone and save it."""
     from ranklet.runtime.errors import InputError

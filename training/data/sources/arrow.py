@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.extras import install
 from ranklet.training.data.sources.records import Record, Records
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
@@ -88,7 +89,7 @@ def _pyarrow(path: Path) -> Any:
         import pyarrow.ipc
     except ImportError:
         raise InputError(
-            f"{path} needs a package that is not installed; run: pip install 'ranklet[parquet]'"
+            f"{path} needs a package that is not installed; run: {install('parquet')}"
         ) from None
     return pa
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.extras import install
 
 COMPRESSED = (".gz", ".zst")
 
@@ -104,7 +105,7 @@ class _Zstandard(io.RawIOBase):
             self._library = import_module(name)
         except ImportError:
             raise InputError(
-                f"{path} needs a package that is not installed; run: pip install 'ranklet[zst]'"
+                f"{path} needs a package that is not installed; run: {install('zst')}"
             ) from None
         self._file = path.open("rb")
         self._frame = self._new_frame()

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import install
 
 # Skip-gram with five negative samples, as in FastText's word2vec (Mikolov et al. 2013).
 WINDOW, NEGATIVES, ROUNDS = 5, 5, 5
@@ -32,7 +33,7 @@ def word_vectors(
         from gensim.models import Word2Vec
     except ImportError as error:
         raise InputError(
-            "word2vec needs the package gensim (pip install 'ranklet[word2vec]'); without it use "
+            f"word2vec needs the package gensim ({install('word2vec')}); without it use "
             "random vectors (--vectors random)"
         ) from error
     if not any(len(text) for text in texts):

@@ -47,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def needs(options: argparse.Namespace) -> str:
+    """Return the smallest extra that suffices."""
+    return "lexical" if options.lexical else "export"
+
+
 def run(options: argparse.Namespace) -> None:
     """Run all steps on Python's documentation and print the results."""
     folder = Path(options.output)

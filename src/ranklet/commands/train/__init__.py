@@ -14,7 +14,7 @@ from typing import Any
 
 from ranklet.commands.train import material
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.rankers import KINDS, LEXICAL
 
 ONLY_TUNED = ("bm25",)  # kinds that learn nothing but what is tuned
 
@@ -56,6 +56,11 @@ def _add_kind(parser: argparse.ArgumentParser, kind: str, options: Any) -> None:
     )  # fmt: skip
     add_options(groups.__getitem__, options)
     data.add_argument("-h", "--help", action="help", help="show this help")
+
+
+def needs(arguments: argparse.Namespace) -> str:
+    """Return the smallest extra that suffices."""
+    return "lexical" if arguments.kind in LEXICAL else "train"
 
 
 def run(arguments: argparse.Namespace) -> None:

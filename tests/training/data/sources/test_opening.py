@@ -35,7 +35,7 @@ def test_damaged_compressed_data_are_named(ending: str, kept: int, tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b"a"), "is compressed by gzip; add .gz to its name"),
+        (gzip.compress(b"a", mtime=0), "is compressed by gzip; add .gz to its name"),
         (zstandard.ZstdCompressor().compress(b"a"), "add .zst to its name"),
         (b"PK\x03\x04 a sheet", "save the sheet as CSV UTF-8"),
         (b"PAR1 a file", "pass --format parquet"),

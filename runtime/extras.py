@@ -1,0 +1,78 @@
+"""The extras of the distribution, and which one to install for a missing package.
+
+The table repeats pyproject.toml, which is not installed; a test compares them.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ranklet.runtime.errors import MissingPackageError
+
+# The names that the packages of each extra are imported by.
+EXTRAS = {
+    "hnsw": ("hnswlib",),
+    "s3": ("boto3",),
+    "lambda": ("awslambdaric", "snapshot_restore_py"),
+    "http": ("starlette", "uvicorn"),
+    "lexical": ("ir_measures", "scipy", "simplemma", "tqdm"),
+    "parquet": ("pyarrow",),
+    "zst": ("zstandard",),
+    "train": ("safetensors", "torch", "transformers"),
+    "word2vec": ("gensim",),
+    "export": ("onnx", "onnxscript"),
+    "openvino": ("openvino", "nncf"),
+}
+INCLUDED = {"lambda": "s3", "train": "lexical", "export": "train"}  # in each of these extras
+
+
+def install(extra: str) -> str:
+    """Return the command that installs an extra.
+
+    >>> install("http")
+    "pip install 'ranklet[http]'"
+    """
+    return f"pip install 'ranklet[{extra}]'"
+
+
+def sufficient(package: str, needs: str = "") -> str:
+    """Return the smallest extra with a package and all that is needed besides; "" if none has it.
+
+    Args:
+        package: the name that is imported.
+        needs: the smallest extra with all else that the caller needs; "" for nothing else.
+
+    >>> sufficient("tqdm"), sufficient("tqdm", "export"), sufficient("hnswlib", "export")
+    ('lexical', 'export', 'hnsw')
+    """
+    own = next((extra for extra, packages in EXTRAS.items() if package in packages), "")
+    larger = needs
+    while larger and larger != own:
+        larger = INCLUDED.get(larger, "")
+    return needs if own and larger == own else own
+
+
+@contextmanager
+def hinted(needs: Callable[[], str] = str) -> Iterator[None]:
+    """Say in the error of a missing package how to install it.
+
+    Args:
+        needs: returns the smallest extra with all that the caller needs, so that one installation
+            is enough; "" for the smallest one with the package.
+
+    Raises:
+        MissingPackageError: a package could not be imported.
+    """
+    try:
+        yield
+    except MissingPackageError:
+        raise
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "ranklet"):  # a fault of ranklet, which no installation would repair
+            raise
+        extra = sufficient(package, needs())
+        raise MissingPackageError(
+            f"the package {package!r} is not installed; run: "
+            f"{install(extra) if extra else f'pip install {package}'}",
+            name=package,
+        ) from error

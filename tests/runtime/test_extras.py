@@ -1,0 +1,115 @@
+"""Installation hints name the smallest extra that suffices, and pyproject.toml has all of them."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ranklet.commands import main
+from ranklet.export.build import build
+from ranklet.runtime.errors import MissingPackageError
+from ranklet.runtime.extras import EXTRAS, INCLUDED, hinted, install, sufficient
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOR_DEVELOPERS = {"dev", "clients", "bench"}
+
+
+def test_the_table_is_that_of_pyproject() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    packages: dict[str, set[str]] = {}
+    included: dict[str, str] = {}
+    for extra, requirements in project["optional-dependencies"].items():
+        for requirement in () if extra in FOR_DEVELOPERS else requirements:
+            if match := re.match(r"ranklet\[(\w+)\]", requirement):
+                included[extra] = match[1]
+            else:
+                name = re.match(r"[\w.-]+", requirement)
+                assert name is not None
+                packages.setdefault(extra, set()).add(name[0].removesuffix("-py").replace("-", "_"))
+    ours = {extra: {name.removesuffix("_py") for name in names} for extra, names in EXTRAS.items()}
+    assert ours == packages
+    assert included == INCLUDED
+
+
+def test_every_extra_in_a_message_or_in_the_documentation_exists() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = set(project["optional-dependencies"])
+    for folder in ("runtime", "training", "export", "handlers", "src/ranklet/commands", "docs"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".md"):
+                named = re.findall(r"ranklet\[([a-z0-9_,]+)\]", path.read_text("utf-8"))
+                assert {each for name in named for each in name.split(",")} <= extras, path
+
+
+def test_an_unknown_package_and_a_fault_of_ranklet_have_no_extra() -> None:
+    with pytest.raises(MissingPackageError, match=r"run: pip install strange$"), hinted():
+        raise ModuleNotFoundError(name="strange")
+    with pytest.raises(ModuleNotFoundError) as caught, hinted():
+        raise ModuleNotFoundError(name="ranklet.gone")
+    assert not isinstance(caught.value, MissingPackageError)
+
+
+def test_what_a_command_needs_in_all_is_installed_at_once() -> None:
+    assert sufficient("torch", "train") == "train"
+    assert sufficient("torch", "lexical") == "train"
+    assert sufficient("simplemma", "train") == "train"
+    assert sufficient("uvicorn", "export") == "http"
+    assert sufficient("unknown", "export") == ""
+
+
+def test_commands_name_the_smallest_extra(
+    built: "Built",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    collection, bm25 = str(built.collection.path), str(built.checkpoints["bm25"])
+    out, bundle = str(tmp_path / "out"), str(built.fused)
+    network = tmp_path / "network"
+    network.mkdir()
+    (network / "ranklet.json").write_text('{"kind": "dense"}')
+    for missing, extra, arguments in (
+        ("tqdm", "lexical", ["train", "bm25", collection, "-o", out]),
+        ("tqdm", "train", ["train", "dense", collection, "-o", out, "--tune", "test"]),
+        ("tqdm", "lexical", ["index", bundle, collection, "-o", out]),
+        ("tqdm", "lexical", ["build", collection, "-o", out]),
+        ("tqdm", "export", ["build", collection, "-o", out, "--model", str(network)]),
+        ("tqdm", "lexical", ["export", bm25, "-o", out]),
+        ("tqdm", "lexical", ["fuse", bundle, collection, "-o", out, "--split", "train"]),
+        ("ir_measures", "lexical", ["eval", bundle, collection]),
+        ("torch", "train", ["pretrain", collection, "-o", out]),
+        ("tqdm", "lexical", ["demo", "--lexical", "-o", out]),
+        ("uvicorn", "http", ["serve", bundle]),
+    ):
+        with monkeypatch.context() as patch:
+            for name in [
+                each for each in sys.modules if each.startswith("ranklet.handlers.server")
+            ]:
+                patch.delitem(sys.modules, name)
+            patch.setitem(sys.modules, missing, None)
+            assert main(arguments) == 1, arguments
+        error = capsys.readouterr().err
+        assert error.endswith(f"{missing!r} is not installed; run: {install(extra)}\n"), arguments
+
+
+def test_python_callers_get_the_hint_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with pytest.raises(MissingPackageError, match="lexical"):
+        build(["a text"], tmp_path / "out")
+
+
+def test_the_server_as_a_program_says_what_it_needs() -> None:
+    code = (
+        "import sys; sys.modules['starlette'] = None; sys.modules['uvicorn'] = None; "
+        "from ranklet.handlers.http import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"is not installed; run: {install('http')}\n")
