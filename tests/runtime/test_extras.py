@@ -4,15 +4,18 @@ import re
 import subprocess
 import sys
 import tomllib
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ranklet.commands import main
+from ranklet.commands import main, train
 from ranklet.export.build import build
 from ranklet.runtime.errors import MissingPackageError
 from ranklet.runtime.extras import EXTRAS, INCLUDED, hinted, install, sufficient
+from ranklet.training.imported.importing import needed_extra
+from ranklet.training.indexing.lemmas import lemma
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -70,22 +73,13 @@ def test_commands_name_the_smallest_extra(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    collection, bm25 = str(built.collection.path), str(built.checkpoints["bm25"])
-    out, bundle = str(tmp_path / "out"), str(built.fused)
-    network = tmp_path / "network"
-    network.mkdir()
-    (network / "ranklet.json").write_text('{"kind": "dense"}')
+    collection, bundle, out = str(built.collection.path), str(built.fused), str(tmp_path / "out")
     for missing, extra, arguments in (
-        ("tqdm", "lexical", ["train", "bm25", collection, "-o", out]),
-        ("tqdm", "train", ["train", "dense", collection, "-o", out, "--tune", "test"]),
-        ("tqdm", "lexical", ["index", bundle, collection, "-o", out]),
-        ("tqdm", "lexical", ["build", collection, "-o", out]),
-        ("tqdm", "export", ["build", collection, "-o", out, "--model", str(network)]),
-        ("tqdm", "lexical", ["export", bm25, "-o", out]),
-        ("tqdm", "lexical", ["fuse", bundle, collection, "-o", out, "--split", "train"]),
+        ("simplemma", "lexical", ["train", "bm25", collection, "-o", out]),
+        ("simplemma", "lexical", ["index", bundle, collection, "-o", out]),
+        ("simplemma", "lexical", ["build", collection, "-o", out, "--skip-bad"]),
         ("ir_measures", "lexical", ["eval", bundle, collection]),
-        ("torch", "train", ["pretrain", collection, "-o", out]),
-        ("tqdm", "lexical", ["demo", "--lexical", "-o", out]),
+        ("simplemma", "lexical", ["demo", "--lexical", "-o", out]),
         ("uvicorn", "http", ["serve", bundle]),
     ):
         with monkeypatch.context() as patch:
@@ -94,13 +88,31 @@ def test_commands_name_the_smallest_extra(
             ]:
                 patch.delitem(sys.modules, name)
             patch.setitem(sys.modules, missing, None)
+            lemma.cache_clear()
             assert main(arguments) == 1, arguments
         error = capsys.readouterr().err
         assert error.endswith(f"{missing!r} is not installed; run: {install(extra)}\n"), arguments
 
 
+def test_what_is_exported_decides_what_is_needed(built: "Built", tmp_path: Path) -> None:
+    network = tmp_path / "network"
+    network.mkdir()
+    (network / "ranklet.json").write_text('{"kind": "dense"}')
+    lexical = built.checkpoints["model1"]
+    assert needed_extra([]) == ""
+    assert needed_extra([lexical]) == "lexical"
+    assert needed_extra([lexical, network]) == "export"
+    assert needed_extra([tmp_path / "nothing"]) == "export"
+    static = tmp_path / "static"  # as model2vec writes one
+    static.mkdir()
+    (static / "config.json").write_text('{"architectures": ["StaticModel"]}')
+    assert needed_extra([static, lexical]) == "train"
+    assert [train.needs(Namespace(kind=kind)) for kind in ("bm25", "dense")] == ["lexical", "train"]
+
+
 def test_python_callers_get_the_hint_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    lemma.cache_clear()
     with pytest.raises(MissingPackageError, match="lexical"):
         build(["a text"], tmp_path / "out")
 
