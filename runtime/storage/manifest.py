@@ -1,6 +1,7 @@
 """Read and check the manifest of a bundle, field by field, before anything else is opened.
 
-docs/bundle-format.md is the specification. This file is the one place that knows the schema.
+docs/maintainers/bundle-format.md is the specification. This file is the one place that knows the
+schema.
 """
 
 import json
