@@ -103,7 +103,7 @@ def _legend(shown: Sequence[Piece]) -> list[Markup]:
         lines.append(
             "Marked words contribute to the score. The stronger the mark, the more a word adds. If "
             "a token occurs several times, its amount is shared equally among its occurrences, "
-            "unless a network distinguishes them."
+            "unless a network distinguishes them. A dense encoder marks what exceeds its mean word."
         )
     if any(piece.by_query_token for piece in shown):
         lines.append(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, Session, run_each, will_run_on_gpu
-from ranklet.runtime.text.analysis import encodable
+from ranklet.runtime.onnx.tokens import TextToken, text_tokens, token_ids
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -27,6 +27,10 @@ VARIANTS = {
 }
 WEIGHTS = ".bin"  # replaces .xml in the name of the weights of an OpenVINO model
 TOKENIZER = "tokenizer.json"
+
+# An output that some graphs have for explanations, the states of the last layer before pooling,
+# (batch, tokens, hidden) float32. Layers after the pooling are already applied to them.
+TOKEN_STATES = "token_states"  # noqa: S105
 
 TOKEN_BUDGET = 16_384  # maximum number of padded tokens per batch on a GPU
 
@@ -134,7 +138,7 @@ class Encoder:
         self, session: Runs, output: str, tokenizer: "Tokenizer", dimension: int, digest: str = ""
     ) -> None:
         self.session, self._output, self.digest = session, output, digest
-        self._tokenizer, self._dimension = tokenizer, dimension
+        self.tokenizer, self._dimension = tokenizer, dimension
 
     @property
     def provider(self) -> str:
@@ -177,46 +181,33 @@ class Encoder:
             values.append(output[0])
         return TokenValues(ids, values, longer)
 
+    def states(
+        self, text: str, max_tokens: int, segment: int
+    ) -> tuple[list[TextToken], NDArray[np.float32]]:
+        """Return the tokens that are read of a text and their states, (tokens, hidden) float32.
+
+        The text runs alone, as in `encode` on a CPU. Arguments and errors are those of `encode`.
+
+        Raises:
+            BundleError: also if the graph has no such output, see `has_states`.
+        """
+        tokens = text_tokens(self.tokenizer, text, max_tokens)
+        output = self.session.run(TOKEN_STATES, feeds([[token.id for token in tokens]], segment))
+        states = output[0, : len(tokens)] if output.ndim == 3 else output  # without padding
+        _check_output(states, (len(tokens), max(self._dimension, states.shape[-1])))
+        return tokens, states
+
+    @property
+    def has_states(self) -> bool:
+        """Whether the graph returns the tokens' states, too."""
+        return TOKEN_STATES in self.session.outputs
+
     def token_ids(self, texts: Sequence[str], max_tokens: int) -> tuple[list[list[int]], list[int]]:
         """Return what `token_ids` does with the tokenizer of this encoder."""
-        return token_ids(self._tokenizer, texts, max_tokens)
+        return token_ids(self.tokenizer, texts, max_tokens)
 
 
-def token_ids(
-    tokenizer: "Tokenizer", texts: Sequence[str], max_tokens: int
-) -> tuple[list[list[int]], list[int]]:
-    """Return each text's truncated token ids and the indices of the longer texts."""
-    encoded = tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=True)
-    longer = [index for index, text in enumerate(encoded) if len(text.ids) > max_tokens]
-    ends = ending(tokenizer) if longer else 1
-    return [truncate(text.ids, max_tokens, ends) for text in encoded], longer
-
-
-def ending(tokenizer: "Tokenizer") -> int:
-    """Return how many special tokens a tokenizer puts at the end of a text, 1 for BERT's [SEP]."""
-    special = tokenizer.encode("a").special_tokens_mask
-    return len(special) - max((i + 1 for i, mask in enumerate(special) if not mask), default=0)
-
-
-def truncate(ids: Sequence[int], max_tokens: int, ends: int = 1) -> list[int]:
-    """Return at most `max_tokens` token ids, always with the last ones, which are special.
-
-    This is the one rule for training and serving.
-
-    >>> truncate([101, 7, 8, 9, 102], 4)
-    [101, 7, 8, 102]
-
-    Args:
-        ids: token ids with special tokens, such as [CLS] and [SEP].
-        max_tokens: at least 2.
-        ends: number of special tokens at the end.
-    """
-    if len(ids) <= max_tokens:
-        return list(ids)
-    return [*ids[: max_tokens - ends], *ids[len(ids) - ends :]]
-
-
-def _check_output(output: NDArray[np.float32], shape: tuple[int, int]) -> None:
+def _check_output(output: NDArray[np.float32], shape: tuple[int, ...]) -> None:
     if output.shape != shape or not np.isfinite(output).all():
         raise damaged(
             f"the encoder returned shape {output.shape}; expected finite values of shape {shape}"

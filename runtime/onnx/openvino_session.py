@@ -62,15 +62,15 @@ class OpenVINOSession:
         try:
             core = openvino.Core()
             tensor = openvino.Tensor(np.frombuffer(weights, np.uint8))
-            self._model: Any = core.compile_model(
-                core.read_model(bytes(model), tensor), "CPU", options
-            )
+            network = core.read_model(bytes(model), tensor)
+            self._model: Any = core.compile_model(network, "CPU", options)
         except Exception as error:  # it raises RuntimeError and TypeError
             raise BundleError(
                 f"{name} cannot be loaded by OpenVINO: {_first_reason(error)}"
             ) from error
         self.inputs = tuple(each.any_name for each in self._model.inputs)
-        self.outputs = tuple(each.any_name for each in self._model.outputs)
+        # A compiled model has further names, of tensors that it computes only as an output.
+        self.outputs = tuple(each.any_name for each in network.outputs)
         shapes = [each.partial_shape for each in self._model.outputs]
         # Outputs whose last axis is the tokens, which are cut to the length before the padding.
         self._by_token = {

@@ -72,6 +72,11 @@ class Runs(Protocol):
         """Whether inputs of the same shape should run one after another."""
         ...
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the model's outputs."""
+        ...
+
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """Run the model on its inputs."""
         ...

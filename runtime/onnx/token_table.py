@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.encoder import Encoded
+from ranklet.runtime.onnx.tokens import TextToken, text_tokens
 from ranklet.runtime.text.analysis import encodable
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class TokenTable:
     """
 
     provider = ""
+    has_states = True
 
     def __init__(
         self,
@@ -39,7 +41,7 @@ class TokenTable:
         normalise: bool,
         scales: NDArray[np.float32] | None = None,
     ) -> None:
-        self._table, self._tokenizer, self._scales = table, tokenizer, scales
+        self._table, self.tokenizer, self._scales = table, tokenizer, scales
         self.digest, self._normalise = digest, normalise
 
     def encode(self, texts: Sequence[str], max_tokens: int, segment: int) -> Encoded:  # noqa: ARG002
@@ -53,7 +55,7 @@ class TokenTable:
         Raises:
             BundleError: a token has no row in the table.
         """
-        encoded = self._tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=False)
+        encoded = self.tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=False)
         vectors = np.zeros((len(texts), self._table.shape[1]), np.float32)
         longer = []
         for index, text in enumerate(encoded):
@@ -62,27 +64,39 @@ class TokenTable:
                 longer.append(index)
             if not len(ids):
                 continue
-            if ids.max() >= len(self._table):
-                raise BundleError(
-                    f"the table has {len(self._table):,} rows, but the tokenizer has the token "
-                    f"{ids.max()}. The bundle is damaged: run `ranklet verify`"
-                )
-            rows = self._table[ids]
-            if self._scales is not None:
-                rows = rows * self._scales[ids, None]
-            vectors[index] = rows.mean(0, dtype=np.float32)
+            vectors[index] = self._rows(ids).mean(0, dtype=np.float32)
         if self._normalise:
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             vectors /= np.where(lengths, lengths, 1)
         return Encoded(vectors, longer)
+
+    def states(
+        self,
+        text: str,
+        max_tokens: int,
+        segment: int,  # noqa: ARG002
+    ) -> tuple[list[TextToken], NDArray[np.float32]]:
+        """Return the tokens that are read of a text and their vectors; see `encode`."""
+        tokens = text_tokens(self.tokenizer, text, max_tokens, special=False)
+        return tokens, self._rows(np.array([token.id for token in tokens], np.int64))
+
+    def _rows(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the vectors of tokens, (tokens, dimension) float32."""
+        if len(ids) and ids.max() >= len(self._table):
+            raise BundleError(
+                f"the table has {len(self._table):,} rows, but the tokenizer has the token "
+                f"{ids.max()}. The bundle is damaged: run `ranklet verify`"
+            )
+        rows = self._table[ids]
+        return rows if self._scales is None else rows * self._scales[ids, None]
 
     def verify(self, name: str) -> None:
         """Check every number, and that each token has a row; a BundleError begins with `name`."""
         scales = np.ones(1, np.float32) if self._scales is None else self._scales
         if not (np.isfinite(self._table).all() and np.isfinite(scales).all()):
             raise BundleError(f"{name}: a token's vector is not finite")
-        if len(self._table) < self._tokenizer.get_vocab_size():
+        if len(self._table) < self.tokenizer.get_vocab_size():
             raise BundleError(
                 f"{name}: the table has {len(self._table):,} rows, but the tokenizer has "
-                f"{self._tokenizer.get_vocab_size():,} tokens"
+                f"{self.tokenizer.get_vocab_size():,} tokens"
             )

@@ -4,7 +4,7 @@ RepBERT (Zhan et al. 2020, paper 004, §3) is the configuration with mean poolin
 and token_type_ids that tell documents from queries. A sentence encoder has others.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,17 +13,23 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
+from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
+from ranklet.runtime.dense.word_amounts import explain_words
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, open_encoder
 from ranklet.runtime.onnx.token_table import TokenTable
+from ranklet.runtime.onnx.tokens import TextToken
 from ranklet.runtime.options import check_options, integer, one_of, text
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
 from ranklet.runtime.storage.checks import Settings
+from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
@@ -44,6 +50,7 @@ SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
 SEARCHES = ("exact", "hnsw", EXHAUSTIVE)
 MOST_PROMPT = 4096  # characters
+EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
 
 @dataclass(frozen=True)
@@ -90,8 +97,24 @@ class Encodes(Protocol):
         """The provider that it runs on; empty for a table."""
         ...
 
+    @property
+    def tokenizer(self) -> "Tokenizer":
+        """Its tokenizer."""
+        ...
+
+    @property
+    def has_states(self) -> bool:
+        """Whether it can return the states of tokens."""
+        ...
+
     def encode(self, texts: list[str], max_tokens: int, segment: int) -> Encoded:
         """Return the vectors of texts."""
+        ...
+
+    def states(
+        self, text: str, max_tokens: int, segment: int
+    ) -> tuple[list[TextToken], NDArray[np.float32]]:
+        """Return the tokens that are read of a text, and the states that are pooled."""
         ...
 
 
@@ -145,6 +168,28 @@ class DenseEncoder:
         )
 
     @property
+    def divides(self) -> bool:
+        """Whether a text's vector can be divided among its tokens."""
+        return self.settings.pooling in ADDITIVE and self.encoder.has_states
+
+    def document_shares(self, text: str) -> tuple[list[TextToken], NDArray[np.float64]]:
+        """Return the tokens that are read of a document and what each adds to its vector.
+
+        The prompt stands before the text, so its tokens have places below 0.
+        """
+        settings, prompt = self.settings, len(self.settings.document_prompt)
+        tokens, states = self.encoder.states(
+            settings.document_prompt + text, settings.max_document_tokens, settings.document_segment
+        )
+        shares = token_shares(
+            states, settings.pooling, settings.dimension, normalise=settings.similarity == "cosine"
+        )
+        placed = [
+            token._replace(begin=token.begin - prompt, end=token.end - prompt) for token in tokens
+        ]
+        return placed, shares
+
+    @property
     def digest(self) -> str:
         """A text that changes whenever the vectors of documents would."""
         settings = self.settings
@@ -168,6 +213,7 @@ class Dense(Retriever):
     def __init__(self, encoder: DenseEncoder, bundle: "BundleFiles", name: str) -> None:
         self.encoder, self.settings = encoder, encoder.settings
         self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
+        self.analyzer = Analyzer.of_pieces(encoder.encoder.tokenizer)
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "Dense":
@@ -224,10 +270,27 @@ class Dense(Retriever):
         return 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score, which has no parts by token."""
+        """Explain a score by the words of the document, if its vector is a sum over tokens.
+
+        The text is encoded again. If its vector differs from the stored one, that is a part, too.
+        An encoder that pools in another way, or that was exported without the states of tokens, has
+        no parts by token.
+        """
         name = {"dot": "inner product", "cosine": "cosine"}[self.settings.similarity]
+        label = f"{name} of the vectors"
         score = float(self.score(query, candidate).values[0])
-        return Explanation(f"{name} of the vectors", score)
+        if not self.encoder.divides:
+            return Explanation(f"{label}, which cannot be divided among words", score)
+        text = candidate.texts[0]
+        tokens, shares = self.encoder.document_shares(text)
+        amounts = (shares @ self.encode_query(query).astype(np.float64)).tolist()
+        explanation = explain_words(label, RANKER_FIELD + self._name, text, tokens, amounts)
+        difference = score - explanation.value
+        if abs(difference) <= EXACT:
+            return explanation
+        stored = "the stored vector" if candidate.stored is not None else "the vector"
+        rest = Explanation(f"{stored} differs from the sum of its tokens", difference)
+        return replace(explanation, value=score, parts=(*explanation.parts, rest))
 
     def verify(self) -> None:
         """Check every vector and that the index can be read; raise BundleError at a fault."""

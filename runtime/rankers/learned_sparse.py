@@ -17,7 +17,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
-from ranklet.runtime.onnx.encoder import token_ids
+from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.topk import top_k

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.onnx.encoder import token_ids
+from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.learned_sparse import LearnedSparse
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
 from ranklet.runtime.storage.checks import check_one_of

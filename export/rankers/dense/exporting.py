@@ -23,7 +23,7 @@ from ranklet.export.rankers.dense.table import export_table
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
-from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
+from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.dense import (
     EXHAUSTIVE,
@@ -56,7 +56,10 @@ def export(
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.
     """
+    from torch.nn import Module
+
     from ranklet.training.rankers.dense import training as dense
+    from ranklet.training.rankers.dense.network import NetworkWithStates
 
     settings: DenseSettings = checkpoint.settings
     if options.settings.get("search") == "exact":
@@ -73,10 +76,16 @@ def export(
         return queries @ encoder.encode_documents(list(texts.documents)).vectors.T
 
     network = dense.load(checkpoint, attention="eager")  # the optimiser fuses no other
+    module: Module = network
+    axes = {name: {0: "batch", 1: "tokens"} for name in network.inputs}
+    axes[OUTPUT] = {0: "batch"}
+    if network.is_additive:  # so that explanations have parts by word
+        module, axes[TOKEN_STATES] = NetworkWithStates(network), {0: "batch", 1: "tokens"}
     graph = Graph(
-        module=network,
+        module=module,
         inputs=example_inputs(network.inputs),
         output=OUTPUT,
+        axes=axes,
         transformer=Transformer.of(checkpoint.network),
     )
     folder, proof = f"rankers/{name}/", export_proven([graph], score, probes, name, writer, options)

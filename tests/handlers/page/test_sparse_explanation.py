@@ -39,6 +39,7 @@ class Encodes:
     """
 
     provider, on_gpu, workers, by_length = "none", False, 1, False
+    outputs: tuple[str, ...] = ()
 
     def __init__(self, expanded: dict[int, float], vocabulary: int) -> None:
         self._expanded, self._vocabulary = expanded, vocabulary

@@ -78,6 +78,7 @@ def test_many_runs_keep_their_order_and_tell_of_the_first_fault() -> None:
 
     class Runs:
         provider, on_gpu, workers, by_length = "here", False, 3, False
+        outputs: tuple[str, ...] = ()
 
         def run(self, output: str, feeds: dict[str, Any]) -> Any:
             if output != "alone":

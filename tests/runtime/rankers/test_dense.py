@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.damage import graph, replace_file
+from tests.damage import change_array, graph, replace_file
+from tests.explanations import check_sums
 from tests.kinds import FP32, TinyRankers
 
 from ranklet.export.bundles import export_bundle
@@ -97,3 +98,59 @@ def test_a_graph_of_something_else_is_refused(
     replace_file(only_dense, "rankers/dense/model.onnx", content)
     with pytest.raises(BundleError, match=message):
         load(only_dense, device="cpu").score("old", ["river"], pipeline=DENSE)
+
+
+def test_a_score_is_explained_by_the_words_of_the_document(tiny: TinyRankers) -> None:
+    bundle = tiny.bundle("dense")
+    for hit in bundle.rank("quiet stream", k=5, pipeline=DENSE, explain=True):
+        assert hit.explanation is not None
+        check_sums(hit.explanation)
+        assert hit.explanation.value == pytest.approx(hit.score, abs=1e-6)
+        labels = [part.label for part in hit.explanation.parts]
+        assert labels[-1] == "[CLS] and [SEP]"  # no difference from the stored vector
+        words = {label.split(" (")[0] for label in labels[:-1]}
+        text = f"{hit.title}\n{hit.text}".lower()
+        assert sum(word in text for word in words) >= len(words) - 2
+        marks = [span for span in bundle.highlight(hit) if span.value > 0]
+        assert 0 < len(marks) < len(text.split())
+
+
+def test_a_vector_of_another_encoder_is_a_part_of_its_own(
+    tiny: TinyRankers, tmp_path: Path
+) -> None:
+    path = Path(shutil.copytree(tiny.indexed("dense"), tmp_path / "b"))
+    change_array(path, "rankers/dense/vectors.npy", lambda vectors: vectors * np.float32(1.5))
+    bundle = load(path, device="cpu")
+    (hit,) = bundle.rank("quiet stream", k=1, pipeline=DENSE, explain=True)
+    assert hit.explanation is not None
+    check_sums(hit.explanation)
+    assert hit.explanation.value == pytest.approx(hit.score)
+    rest = hit.explanation.parts[-1]
+    assert rest.label == "the stored vector differs from the sum of its tokens"
+    assert rest.value == pytest.approx(hit.score / 3, rel=1e-3)
+
+
+def test_a_graph_without_states_explains_one_number(
+    tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As bundles of earlier versions, and encoders that do not pool by a mean."""
+    monkeypatch.setattr(Encoder, "has_states", False)
+    bundle = load(tiny.indexed("dense"), device="cpu")
+    (hit,) = bundle.rank("quiet stream", k=1, pipeline=DENSE, explain=True)
+    assert hit.explanation is not None
+    assert hit.explanation.parts == ()
+    assert "cannot be divided among words" in hit.explanation.label
+    assert hit.explanation.value == pytest.approx(hit.score, abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 6), (1, 6, 3), (1, 2, 32)])
+def test_states_of_another_size_are_damage(
+    tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
+) -> None:
+    encoder = DenseEncoder.open(BundleFiles(tiny.exported("dense"), device="cpu"), "dense")
+    assert isinstance(encoder.encoder, Encoder)
+    monkeypatch.setattr(
+        encoder.encoder.session, "run", lambda *_: np.zeros(shape, np.float32), raising=False
+    )
+    with pytest.raises(BundleError, match="the encoder returned shape"):
+        encoder.document_shares("the old river is here")

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.runtime.onnx.encoder import feeds, token_ids
+from ranklet.runtime.onnx.encoder import feeds
+from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
 from ranklet.training.checkpoint import RANKLET, Arrays, Checkpoint, read_checkpoint
 from ranklet.training.imported.encoder import load_network, quiet

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from ranklet.runtime.dense.pooling import ADDITIVE
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.dense import INPUTS, DenseSettings
 from ranklet.training.pretrained.backbone import takes_token_types
@@ -51,13 +52,51 @@ class DenseNetwork(nn.Module):
             attention_mask: (batch, tokens) int64, 1 at tokens and 0 at padding, which comes last.
             token_type_ids: (batch, tokens) int64; not used by an encoder without token types.
         """
+        return self.pooled(self.states(input_ids, attention_mask, token_type_ids), attention_mask)
+
+    def states(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """Return the states of the last layer, (batch, tokens, hidden) float32; see `forward`."""
         types = {"token_type_ids": token_type_ids} if len(self.inputs) == len(INPUTS) else {}
-        states = self.encoder(
+        states: Tensor = self.encoder(
             input_ids=input_ids, attention_mask=attention_mask, **types
-        ).last_hidden_state  # (batch, tokens, hidden)
-        vectors: Tensor = self.layers(pool(states.float(), attention_mask, self._pooling))
+        ).last_hidden_state
+        return states.float()
+
+    def pooled(self, states: Tensor, attention_mask: Tensor) -> Tensor:
+        """Return the vectors of texts by the states of their tokens."""
+        vectors: Tensor = self.layers(pool(states, attention_mask, self._pooling))
         vectors = vectors[:, : self._dimension]
         return normalize(vectors, dim=1) if self._normalise else vectors
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether a vector, before it gets the length 1, is a weighted sum over tokens.
+
+        A bias adds to each token in a mean, but the weights of mean_sqrt do not add up to 1.
+        """
+        linear = all(
+            isinstance(part, nn.Linear | nn.Identity | nn.Sequential)
+            and not (self._pooling == "mean_sqrt" and getattr(part, "bias", None) is not None)
+            for part in self.layers.modules()
+        )
+        return self._pooling in ADDITIVE and linear
+
+
+class NetworkWithStates(nn.Module):
+    """A dense encoder that also returns what is pooled, for explanations; see `TOKEN_STATES`."""
+
+    def __init__(self, network: DenseNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the vectors, (batch, dimension), and the states, (batch, tokens, hidden)."""
+        states = self.network.states(input_ids, attention_mask, token_type_ids)
+        return self.network.pooled(states, attention_mask), self.network.layers(states)
 
 
 def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:

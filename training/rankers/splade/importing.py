@@ -9,7 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.runtime.onnx.encoder import feeds, token_ids
+from ranklet.runtime.onnx.encoder import feeds
+from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import load_network, quiet

@@ -11,6 +11,7 @@ class Fake:
     """A session that adds up rows, and notes what it was fed."""
 
     provider, workers, by_length = "fake", 1, False
+    outputs: tuple[str, ...] = ()
 
     def __init__(self, on_gpu: bool, shape: tuple[int, ...] | None = None) -> None:
         self.on_gpu, self.shape = on_gpu, shape

@@ -139,6 +139,7 @@ def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> No
 def test_a_graph_of_another_shape_is_refused(cross_path: Path, ranker: CrossEncoder) -> None:
     class Broken:
         provider, on_gpu, workers, by_length = "", False, 1, False
+        outputs: tuple[str, ...] = ()
 
         def run(self, output: str, feeds: dict[str, Any]) -> Any:
             return np.array([np.nan], np.float32)

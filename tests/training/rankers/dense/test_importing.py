@@ -53,17 +53,27 @@ def unit(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return unit_vectors
 
 
-def check_equal(folder: Path, checkpoint: Checkpoint, scratch: Path) -> None:
-    """Compare a checkpoint and its fp32 bundle with sentence-transformers."""
+def check_equal(folder: Path, checkpoint: Checkpoint, scratch: Path) -> bool:
+    """Compare a checkpoint and its fp32 bundle with sentence-transformers.
+
+    Return whether vectors are sums over tokens. If so, check that they are.
+    """
     original = compare(folder, checkpoint, TEXTS)
     assert original is not None
     assert original.difference < LARGEST
     expected = theirs(folder)[:, : checkpoint.settings.dimension]
     if checkpoint.settings.similarity == "cosine":
         expected = unit(expected)
-    vectors = served(checkpoint, scratch).encode_documents(list(TEXTS)).vectors
+    encoder = served(checkpoint, scratch)
+    vectors = encoder.encode_documents(list(TEXTS)).vectors
     np.testing.assert_allclose(vectors, expected, atol=LARGEST)
+    if encoder.divides:
+        for text, vector in zip(TEXTS, vectors, strict=True):
+            tokens, shares = encoder.document_shares(text)
+            assert len(tokens) == len(shares) <= checkpoint.settings.max_document_tokens
+            np.testing.assert_allclose(shares.sum(0), vector, atol=1e-6)
     assert np.abs(expected[0] - expected[1]).max() > 0.01  # so that the comparison says something
+    return encoder.divides
 
 
 @pytest.mark.slow
@@ -72,7 +82,7 @@ def test_every_architecture_returns_the_librarys_vectors(architecture: str, tmp_
     folder = sentence_folder(tmp_path / "model", architecture=architecture)
     checkpoint = read_model(folder)
     assert checkpoint.settings.max_document_tokens == LONGEST  # one of the texts is longer
-    check_equal(folder, checkpoint, tmp_path)
+    assert check_equal(folder, checkpoint, tmp_path)
 
 
 @pytest.mark.slow
@@ -90,7 +100,7 @@ def test_every_pooling_returns_the_librarys_vectors(pooling: str, tmp_path: Path
     checkpoint = read_model(folder)
     assert checkpoint.settings.pooling == POOLINGS[pooling]
     assert checkpoint.settings.similarity == "dot"
-    check_equal(folder, checkpoint, tmp_path)
+    assert check_equal(folder, checkpoint, tmp_path) == ("mean" in pooling)
 
 
 def dense(activation: str) -> Modules:
@@ -124,7 +134,8 @@ def test_modules_after_pooling_are_kept(name: str, tmp_path: Path) -> None:
     checkpoint = read_model(folder)
     assert checkpoint.settings.dimension == dimension
     assert checkpoint.settings.similarity == similarity  # vectors of length 1 have the cosine
-    check_equal(folder, checkpoint, tmp_path)
+    is_sum = check_equal(folder, checkpoint, tmp_path)
+    assert is_sum == (name in ("Dense with Identity", "Normalize"))
 
 
 @pytest.mark.slow
