@@ -9,7 +9,7 @@ conversion. Nothing is pickled.
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from ranklet.version import __version__
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-RANKLET, TOKENS = "ranklet.json", "tokens.json"  # our own files
+RANKLET, TOKENS, CURVE = "ranklet.json", "tokens.json", "curve.json"  # our own files
 TOKENIZER, NETWORK, WEIGHTS = "tokenizer.json", "config.json", "model.safetensors"  # Hugging Face's
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -44,6 +44,7 @@ class Checkpoint:
         tokens: the spellings of token ids if the arrays use ids of their own.
         tokenizer: the tokenizer of the field wordpieces or of a neural kind.
         training: a report of the training, for people.
+        curve: ``step``, ``loss`` and ``rate`` of points of the training; empty for other kinds.
         network: the content of config.json, which describes the network; empty for other kinds.
         weights: the weights of the network by the names of its parameters.
         probes: the texts on which export proves its variants. Training sets them aside.
@@ -58,6 +59,7 @@ class Checkpoint:
     network: Mapping[str, Any] = field(default_factory=dict)
     weights: Arrays = field(default_factory=dict)
     probes: Probes | None = None
+    curve: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def save(self, path: str | Path) -> Path:
         """Write the folder atomically, replacing an earlier checkpoint there.
@@ -109,6 +111,8 @@ class Checkpoint:
             _write_json(folder / NETWORK, self.network)
         if self.probes is not None:
             self.probes.save(folder)
+        if self.curve:
+            (folder / CURVE).write_text(json.dumps(dict(self.curve)), "utf-8")
         described = {
             "ranklet_version": __version__,
             "kind": self.kind,
@@ -166,6 +170,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         tokens, training = _read_tokens(path / TOKENS), dict(described.get("training", {}))
         network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}
         network = translated_network(network)
+        curve = _read_json(path / CURVE) if (path / CURVE).is_file() else {}
     except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error!r}") from error
     except BundleError as error:  # a wrong setting, which the message names
@@ -173,8 +178,9 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     weights = _read_weights(path / WEIGHTS) if (path / WEIGHTS).is_file() else {}
     tokenizer = read_tokenizer(path / TOKENIZER) if (path / TOKENIZER).is_file() else None
     return Checkpoint(
-        kind, settings, arrays, tokens, tokenizer, training, network, weights, read_probes(path)
-    )
+        kind, settings, arrays, tokens, tokenizer, training, network, weights, read_probes(path),
+        curve,
+    )  # fmt: skip
 
 
 def _read_tokens(path: Path) -> tuple[str, ...]:

@@ -110,10 +110,10 @@ class Steps:
         self._shown_at = now
         spent = now - self._began
         line = f"{label}{count}" + (f": {share:.0%}" if self._work else "")
-        line += f" after {_clock(spent)}"
+        line += f" after {duration(spent)}"
         if share - self._first >= ESTIMATED_FROM:
             left = spent / (share - self._first) * (1 - share)
-            line += f", about {_clock(left)} left"
+            line += f", about {duration(left)} left"
         if self._bar is None:
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
@@ -176,18 +176,18 @@ def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterat
     yield from tqdm(items, desc=label, total=total, leave=True, dynamic_ncols=True)
 
 
-def _terminal_bar() -> Any:
-    from tqdm import tqdm
-
-    return tqdm(total=1.0, dynamic_ncols=True, leave=False, bar_format="{desc} |{bar}|")
-
-
-def _clock(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a duration as minutes and seconds.
 
-    >>> _clock(75), _clock(4000)
+    >>> duration(75), duration(4000)
     ('1:15', '1:06:40')
     """
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _terminal_bar() -> Any:
+    from tqdm import tqdm
+
+    return tqdm(total=1.0, dynamic_ncols=True, leave=False, bar_format="{desc} |{bar}|")

@@ -1,6 +1,7 @@
 """Run commands as a user does, in this process or in one of their own."""
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from ranklet.commands import main
+from ranklet.commands.train import FELL_SHORT
 
 Capture = pytest.CaptureFixture[str]
 
@@ -21,21 +23,34 @@ def strict(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
+PROGRESS = re.compile(r".* after [0-9:]+(, about [0-9:]+ left)?\n")  # a slow machine writes some
+
+
 def succeeds(capsys: Capture, *arguments: object) -> str:
     assert main([str(each) for each in arguments]) == 0
     captured = capsys.readouterr()
-    assert captured.err == ""
+    assert PROGRESS.sub("", captured.err) == ""
     return captured.out
+
+
+def falls_short(capsys: Capture, *arguments: object) -> tuple[str, str]:
+    """Check for a training's exit status 3 and its warning; return the output and the warning."""
+    assert main([str(each) for each in arguments]) == FELL_SHORT
+    captured = capsys.readouterr()
+    warning = PROGRESS.sub("", captured.err)
+    assert warning.startswith("warning: ")
+    assert warning.count("\n") == 1
+    return captured.out, warning
 
 
 def fails(capsys: Capture, *arguments: object) -> str:
     """Check for exit status 1 and one line of error; return the line."""
     assert main([str(each) for each in arguments]) == 1
-    captured = capsys.readouterr()
-    assert captured.err.count("\n") == 1
-    assert captured.err.startswith(f"ranklet {arguments[0]}: ")
-    assert "Traceback" not in captured.err
-    return captured.err
+    error = PROGRESS.sub("", capsys.readouterr().err)
+    assert error.count("\n") == 1
+    assert error.startswith(f"ranklet {arguments[0]}: ")
+    assert "Traceback" not in error
+    return error
 
 
 def process(*arguments: object, **options: Any) -> "subprocess.CompletedProcess[str]":

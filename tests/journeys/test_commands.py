@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.commands.running import Capture, fails, succeeds
+from tests.commands.running import Capture, fails, falls_short, succeeds
 
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import read_checkpoint
@@ -23,7 +23,9 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     options = ("--field", "wordpieces", "--tokenizer", tokenizer, "--measure", "nDCG@10")
     assert "nDCG@10" in succeeds(capsys, "train", "bm25", collection, "-o", pieces, *options)
     options = ("--bm25", bm25, "--tune", "test", "--iterations", "2", "--max-queries", "9")
-    succeeds(capsys, "train", "model1", collection, "-o", model1, *options)
+    text, warning = falls_short(capsys, "train", "model1", collection, "-o", model1, *options)
+    assert "BM25 " in text
+    assert "ranked perfectly before" in warning
     assert read_checkpoint(model1).training["tuning_queries"] == 9
 
     exported, indexed, fused = (tmp_path / f"{n}.ranklet" for n in ("exported", "indexed", "fused"))

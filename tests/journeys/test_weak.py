@@ -32,6 +32,10 @@ def test_a_network_learns_from_titles_and_is_served(
         32,
         "--lr",
         1e-3,
+        "--steps",
+        24,
+        "--evaluate-every",
+        2,
     )
     out = succeeds(capsys, "train", "dense", table, "--weak", "titles", "-o", checkpoint, *options)
     assert "on held-out titles, not judged queries" in out

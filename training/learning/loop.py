@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +29,7 @@ from ranklet.training.learning.state import (
     save_state,
 )
 from ranklet.training.learning.stopwatch import Stopwatch
+from ranklet.training.outcome import Lists, compared, shortcoming
 from ranklet.training.progress import Steps, one_bar
 
 B = TypeVar("B")
@@ -37,29 +38,46 @@ B = TypeVar("B")
 _FREE = ("max_minutes", "save_minutes", "save_every", "device")
 
 
+class Learned(NamedTuple):
+    """What is known of a finished training.
+
+    Attributes:
+        report: plain values by name, for `Checkpoint.training`.
+        curve: loss and learning rate over the steps, for `Checkpoint.curve`.
+    """
+
+    report: dict[str, Any]
+    curve: dict[str, list[Any]]
+
+
 def learn(
     model: nn.Module,
     batches: Callable[[int], Sequence[B]],
     loss: Callable[[B], Tensor],
     options: TrainingOptions,
     evaluate: Callable[[], float],
+    lists: Lists,
     *,
     made_of: Mapping[str, Any] | None = None,
     label: str = "training",
-) -> dict[str, Any]:
+) -> Learned:
     """Train a model by `fit` and move it to the CPU; arguments and errors are those of `fit`.
 
-    Returns:
-        A report of the training, plain values by name, for `Checkpoint.training`.
+    The lists are what `evaluate` measures on.
     """
     progress = fit(model, batches, loss, options, evaluate=evaluate, made_of=made_of, label=label)
     model.cpu()
-    return {
+    before, (_, after) = progress.evaluations[0][1], progress.best or progress.evaluations[0]
+    report = {
         **(made_of or {}),
-        "best": progress.best[1] if progress.best else None,
+        "measure": lists.measure,
+        "best": after,
+        "comparison": compared(lists, before, after),
+        "warning": shortcoming(before, after, progress.steps),
         **progress.report(),
         "options": recorded(options),
     }
+    return Learned(report, progress.curve.thinned())
 
 
 def fit(

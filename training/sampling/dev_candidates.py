@@ -7,10 +7,12 @@ from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQueries, JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.outcome import Lists
 from ranklet.training.sampling.negatives import Numbers, relevant_numbers
 
 DEV_QUERIES, DEV_CANDIDATES = 100, 20  # 2,000 pairs, 10 to 15 s on two cores
-MEASURE = f"MRR@10 of reranking BM25's top {DEV_CANDIDATES} and relevant documents"
+CUTOFF = 10  # ranks that count
+MEASURE = f"MRR@{CUTOFF} of reranking BM25's top {DEV_CANDIDATES} and relevant documents"
 
 
 class CandidateLists:
@@ -22,6 +24,7 @@ class CandidateLists:
     Attributes:
         lists: each query with the numbers of its candidates, (candidates,) int64, and which of
             them are relevant, (candidates,) bool.
+        measured: the measure, the number of queries, and the value of BM25's own order.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -37,13 +40,17 @@ class CandidateLists:
     ) -> None:
         usable, relevant = relevant_numbers(list(analysed.documents.ids), queries, "dev query")
         self.lists: list[tuple[JudgedQuery, Numbers, NDArray[np.bool_]]] = []
+        by_bm25 = []
         drawn = np.random.default_rng(seed).permutation(len(usable))[:DEV_QUERIES]
         for at in np.sort(drawn).tolist():
             query = QueryContext(usable[at].text, analysed.analyzer.begin())
-            retrieved = retriever.retrieve(query, DEV_CANDIDATES).numbers
-            others = np.setdiff1d(retrieved.astype(np.int64), relevant[at])
+            retrieved = retriever.retrieve(query, DEV_CANDIDATES).numbers.astype(np.int64)
+            others = np.setdiff1d(retrieved, relevant[at])
             numbers = np.concatenate([others, relevant[at]])
             self.lists.append((usable[at], numbers, np.isin(numbers, relevant[at])))
+            found = np.flatnonzero(np.isin(retrieved[:CUTOFF], relevant[at]))
+            by_bm25.append(1 / (1 + int(found[0])) if len(found) else 0.0)
+        self.measured = Lists(MEASURE, len(self.lists), float(np.mean(by_bm25)))
 
     def mrr(self, scores: NDArray[np.float32]) -> float:
         """Return MRR@10 of reranking by the scores of all candidates, list after list, float32."""
@@ -60,4 +67,4 @@ def reciprocal_rank(scores: NDArray[np.float32], relevant: NDArray[np.bool_]) ->
     0.3333333333333333
     """
     rank = 1 + int((~relevant & (scores >= scores[relevant].max())).sum())
-    return 1 / rank if rank <= 10 else 0.0
+    return 1 / rank if rank <= CUTOFF else 0.0

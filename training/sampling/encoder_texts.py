@@ -18,8 +18,10 @@ from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.learning.weights import weights_of
+from ranklet.training.outcome import Lists, counts
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.progress import EVALUATING
+from ranklet.training.sampling.pool_baseline import bm25_mrr
 from ranklet.training.sampling.ragged import by_length
 from ranklet.training.sampling.text_pairs import Batch, Pool, TextPairs, Tokens
 
@@ -55,6 +57,12 @@ class EncoderTexts:
         self._documents = list(collection.documents())
         self.pairs = TextPairs(self._documents, queries, backbone.tokenizer, options, prompts)
         self.pool = Pool(self.pairs, dev, seed=options.seed)
+        self._measured = Lists(
+            f"MRR@10 in a pool of {len(self.pool):,} documents",
+            len(self.pool.texts),
+            bm25_mrr(self.pool, self._documents, backbone.tokenizer, options),
+        )
+        self._counts = counts(len(self._documents), queries, dev)
 
     def inputs(
         self, model: nn.Module, segment: int, tokens: Tokens, rows: NDArray[np.integer]
@@ -121,16 +129,16 @@ class EncoderTexts:
     ) -> Checkpoint:
         """Train a model and return its checkpoint; `facts` are added to the report."""
         made_of = {"backbone": self._backbone.source}
-        report = learn(
-            model, batches or self.pairs.batches, loss, self._options, evaluate, made_of=made_of,
-            label=label,
+        learned = learn(
+            model, batches or self.pairs.batches, loss, self._options, evaluate, self._measured,
+            made_of=made_of, label=label,
         )  # fmt: skip
-        measure = f"MRR@10 in a pool of {len(self.pool)} documents"
         return Checkpoint(
             kind,
             settings,
             tokenizer=self._backbone.tokenizer,
-            training={"measure": measure, **report, **facts},
+            training={**self._counts, **learned.report, **facts},
+            curve=learned.curve,
             network=self._backbone.config_json(),
             weights=weights_of(model),
             probes=draw_probes(self._documents, self._dev, titles=self._options.titles),

@@ -145,6 +145,11 @@ class TextPairs:
 class Pool:
     """Some dev queries and a pool of documents to rank, for a quick measure during training.
 
+    Attributes:
+        texts: the texts of the queries.
+        numbers: numbers of the documents in the collection, (documents,) int64.
+        relevant: which documents are relevant, (queries, documents) bool.
+
     Raises:
         InputError: no query has a relevant document in the collection.
     """
@@ -155,19 +160,19 @@ class Pool:
         chosen = np.sort(rng.permutation(len(usable))[:DEV_QUERIES])
         positives = np.unique(np.concatenate([relevant[at] for at in chosen]))
         more = max(0, DEV_POOL - len(positives))
-        numbers = np.concatenate(
-            [positives, random_negatives(len(pairs.ids), positives, more, rng)]
-        )
+        others = random_negatives(len(pairs.ids), positives, more, rng)
+        self.texts = [usable[at].text for at in chosen]
+        self.numbers: Numbers = np.concatenate([positives, others])
         self.queries = pairs.tokenise_queries([usable[at] for at in chosen])
-        self.documents = _rows(pairs.documents, numbers)
-        self._relevant = known_positives([relevant[at] for at in chosen], numbers)
+        self.documents = _rows(pairs.documents, self.numbers)
+        self.relevant = known_positives([relevant[at] for at in chosen], self.numbers)
 
     def __len__(self) -> int:
         return len(self.documents.lengths)
 
     def mrr(self, queries: NDArray[np.float32], documents: NDArray[np.float32]) -> float:
         """Return MRR@10 of ranking the pool by inner product; (texts, dimension) float32 each."""
-        return float(np.mean(list(map(reciprocal_rank, queries @ documents.T, self._relevant))))
+        return float(np.mean(list(map(reciprocal_rank, queries @ documents.T, self.relevant))))
 
 
 def _rows(tokens: Tokens, rows: Numbers) -> Tokens:

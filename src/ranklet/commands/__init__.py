@@ -36,8 +36,8 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status.
 
-    It is 0, 1 after a reported error, or 2 for wrong usage and for a model's folder that cannot be
-    imported.
+    It is 0, 1 after a reported error, 2 for wrong usage and for a model's folder that cannot be
+    imported, or 3 after a training that did not improve or made too few steps.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()

@@ -5,7 +5,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from ranklet.commands.train import state_folder
+from ranklet.commands.train import FELL_SHORT, state_folder
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.pretrained.options import PretrainingOptions
 
@@ -25,11 +25,13 @@ def needs(arguments: argparse.Namespace) -> str:  # noqa: ARG001
     return "train"
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Pretrain the backbone and save it."""
+def run(arguments: argparse.Namespace) -> int:
+    """Pretrain the backbone and save it; return the exit status, as that of `ranklet train`."""
     from ranklet.runtime.errors import InputError
     from ranklet.training.data.collection import Collection
+    from ranklet.training.outcome import shortcoming
     from ranklet.training.pretrained.pretraining import pretrain
+    from ranklet.training.progress import warn
 
     output = Path(arguments.output)
     if output.exists():  # checked before hours of training
@@ -41,3 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     shutil.rmtree(state_folder(output), ignore_errors=True)
     course = [-value for _, value in progress.evaluations]  # the best weights are saved
     print(f"cross-entropy of held-out texts {course[0]:.4f} → {min(course):.4f} → {output}")
+    if warning := shortcoming(-course[0], -min(course), progress.steps):
+        warn(warning)
+        return FELL_SHORT
+    return 0

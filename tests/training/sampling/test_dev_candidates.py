@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
@@ -20,6 +21,14 @@ def test_the_dev_measure_by_hand(
     for _, numbers, relevant in lists.lists:
         assert relevant.sum() == 1
         assert len({*numbers.tolist()}) == len(numbers)
+    ranks = []
+    for query, numbers, relevant in lists.lists:
+        context = QueryContext(query.text, tiny_analysed.analyzer.begin())
+        found = retriever.retrieve(context, 5).numbers.tolist()
+        (wanted,) = numbers[relevant].tolist()
+        ranks.append(1 / (1 + found.index(wanted)) if wanted in found else 0)
+    assert lists.measured.bm25 == pytest.approx(np.mean(ranks))
+    assert lists.measured.queries == 4
     sizes = [len(numbers) for _, numbers, _ in lists.lists]
     assert lists.mrr(np.zeros(sum(sizes), np.float32)) <= 1 / 5
     scores = [np.zeros(size, np.float32) for size in sizes]

@@ -12,9 +12,13 @@ from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.indexing.analysed import analyse, open_bm25
 from ranklet.training.indexing.wordpieces import read_tokenizer
+from ranklet.training.learning.options import recorded
+from ranklet.training.outcome import Lists, compared, counts
 from ranklet.training.progress import progress
 from ranklet.training.rankers.bm25.options import Options
 from ranklet.training.tuning.judged_candidates import grades
+
+WORSE = "the untuned settings rank better than the whole grid; extend k1_grid and b_grid"
 
 
 def train(
@@ -41,8 +45,11 @@ def train(
     postings = analysed.postings(field)
     contexts = [(query, QueryContext(query.text, analysed.analyzer.begin())) for query in queries]
     values = {}
+    untuned = BM25Settings(field)
+    start = untuned.k1, untuned.b
     points = list(product(options.k1_grid, options.b_grid))
-    for k1, b in progress(points, f"tuning BM25 over {field}"):
+    tried = points if start in points else [*points, start]
+    for k1, b in progress(tried, f"tuning BM25 over {field}"):
         ranker = open_bm25(BM25Settings(field, k1, b), postings)
         rows, retrieved, missed = [], [], []
         for query, context in contexts:
@@ -53,15 +60,20 @@ def train(
             missed.append(missed_grades)
         judged = Judged.from_lists(rows, retrieved, missed)
         values[k1, b] = mean(judged, judged.scores(np.ones(1)), goal)
-    k1, b = max(values, key=lambda point: values[point])
+    k1, b = max(points, key=lambda point: values[point])
+    lists = Lists(options.measure, len(queries), values[start])
     return Checkpoint(
         "bm25",
         BM25Settings(field, k1, b),
         tokenizer=analysed.analyzer.tokenizer if field == "wordpieces" else None,
         training={
             "measure": options.measure,
-            "queries": len(queries),
+            **counts(len(analysed.documents), queries, []),
             "best": values[k1, b],
-            "grid": [{"k1": k1, "b": b, "value": value} for (k1, b), value in values.items()],
+            "options": recorded(options),
+            "comparison": compared(lists, None, values[k1, b], baseline="untuned BM25"),
+            # The untuned settings may be the best, and then there is nothing to warn of.
+            "warning": WORSE if values[k1, b] < values[start] else "",
+            "grid": [{"k1": k1, "b": b, "value": values[k1, b]} for k1, b in points],
         },
     )

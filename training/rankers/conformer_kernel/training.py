@@ -24,6 +24,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.weights import check_kind, trained, weights_of
+from ranklet.training.outcome import counts
 from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
@@ -38,7 +39,7 @@ from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
 from ranklet.training.rankers.conformer_kernel.word2vec import word_vectors
 from ranklet.training.sampling.batches import Batch
-from ranklet.training.sampling.dev_candidates import MEASURE, CandidateLists
+from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.negatives import Numbers
 from ranklet.training.sampling.ragged import by_length
 
@@ -121,13 +122,16 @@ def train_on_terms(
         scores = [score(query, numbers) for query, numbers, _ in shown]
         return lists.mrr(np.concatenate(scores))
 
-    report = learn(model, pairs.batches, loss, options, evaluate, made_of={"network": network})
+    finished = learn(
+        model, pairs.batches, loss, options, evaluate, lists.measured, made_of={"network": network}
+    )
     served: dict[str, Any] = dict(model.served())
     return Checkpoint(
         kind,
         replace(settings, **served),
         tokens=terms,
-        training={"measure": MEASURE, **report},
+        training={**counts(len(analysed.documents), queries, dev), **finished.report},
+        curve=finished.curve,
         network={"architectures": [type(model).__name__], **network},
         weights=weights_of(model),
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),

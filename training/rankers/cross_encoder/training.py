@@ -26,6 +26,7 @@ from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import margin_loss, pointwise_loss
 from ranklet.training.learning.weights import check_kind, load_weights, trained, weights_of
+from ranklet.training.outcome import counts
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.progress import EVALUATING
@@ -40,7 +41,7 @@ from ranklet.training.rankers.cross_encoder.network import CrossNetwork
 from ranklet.training.rankers.cross_encoder.options import Options
 from ranklet.training.rankers.cross_encoder.pairs import CrossPairs, dev_pairs
 from ranklet.training.sampling.batches import Batch
-from ranklet.training.sampling.dev_candidates import MEASURE, CandidateLists
+from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.ragged import by_length
 
 _log = logging.getLogger(__name__)
@@ -90,16 +91,17 @@ def train(
             return margin_loss(positive, negative, MARGIN)
         return pointwise_loss(positive, negative)
 
-    report = learn(
+    learned = learn(
         model, pairs.batches, batch_loss, options,
         lambda: lists.mrr(score_pairs(model, measured, padding, EVALUATING)),
-        made_of={"backbone": backbone.source},
+        lists.measured, made_of={"backbone": backbone.source},
     )  # fmt: skip
     return Checkpoint(
         "cross_encoder",
         settings,
         tokenizer=tokenizer,
-        training={"measure": MEASURE, **report},
+        training={**counts(len(analysed.documents), queries, dev), **learned.report},
+        curve=learned.curve,
         network={**backbone.config_json(), HEAD_LAYERS: read},
         weights=weights_of(model),
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),

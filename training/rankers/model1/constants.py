@@ -14,7 +14,7 @@ from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import Judged
+from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
@@ -37,11 +37,13 @@ class Tuned:
     Attributes:
         p_self: T(t|t).
         lambda_: weight of the collection.
+        bm25: the measure of BM25 alone on the same candidates.
         report: the measure at every point of the grid, for `Checkpoint.training`.
     """
 
     p_self: float
     lambda_: float
+    bm25: float
     report: dict[str, Any]
 
 
@@ -79,7 +81,7 @@ def tune_constants(
             for (p, lam), (value, weight) in values.items()
         ],
     }
-    return Tuned(p_self, lambda_, report)
+    return Tuned(p_self, lambda_, _alone(judged, measure), report)
 
 
 def fused_value(
@@ -96,6 +98,23 @@ def fused_value(
     features = _features(retriever, likelihoods)
     judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, EVALUATING)
     return coordinate_ascent(only(judged, [0, 1]), measure, restarts=2).value
+
+
+def bm25_value(
+    analysed: AnalysedCollection, queries: Sequence[JudgedQuery], retriever: Retriever, measure: str
+) -> float:
+    """Return the measure of BM25 alone on the candidates of `fused_value`."""
+
+    def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
+        return retriever.score(query, candidates).values[:, None]
+
+    judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, "BM25 of dev queries")
+    return _alone(judged, measure)
+
+
+def _alone(judged: Judged, measure: str) -> float:
+    """Return the measure of ranking by the first feature."""
+    return mean(judged, judged.features[:, :, 0], parse_measure(measure))
 
 
 def _features(retriever: Retriever, likelihoods: "Likelihoods") -> Features:

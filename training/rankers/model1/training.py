@@ -11,9 +11,11 @@ from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
 from ranklet.training.indexing.wordpieces import read_tokenizer
+from ranklet.training.learning.options import recorded
+from ranklet.training.outcome import Lists, compared, counts, shortcoming
 from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.bitext import build_bitext
-from ranklet.training.rankers.model1.constants import Likelihoods, tune_constants
+from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods, tune_constants
 from ranklet.training.rankers.model1.em import off_diagonal, train_model1
 from ranklet.training.rankers.model1.options import Options
 
@@ -48,6 +50,10 @@ def train(
     retriever = open_bm25(bm25, analysed.postings(bm25.field))
     tuned = tune_constants(analysed, dev, retriever, likelihoods, options.measure)
     spellings, arrays = _compact(translations, analysed, field)
+    lists = Lists(
+        f"{options.measure} of BM25's top {CANDIDATES}, fused with BM25", len(dev), tuned.bm25
+    )
+    after = tuned.report["best"]
     return Checkpoint(
         "model1",
         Model1Settings(field, tuned.p_self, tuned.lambda_),
@@ -55,6 +61,10 @@ def train(
         spellings,
         analysed.analyzer.tokenizer if field == "wordpieces" else None,
         {
+            **counts(len(analysed.documents), queries, dev),
+            "options": recorded(options),
+            "comparison": compared(lists, None, after),
+            "warning": shortcoming(tuned.bm25, after),
             "pairs": len(translations),
             "links": model.links,
             "log_likelihoods": list(model.log_likelihoods),

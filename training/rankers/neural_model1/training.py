@@ -24,8 +24,15 @@ from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.learning.weights import check_kind, trained, weights_of
+from ranklet.training.outcome import Lists, counts
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
-from ranklet.training.rankers.model1.constants import Likelihoods, fused_value, tune_constants
+from ranklet.training.rankers.model1.constants import (
+    DEV_CANDIDATES,
+    Likelihoods,
+    bm25_value,
+    fused_value,
+    tune_constants,
+)
 from ranklet.training.rankers.neural_model1.model import NeuralModel1
 from ranklet.training.rankers.neural_model1.network import Network
 from ranklet.training.rankers.neural_model1.options import Options
@@ -90,7 +97,12 @@ def train(
     def evaluate() -> float:
         return fused_value(analysed, dev_queries, retriever, in_training, options.measure)
 
-    report = learn(model, pairs.batches, loss, options, evaluate)
+    lists = Lists(
+        f"{options.measure} of BM25's top {DEV_CANDIDATES}, fused with BM25",
+        len(dev_queries),
+        bm25_value(analysed, dev_queries, retriever, options.measure),
+    )
+    learned = learn(model, pairs.batches, loss, options, evaluate, lists)
     likelihoods = Likelihoods(tables(model), prior, FIELD)
     tuned = tune_constants(analysed, dev, retriever, likelihoods, options.measure)
     return Checkpoint(
@@ -100,7 +112,12 @@ def train(
         tokenizer=tokenizer,
         network={"architectures": ["NeuralModel1"], **asdict(network)},
         weights=weights_of(model),
-        training={**report, **tuned.report},
+        training={
+            **counts(len(analysed.documents), queries, dev),
+            **learned.report,
+            **tuned.report,
+        },
+        curve=learned.curve,
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),
     )
 

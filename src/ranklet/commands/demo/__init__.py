@@ -8,6 +8,7 @@ from time import perf_counter
 from ranklet.commands import run as run_command
 from ranklet.commands.demo import python_docs
 from ranklet.commands.rank import as_text
+from ranklet.commands.train import FELL_SHORT
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.export.proof.report import read_reports, report_table
@@ -102,7 +103,8 @@ def _train_neural(folder: Path) -> None:
     neural = ["neural_model1", *data, *tuned, "--minutes", str(NEURAL_MINUTES)]
     dense = ["dense", *data, "--minutes", str(DENSE_MINUTES)]
     for arguments in (neural, dense):
-        if run_command("train", [*arguments, "-o", str(folder / arguments[0])]):
+        status = run_command("train", [*arguments, "-o", str(folder / arguments[0])])
+        if status not in (0, FELL_SHORT):
             raise InputError(f"the demo cannot continue without {arguments[0]}; see above")
 
 

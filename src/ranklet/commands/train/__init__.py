@@ -1,6 +1,8 @@
 """Train a ranker and write a checkpoint folder.
 
 It learns from a collection's judged queries, or with --weak from any texts without judgements.
+The exit status is 3 if the checkpoint was written, but the training did not improve on its start or
+made too few steps.
 """
 
 import argparse
@@ -16,6 +18,11 @@ from ranklet.commands.train import material
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
 from ranklet.runtime.rankers import KINDS, LEXICAL
 
+FELL_SHORT = 3  # exit status
+STATUS = (
+    f"Exit status {FELL_SHORT}: the checkpoint was written, but is no better than the start, or "
+    "had too few steps."
+)
 ONLY_TUNED = ("bm25",)  # kinds that learn nothing but what is tuned
 
 
@@ -31,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_kind(
             kinds.add_parser(
                 kind, help=about, description=about, add_help=False, allow_abbrev=False,
-                usage="%(prog)s SOURCE -o PATH [options]",
+                usage="%(prog)s SOURCE -o PATH [options]", epilog=STATUS,
             ),
             kind,
             module.Options(),
@@ -63,11 +70,13 @@ def needs(arguments: argparse.Namespace) -> str:
     return "lexical" if arguments.kind in LEXICAL else "train"
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Train and save."""
+def run(arguments: argparse.Namespace) -> int:
+    """Train and save; return the exit status."""
     from ranklet.training.checkpoint import check_place
     from ranklet.training.data.splits import read_split
     from ranklet.training.learning.options import TrainingOptions
+    from ranklet.training.outcome import summary
+    from ranklet.training.progress import warn
 
     # What is wrong is reported before hours of training, not after them.
     output = Path(arguments.output)
@@ -94,8 +103,13 @@ def run(arguments: argparse.Namespace) -> None:
     checkpoint.save(output)
     shutil.rmtree(state, ignore_errors=True)
     found.remove()
-    best, measure = checkpoint.training["best"], checkpoint.training["measure"]
-    print(f"{checkpoint.settings}\n{measure} {best:.4f} on {found.measured_on} → {output}")
+    if not isinstance(options, TrainingOptions):
+        print(checkpoint.settings)
+    print(f"{summary(checkpoint.training)}\nmeasured on {found.measured_on} → {output}")
+    if warning := checkpoint.training["warning"]:
+        warn(warning)
+        return FELL_SHORT
+    return 0
 
 
 def state_folder(output: Path) -> Path:

@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 from tests.kinds import TinyRankers
 
 from ranklet.commands import main
+from ranklet.commands.train import FELL_SHORT
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import DenseSettings
@@ -196,7 +197,7 @@ def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tok
     pool = Pool(pairs, read_split(tiny_collection, "dev"), seed=0)
     assert len(pool) == 48
     count = len(pool.queries.lengths)
-    relevant = pool._relevant.astype(np.float32)
+    relevant = pool.relevant.astype(np.float32)
     assert pool.mrr(np.eye(count, dtype=np.float32), relevant.T) == 1
     assert pool.mrr(np.zeros((count, 1), np.float32), np.zeros((48, 1), np.float32)) == 0
 
@@ -222,7 +223,7 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     arguments = ["train", "dense", str(tiny_collection.path), "-o", str(output)]
     arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
     arguments += ["--epochs", "1", "--batch", "8", "--max-document-tokens", "16", "--minutes", "5"]
-    assert main(arguments) == 0
+    assert main(arguments) == FELL_SHORT  # by its few steps
     assert [path.name for path in tmp_path.iterdir()] == ["dense"]
     assert read_checkpoint(output).settings.max_document_tokens == 16
     assert main([*arguments, "--resume"]) == 1  # there is nothing to resume
@@ -245,7 +246,7 @@ def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
         made += ["--max-document-tokens", "16"]
         return [*made, "--epochs", "3", "--batch", "8", "--lr", "0.001"]
 
-    assert main(arguments("whole")) == 0
+    assert main(arguments("whole")) == FELL_SHORT  # by its few steps
     loss, calls = dense_training.in_batch_loss, [0]
 
     def interrupting(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
@@ -259,7 +260,7 @@ def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
     assert f"--resume goes on from {tmp_path / 'parts.run'}" in capsys.readouterr().err
     assert not (tmp_path / "parts").exists()
     assert main(arguments("parts")) == 1  # it neither replaces the state nor ignores it
-    assert main([*arguments("parts"), "--resume"]) == 0
+    assert main([*arguments("parts"), "--resume"]) == FELL_SHORT
     whole, parts = (read_checkpoint(tmp_path / name).weights for name in ("whole", "parts"))
     for name, values in whole.items():
         np.testing.assert_array_equal(parts[name], values)
