@@ -192,11 +192,11 @@ def write_collection(
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         partial.mkdir(parents=True)
-        write_lines(partial / CORPUS[0], _lines(documents, "document"))
+        write_lines(partial / CORPUS[0], record_lines(documents, "document"))
         for split, (queries, qrels) in splits.items():
             if not SPLIT_NAME.fullmatch(split):
                 raise CollectionError(f"split {split!r}: use only letters, digits, _ and -")
-            write_lines(partial / SPLIT_QUERIES[0].format(split), _lines(queries, "query"))
+            write_lines(partial / SPLIT_QUERIES[0].format(split), record_lines(queries, "query"))
             write_qrels(partial / QRELS[0].format(split), qrels)
         if target.exists():
             # A rename cannot replace a folder that holds files, so the old folder is moved first.
@@ -270,7 +270,13 @@ def _kind(value: object) -> str:
     return "missing or null" if value is None else f"of type {type(value).__name__}"
 
 
-def _lines(records: Iterable[Document | Query], what: str) -> Iterator[str]:
+def record_lines(records: Iterable[Document | Query], what: str) -> Iterator[str]:
+    """Yield a JSON line per record; `what` names the records in messages.
+
+    Raises:
+        CollectionError: an id is invalid or occurs twice, a query is empty, or a text cannot be
+            written as UTF-8.
+    """
     seen: set[str] = set()
     for record in records:
         check_id(record.id, f"{what} id")

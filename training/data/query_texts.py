@@ -8,6 +8,7 @@ from ranklet.training.data.sources.opening import format_suffix, open_text
 from ranklet.training.data.sources.records import Bad
 
 JSON_LINES = (".jsonl", ".ndjson")
+TABLES = (".csv", ".tsv", ".tab", ".json", ".parquet", ".xlsx")
 
 
 def read_query_texts(path: str | Path, encoding: str = "utf-8") -> list[str]:
@@ -16,11 +17,15 @@ def read_query_texts(path: str | Path, encoding: str = "utf-8") -> list[str]:
     The file's ending tells which, and may be followed by .gz or .zst. Empty lines are left out.
 
     Raises:
-        CollectionError: the file cannot be read or has no query.
+        CollectionError: the file cannot be read, is a table, or has no query.
     """
     path = Path(path)
     if not path.is_file():
         raise CollectionError(f"{path} does not exist; give a file with one query per line")
+    if format_suffix(path) in TABLES:
+        raise CollectionError(
+            f"{path} is a table; give a text with one query per line, or JSON Lines with a text"
+        )
     if format_suffix(path) in JSON_LINES:
         texts = _of_json_lines(path, encoding)
     else:

@@ -24,6 +24,7 @@ COMMANDS = {
     "fuse": "learn weights to fuse a bundle's rankers",
     "rank": "rank a bundle's collection for a query",
     "explain": "explain the scores of documents for a query",
+    "judge": "judge hits on a page, for train, fuse and eval",
     "eval": "evaluate a bundle's pipelines on judged queries",
     "inspect": "show the contents of a bundle",
     "serve": "serve a bundle over HTTP, with a web page to try it",

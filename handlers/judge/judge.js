@@ -1,0 +1,215 @@
+// The page's behaviour: show one query after the other, and save every mark at once.
+
+import { GRADES, card, nameOf, queryRow, showGrade } from "./cards.js";
+
+const $ = (id) => document.getElementById(id);
+const STEP = 10; // documents that are shown at first, and that "More documents" adds
+const MOST = 100;
+let queries = []; // {id, text, marks: {document: grade}}
+let current = 0; // place in `queries`
+let shown = STEP;
+let latest = 0; // the number of the last search; answers to earlier ones are dropped
+let saving = Promise.resolve(); // marks are saved one after the other
+
+async function call(path, body) {
+  const json = { "Content-Type": "application/json" };
+  const options = body ? { method: "POST", headers: json, body: JSON.stringify(body) } : {};
+  const response = await fetch(path, options).catch(() => {
+    throw new Error("The page has lost its server. Start ranklet judge again; all marks that were saved are kept.");
+  });
+  const answer = await response.json().catch(() => ({ error: `status ${response.status}` }));
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+function say(text, isError = false) {
+  $("status").textContent = text;
+  $("status").classList.toggle("error", isError);
+}
+
+const query = () => queries[current];
+const isJudged = (each) => Object.keys(each.marks).length > 0;
+const cards = () => [...$("results").children];
+
+/** Show which query this is and how many are judged. */
+function showProgress() {
+  const done = queries.filter(isJudged).length;
+  $("place").textContent = `Query ${current + 1} of ${queries.length}`;
+  $("done").textContent = done === queries.length ? "· all are judged" : `· ${done} judged`;
+  $("bar").max = queries.length;
+  $("bar").value = done;
+  $("previous").disabled = current === 0;
+  $("next").disabled = $("onward").disabled = current === queries.length - 1;
+  const rows = queries.map((each, at) => queryRow(each, at === current, () => go(at)));
+  $("queries").replaceChildren(...rows);
+  $("rest").disabled = !unmarked().length;
+}
+
+const unmarked = () =>
+  cards()
+    .map((each) => each.dataset.document)
+    .filter((id) => !(id in query().marks));
+
+/** Go to a query, search for it, and tell a screen reader which one it is. */
+async function go(at) {
+  if (at < 0 || at >= queries.length) return;
+  current = at;
+  shown = STEP;
+  $("query").textContent = query().text;
+  $("words").value = query().text;
+  history.replaceState(null, "", `#${encodeURIComponent(query().id)}`);
+  document.title = `${query().text.slice(0, 60)} · ranklet judge`;
+  $("results").replaceChildren();
+  showProgress();
+  window.scrollTo(0, 0);
+  $("query").focus({ preventScroll: true });
+  await search();
+}
+
+/** Show the hits of the words in the box, which may differ from the query's own. */
+async function search() {
+  const words = $("words").value.trim() || query().text;
+  $("own").hidden = words === query().text;
+  const number = ++latest;
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    const also = Object.keys(query().marks);
+    const { hits, others } = await call("/rank", { query: words, k: shown, also });
+    if (number !== latest) return;
+    draw(hits, others);
+    say(hits.length ? "" : "No document has these words. Try other words, or go to the next query.");
+  } catch (error) {
+    if (number !== latest) return;
+    $("results").replaceChildren();
+    say(error.message, true);
+  } finally {
+    if (number === latest) document.body.removeAttribute("aria-busy");
+  }
+  showProgress();
+}
+
+function draw(hits, others) {
+  const values = hits.flatMap(({ highlights }) => [...highlights.title, ...highlights.text]);
+  const largest = Math.max(0, ...values.map((span) => span.value));
+  const drawn = (hit, place) => card(hit, place, largest, query().marks[hit.id], mark);
+  $("results").replaceChildren(...hits.map((hit, at) => drawn(hit, at + 1)));
+  $("others-list").replaceChildren(...others.map((hit) => drawn(hit, "")));
+  $("others").hidden = !others.length;
+  $("after").hidden = !hits.length;
+  $("more").hidden = hits.length < shown || shown >= MOST;
+}
+
+/** Mark a document, or remove the mark if it has this grade already. */
+function mark(id, grade) {
+  save({ [id]: query().marks[id] === grade ? null : grade });
+}
+
+/** Save grades of the current query, show them once they are saved, and say so. */
+function save(grades) {
+  const marked = query();
+  saving = saving.then(async () => {
+    try {
+      marked.marks = (await call("/marks", { query: marked.id, grades })).marks;
+      if (marked === query()) say(saved(grades));
+    } catch (error) {
+      say(`Not saved: ${error.message}`, true);
+    }
+    if (marked !== query()) return;
+    for (const each of document.querySelectorAll(".hit")) {
+      showGrade(each, marked.marks[each.dataset.document]);
+    }
+    showProgress();
+  });
+}
+
+function saved(grades) {
+  const [[id, grade], ...more] = Object.entries(grades);
+  const values = Object.values(query().marks);
+  const relevant = values.filter((value) => value === 1).length;
+  const total = `This query has ${relevant} relevant and ${values.length - relevant} not relevant.`;
+  if (more.length) return `Saved: ${more.length + 1} documents are not relevant. ${total}`;
+  const item = document.querySelector(`.hit[data-document="${CSS.escape(id)}"] h2`);
+  const what = grade === null ? "has no mark" : `is ${GRADES.find((each) => each.grade === grade).label.toLowerCase()}`;
+  return `Saved: “${nameOf({ title: item?.textContent, id })}” ${what}. ${total}`;
+}
+
+function rest() {
+  const ids = unmarked();
+  if (ids.length) save(Object.fromEntries(ids.map((id) => [id, 0])));
+}
+
+function move(by) {
+  const list = cards();
+  const at = list.findIndex((each) => each.contains(document.activeElement));
+  const to = Math.min(Math.max(at + by, 0), list.length - 1);
+  list[to]?.focus();
+  list[to]?.scrollIntoView({ block: "nearest" });
+}
+
+const KEYS = {
+  n: () => go(current + 1),
+  p: () => go(current - 1),
+  j: () => move(1),
+  k: () => move(-1),
+  r: () => markFocused(1),
+  x: () => markFocused(0),
+  u: () => markFocused(null),
+  "/": () => $("words").select(),
+};
+
+function markFocused(grade) {
+  const id = document.activeElement?.closest?.(".hit")?.dataset.document;
+  if (id === undefined) say("Go to a document with j or k first.");
+  else if (query().marks[id] !== (grade ?? undefined)) save({ [id]: grade });
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || !queries.length) return;
+  if (event.target.matches("input, textarea, select")) {
+    if (event.key === "Escape") $("query").focus();
+    return;
+  }
+  const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
+  if (digit) {
+    const item = cards()[Number(digit[1]) - 1];
+    if (item) mark(item.dataset.document, event.shiftKey ? 0 : 1);
+  } else if (KEYS[event.key]) {
+    KEYS[event.key]();
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+$("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  shown = STEP;
+  search();
+});
+$("own").addEventListener("click", () => {
+  $("words").value = query().text;
+  shown = STEP;
+  search();
+  $("words").focus();
+});
+$("more").addEventListener("click", async () => {
+  const before = cards().length;
+  shown += STEP;
+  await search();
+  cards()[before]?.focus();
+});
+$("rest").addEventListener("click", rest);
+$("previous").addEventListener("click", () => go(current - 1));
+for (const id of ["next", "onward"]) $(id).addEventListener("click", () => go(current + 1));
+
+try {
+  const state = await call("/state");
+  queries = state.queries;
+  $("about").textContent = `${state.documents.toLocaleString("en")} documents of ${state.bundle}`;
+  $("saved").textContent = `Marks are saved in ${state.folder} as the split ${state.split}. When you are done, press Ctrl-C in the terminal.`;
+  const named = decodeURIComponent(location.hash.slice(1));
+  const asked = queries.findIndex((each) => each.id === named);
+  const first = queries.findIndex((each) => !isJudged(each));
+  await go(asked >= 0 ? asked : Math.max(0, first));
+} catch (error) {
+  say(error.message, true);
+}

@@ -1,0 +1,222 @@
+"""The server of the page for judging: this machine only, one person, every mark saved at once.
+
+GET / and /state; POST /rank and /marks.
+"""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ranklet.handlers.api.answers import rank
+from ranklet.handlers.api.errors import RequestError, error_body, failure
+from ranklet.handlers.api.fields import Fields, parse
+from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.server.request_body import read
+from ranklet.handlers.server.service import POLICY, encoded
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import RankletError
+from ranklet.runtime.storage.documents import Documents
+
+FOLDER = Path(__file__).parent
+PLAYGROUND = FOLDER.parent / "playground"
+FILES = {
+    "/": (FOLDER / "index.html", "text/html; charset=utf-8"),
+    "/judge.css": (FOLDER / "judge.css", "text/css; charset=utf-8"),
+    "/judge.js": (FOLDER / "judge.js", "text/javascript; charset=utf-8"),
+    "/cards.js": (FOLDER / "cards.js", "text/javascript; charset=utf-8"),
+    "/style.css": (PLAYGROUND / "style.css", "text/css; charset=utf-8"),
+    "/highlight.js": (PLAYGROUND / "highlight.js", "text/javascript; charset=utf-8"),
+    "/icon.svg": (PLAYGROUND / "icon.svg", "image/svg+xml"),
+}
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+LIMITS = Limits()
+
+
+class JudgedQuery(Protocol):
+    """A query to judge."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+
+
+class Store(Protocol):
+    """Where judgements are kept.
+
+    Attributes:
+        folder: the folder that they are in, for people to read.
+        split: what they are called in it.
+    """
+
+    folder: Path
+    split: str
+
+    @property
+    def queries(self) -> Sequence[JudgedQuery]:
+        """What to judge."""
+
+    def grades(self) -> dict[str, dict[str, int]]:
+        """Return the grades by query and document: 1 for relevant, 0 for not."""
+
+    def mark(self, query: str, grades: Mapping[str, int | None]) -> None:
+        """Change grades and save them; None removes one."""
+
+
+class JudgeService:
+    """The routes.
+
+    Args:
+        bundle: what ranks.
+        documents: its documents.
+        store: where marks go.
+        pipeline: the name of the pipeline whose hits are judged; None for the default.
+    """
+
+    def __init__(
+        self, bundle: Bundle, documents: Documents, store: Store, pipeline: str | None = None
+    ) -> None:
+        self._bundle, self._documents, self._store = bundle, documents, store
+        self._pipeline = pipeline
+        routes = [Route(path, _file(*file)) for path, file in FILES.items()]
+        routes += [
+            Route("/state", _answering(self._state)),
+            Route("/rank", _answering(self._rank), methods=["POST"]),
+            Route("/marks", _answering(self._mark), methods=["POST"]),
+        ]
+        self.app: ASGIApp = ThisMachineOnly(Starlette(routes=routes))
+
+    def _state(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        store, grades = self._store, self._store.grades()
+        return {
+            "documents": self._documents.whole,
+            "bundle": self._bundle.path.name,
+            "folder": str(store.folder),
+            "split": store.split,
+            "queries": [
+                {"id": each.id, "text": each.text, "marks": grades.get(each.id, {})}
+                for each in store.queries
+            ],
+        }
+
+    def _rank(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return hits, and the titles of the documents in `also` that are not among them."""
+        fields = Fields(body)
+        wanted = {"query": body.get("query"), "k": body.get("k"), "highlight": True}
+        if self._pipeline is not None:
+            wanted["pipeline"] = self._pipeline
+        hits = rank(self._bundle, wanted, LIMITS).body["hits"]  # type: ignore[call-overload]
+        found = {hit["id"] for hit in hits}
+        also = body.get("also") or [] if fields.has("also") else []
+        if not isinstance(also, list) or not all(isinstance(each, str) for each in also):
+            raise RequestError(422, "'also' must be a list of ids")
+        others = [self._named(each) for each in also if each not in found]
+        return {"hits": hits, "others": others}
+
+    def _mark(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Save marks, `{"query": id, "grades": {document: 1, 0 or null}}`."""
+        query, grades = Fields(body).text("query", LIMITS.query_characters), body.get("grades")
+        if not isinstance(grades, dict) or not grades:
+            raise RequestError(422, "'grades' must be an object, such as {\"d1\": 1}")
+        for name, grade in grades.items():
+            self._documents.number(name)  # so that no unknown document is judged
+            if grade is not None and (type(grade) is not int or grade not in (0, 1)):
+                raise RequestError(422, "a grade must be 1, 0 or null")
+        self._store.mark(query, grades)
+        return {"marks": self._store.grades().get(query, {})}
+
+    def _named(self, name: str) -> dict[str, str]:
+        _, title, text = self._documents.record(self._documents.number(name))
+        return {"id": name, "title": title, "text": text[:300]}
+
+
+class ThisMachineOnly:
+    """Refuse requests that another site's page may have sent.
+
+    Such a page can make a browser send requests here, with a host name of its own (DNS rebinding)
+    or from its own origin, so both are compared with this server's.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "http" and (reason := _foreign(Request(scope))):
+            await _json(error_body(403, reason), 403)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _foreign(request: Request) -> str:
+    host = request.headers.get("host", "")
+    if host.rpartition(":")[0] not in HOSTS and host not in HOSTS:
+        return f"the host is {host[:80]!r}; open http://127.0.0.1 with this server's port"
+    origin = request.headers.get("origin")
+    if origin is not None and origin != f"http://{host}":
+        return "this request comes from another site"
+    return ""
+
+
+def run(app: ASGIApp, listening: socket.socket) -> None:
+    """Serve until Ctrl-C or SIGTERM."""
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, ws="none",
+        lifespan="off", proxy_headers=False, timeout_graceful_shutdown=2,
+    )  # fmt: skip
+    _Server(config).run([listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that ends normally after Ctrl-C, and at once after a second."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
+def _answering(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
+    """Return an endpoint that answers a JSON body, or none with GET, in a thread."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            body = parse(await read(request, LIMITS)) if request.method == "POST" else {}
+            return _json(await asyncio.to_thread(answer, body))
+        except RankletError as error:
+            status, shown = failure(error)
+            if status == 500:  # the person at this page is the server's owner
+                shown = error_body(500, str(error))
+            return _json(shown, status)
+
+    return endpoint
+
+
+def _json(body: Any, status: int = 200) -> Response:
+    headers = {"content-type": "application/json", "cache-control": "no-store"}
+    return Response(encoded(body), status, headers)
+
+
+def _file(path: Path, media: str) -> Callable[[Request], Response]:
+    content = path.read_bytes()
+    headers = {
+        "content-type": media,
+        "content-security-policy": POLICY,
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-cache",
+    }
+    return lambda _: Response(content, headers=headers)

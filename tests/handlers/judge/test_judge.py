@@ -1,0 +1,157 @@
+"""The page for judging in a real browser: mouse, keys, names for screen readers, restarts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.judging import Judging, judging
+
+from ranklet.export.build import build
+from ranklet.training.data.trec import read_qrels
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+pytestmark = [pytest.mark.clients, pytest.mark.slow]
+QUERIES = ["wash it with water and oil every day", "dry chain and dough", "turn the string"]
+
+
+@pytest.fixture
+def judge(built: "Built", tmp_path: Path) -> Iterator[Judging]:
+    with judging(built.fused, QUERIES, tmp_path / "judged") as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """Return a page that fails the test where it logs an error or breaks the content policy."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    found, faults = context.new_page(), []
+    found.on("pageerror", lambda error: faults.append(str(error)))
+    found.on(
+        "console", lambda line: faults.append(line.text) if "Content Security" in line.text else 0
+    )
+    yield found
+    context.close()
+    assert faults == []
+
+
+def saved(judge: Judging) -> dict[str, dict[str, int]]:
+    return read_qrels(judge.folder / "qrels.train.txt")
+
+
+def says(page: Any, text: str) -> None:
+    page.get_by_role("status").get_by_text(text).wait_for()
+
+
+def documents(page: Any) -> list[str]:
+    page.wait_for_selector("#results .hit")
+    found: list[str] = page.locator("#results .hit").evaluate_all(
+        "all => all.map((each) => each.dataset.document)"
+    )
+    return found
+
+
+def test_a_mouse_is_enough(judge: Judging, page: Any) -> None:
+    page.goto(judge.url)
+    first, second, *_ = documents(page)
+    page.locator(".hit").nth(0).get_by_role("button", name="Relevant", exact=True).click()
+    says(page, "This query has 1 relevant and 0 not relevant.")
+    page.locator(".hit").nth(1).get_by_role("button", name="Not relevant").click()
+    says(page, "This query has 1 relevant and 1 not relevant.")
+    assert saved(judge) == {"q1": {first: 1, second: 0}}
+    pressed = page.locator('.hit [aria-pressed="true"]').all_inner_texts()
+    assert [each.split()[-2:] for each in pressed] == [["✓", "Relevant"], ["Not", "relevant"]]
+    page.locator(".hit").nth(0).get_by_role("button", name="Relevant", exact=True).click()
+    says(page, "has no mark")
+    assert saved(judge) == {"q1": {second: 0}}
+    page.get_by_role("button", name="The others are not relevant").click()
+    says(page, "documents are not relevant")
+    assert set(saved(judge)["q1"]) == set(documents(page))
+    page.get_by_role("button", name="Next query").first.click()
+    page.get_by_role("heading", name=QUERIES[1]).wait_for()
+    assert page.locator("#place").inner_text() == "Query 2 of 3"
+    assert page.locator("#done").inner_text() == "· 1 judged"
+    page.get_by_text("All queries").click()
+    page.get_by_role("button", name=f"{QUERIES[2]} no marks").click()
+    page.get_by_role("heading", name=QUERIES[2]).wait_for()
+
+
+def test_keys_are_enough(judge: Judging, page: Any) -> None:
+    page.goto(judge.url)
+    first, second, third, *_ = documents(page)
+    page.keyboard.press("1")
+    page.keyboard.press("Shift+Digit2")
+    says(page, "1 relevant and 1 not relevant")
+    for _ in range(3):
+        page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.dataset.document") == third
+    page.keyboard.press("r")
+    says(page, "2 relevant and 1 not relevant")
+    page.keyboard.press("k")
+    page.keyboard.press("u")
+    says(page, "2 relevant and 0 not relevant")
+    assert saved(judge) == {"q1": {first: 1, third: 1}}
+    page.keyboard.press("n")
+    page.get_by_role("heading", name=QUERIES[1]).wait_for()
+    assert page.evaluate("document.activeElement.id") == "query"
+    page.keyboard.press("p")
+    page.get_by_role("heading", name=QUERIES[0]).wait_for()
+    assert second in documents(page)
+
+
+def test_other_words_find_more_and_marks_stay_in_view(judge: Judging, page: Any) -> None:
+    page.goto(judge.url)
+    (first, *_) = documents(page)
+    page.keyboard.press("1")
+    says(page, "Saved")
+    page.keyboard.press("/")
+    page.keyboard.type("squeaks sprockets n1")  # no shortcut while somebody types
+    page.keyboard.press("Enter")
+    page.locator("#others .hit").wait_for()
+    assert page.locator("#others .hit").get_attribute("data-document") == first
+    (found, *_) = documents(page)
+    assert found == "bicycle-chain"
+    page.locator("#results .hit").first.get_by_role("button", name="Relevant", exact=True).click()
+    says(page, "2 relevant")
+    assert saved(judge) == {"q1": {first: 1, found: 1}}
+    page.get_by_role("button", name="Back to the query").click()
+    page.locator(f'#results [data-document="{first}"]').wait_for()
+
+
+def test_a_restart_begins_at_the_first_query_without_marks(
+    built: "Built", tmp_path: Path, page: Any
+) -> None:
+    for at in (0, 1):
+        with judging(built.fused, QUERIES, tmp_path / "judged") as judge:
+            page.goto(judge.url)
+            page.get_by_role("heading", name=QUERIES[at]).wait_for()
+            documents(page)
+            page.keyboard.press("1")
+            says(page, "Saved")
+    page.keyboard.press("2")
+    says(page, "Not saved: The page has lost its server.")
+    assert page.locator(".hit.relevant").count() == 1
+
+
+def test_markup_stays_text_and_everything_has_a_name(tmp_path: Path, page: Any) -> None:
+    evil = "<img src=x onerror=\"document.title='taken'\"> dough"
+    texts = [{"id": f'"]{evil.split()[0]}{n}', "title": evil, "text": evil} for n in range(12)]
+    bundle = build(texts, tmp_path / "bundle")
+    with judging(bundle, [f"dough {evil}"], tmp_path / "judged") as judge:
+        page.goto(judge.url)
+        assert len(documents(page)) == 10
+        page.keyboard.press("1")
+        says(page, "Saved")
+        page.get_by_role("button", name="More documents").click()
+        page.locator(".hit").nth(11).wait_for()
+        assert page.locator("main img, main script").count() == 0
+        assert "taken" not in page.title().split(" · ")[1]
+        unnamed = page.evaluate(
+            """() => [...document.querySelectorAll("button, input, a")]
+            .filter((each) => !each.textContent.trim() && !each.labels?.length).length"""
+        )
+        assert unnamed == 0
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,124 @@
+"""Judgements that a person makes, in a collection folder that is saved after every mark."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from threading import Lock
+
+from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.training.data.collection import (
+    QRELS,
+    SPLIT_NAME,
+    SPLIT_QUERIES,
+    Collection,
+    Document,
+    Query,
+    is_collection,
+    record_lines,
+    write_collection,
+)
+from ranklet.training.data.trec import read_qrels, write_lines, write_qrels
+
+NOT_RELEVANT, RELEVANT = 0, 1
+
+
+class Marks:
+    """The judgements of one split.
+
+    Args:
+        folder: a collection of the same documents, or a folder that does not exist yet.
+        documents: read once.
+        texts: the queries. Those that the split already has keep their ids and judgements.
+        split: its name.
+
+    Attributes:
+        folder: the collection.
+        split: the name of its split.
+        queries: the queries to judge, in the order of `texts`, each once.
+
+    Raises:
+        InputError: the split's name is not allowed.
+        CollectionError: the folder is no collection, has other documents, or cannot be written.
+    """
+
+    def __init__(
+        self, folder: Path, documents: Iterable[Document], texts: Sequence[str], split: str
+    ) -> None:
+        if not SPLIT_NAME.fullmatch(split):
+            raise InputError(
+                f"split {split!r}: use only letters, digits, _ and -, such as train or test"
+            )
+        self.folder, self.split, self._lock = folder, split, Lock()
+        if not folder.exists():
+            write_collection(folder, documents, {})
+        elif not is_collection(folder):
+            raise CollectionError(
+                f"{folder} exists and is no collection, because it has no corpus.jsonl; choose "
+                "another folder"
+            )
+        else:
+            _check_documents(Collection(folder), documents)
+        self._qrels = folder / QRELS[0].format(split)
+        self.queries = self._add(texts)
+
+    def grades(self) -> dict[str, dict[str, int]]:
+        """Return the judgements on disk: 1 for relevant and 0 for not, by query and document."""
+        return read_qrels(self._qrels)
+
+    def mark(self, query: str, grades: Mapping[str, int | None]) -> None:
+        """Change the grades of some documents for a query and save; None removes a judgement.
+
+        Raises:
+            InputError: the query is unknown, or a grade is not 0, 1 or None.
+            CollectionError: the judgements cannot be written.
+        """
+        if query not in {each.id for each in self.queries}:
+            raise InputError(f"unknown query {query[:80]!r}; the first is {self.queries[0].id!r}")
+        for grade in grades.values():
+            if grade not in (NOT_RELEVANT, RELEVANT, None):
+                raise InputError(f"a grade is {grade!r}; it must be 0, 1 or null")
+        with self._lock:  # the file is read again, so that nobody's marks are lost
+            saved = self.grades()
+            marked: dict[str, int | None] = {**saved.get(query, {}), **grades}
+            saved[query] = {name: grade for name, grade in marked.items() if grade is not None}
+            write_qrels(self._qrels, saved)
+
+    def _add(self, texts: Sequence[str]) -> list[Query]:
+        """Add queries to the split, and return those of some texts."""
+        collection = Collection(self.folder)
+        known, grades = [], {}
+        if self.split in collection.splits():
+            known, grades = collection.queries(self.split), collection.qrels(self.split)
+        by_text = {each.text: each for each in known}
+        ids = {each.id for each in known} | set(grades)
+        number = 0
+        for text in texts:
+            if text not in by_text:
+                while f"q{number + 1}" in ids:
+                    number += 1
+                number += 1
+                by_text[text] = Query(f"q{number}", text)
+                known.append(by_text[text])
+        queries = self.folder / SPLIT_QUERIES[0].format(self.split)
+        write_lines(queries, record_lines(known, "query"))
+        write_qrels(self._qrels, grades)
+        return [by_text[text] for text in dict.fromkeys(texts)]
+
+
+def _check_documents(collection: Collection, documents: Iterable[Document]) -> None:
+    """Raise CollectionError unless a collection has exactly some documents, but for white space."""
+    for number, (there, ours) in enumerate(zip_longest(collection.documents(), documents), 1):
+        if _essence(there) != _essence(ours):
+            found, wanted = (each.id if each else "missing" for each in (there, ours))
+            what = f"{found} there and {wanted} in the bundle"
+            if found == wanted:
+                what = f"{found}, with another title or text than in the bundle"
+            raise CollectionError(
+                f"{collection.path} has other documents than the bundle: document {number:,} is "
+                f"{what}. Choose another folder, or the bundle of these documents"
+            )
+
+
+def _essence(document: Document | None) -> tuple[str, ...]:
+    """Return the words of the fields; white space between passages is not kept in a bundle."""
+    return tuple(" ".join(each.split()) for each in document) if document else ()
