@@ -17,6 +17,7 @@ from ranklet.runtime.arguments import (
     listed,
     own_documents,
 )
+from ranklet.runtime.display import common_words, strongest
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.highlight import Span, spans
@@ -36,7 +37,6 @@ from ranklet.runtime.storage.bundle_files import PASSAGES, BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import FIELDS, Analysis
 from ranklet.runtime.text.ranked import ranked_part
-from ranklet.runtime.text.words import placed_words, words
 
 
 class Bundle:
@@ -162,7 +162,7 @@ class Bundle:
             execution.truncated(),
             execution.budget_spent,
             tuple(execution.left_out),
-            partial(self.marks, query),
+            partial(self.marks, query, pipeline=pipeline),
         )
 
     def rank_ids(
@@ -297,21 +297,21 @@ class Bundle:
         text, offset = ranked_part(hit.title, hit.text, self.manifest.titles)
         return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis)]
 
-    def marks(self, query: str, hit: Hit) -> list[tuple[int, int]]:
+    def marks(self, query: str, hit: Hit, pipeline: PipelineLike = None) -> list[tuple[int, int]]:
         """Return the characters of ``title + newline + text`` to mark in a hit.
 
-        They are those that raise an explained score, or else the words that the query has, too.
+        They are those that raise an explained score most, or else the words that the query has,
+        too. If there are none, the hit is explained on its own.
         """
-        explained = [] if hit.explanation is None else self.highlight(hit)
-        if explained:
-            return [(span.begin, span.end) for span in explained if span.value > 0]
+        if hit.explanation is not None:
+            return strongest(self.highlight(hit))
         text = f"{hit.title}\n{hit.text}"
-        if not self.manifest.documents:  # without a collection there are no lemmas
-            wanted = set(words(query))
-            return [(begin, end) for begin, end, word in placed_words(text) if word in wanted]
-        analysis = self._bundle.analyzer.begin()
-        lemmas = {name for _, _, name in analysis.placed(query, "lemmas")}
-        return [(b, e) for b, e, name in analysis.placed(text, "lemmas") if name in lemmas]
+        analysis = self._bundle.analyzer.begin() if self.manifest.documents else None
+        if common := common_words(query, text, analysis):
+            return common
+        own = [{"title": hit.title, "text": hit.text}]
+        (alone,) = self.rank(query, own, k=1, pipeline=pipeline, explain=True)
+        return strongest(self.highlight(alone))
 
     def analysis(self, field: str) -> Analysis:
         """Return an analysis for a field of an explanation."""

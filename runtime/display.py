@@ -4,8 +4,13 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
+from ranklet.runtime.highlight import Span
+from ranklet.runtime.text.analysis import Analysis
+from ranklet.runtime.text.words import placed_words, words
+
 SHOWN = 400  # characters of a text
 BEFORE = 80  # characters that are shown before the first mark of a long text
+LEAST = 0.2  # of the strongest span; weaker ones are not marked, because all marks look alike
 
 
 class Row(NamedTuple):
@@ -63,3 +68,31 @@ def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
             html += f"{escape(text[at:begin])}<mark>{escape(text[begin:end])}</mark>"
             at = end
     return html + escape(text[at:])
+
+
+def strongest(spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """Return the places that add most, in text order.
+
+    >>> strongest([Span(0, 3, 0.5), Span(4, 9, 0.05), Span(12, 15, 0.1), Span(20, 22, -1.0)])
+    [(0, 3), (12, 15)]
+    """
+    least = LEAST * max((span.value for span in spans), default=0.0)
+    return [(span.begin, span.end) for span in spans if span.value >= least > 0]
+
+
+def common_words(query: str, text: str, analysis: Analysis | None) -> list[tuple[int, int]]:
+    """Return the places of the words in a text that the query has, too.
+
+    Args:
+        query: the query.
+        text: the text.
+        analysis: finds lemmas; None to compare words as they are.
+
+    >>> common_words("the Dough", "A dough and a loaf", None)
+    [(2, 7)]
+    """
+    if analysis is None:
+        wanted = set(words(query))
+        return [(begin, end) for begin, end, word in placed_words(text) if word in wanted]
+    lemmas = {name for _, _, name in analysis.placed(query, "lemmas")}
+    return [(b, e) for b, e, name in analysis.placed(text, "lemmas") if name in lemmas]

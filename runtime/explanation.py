@@ -82,13 +82,14 @@ class Explanation:
         }
         return tree if self.reasons is None else {**tree, "reasons": self.reasons.to_json()}
 
-    def text(self, most: int | None = None) -> str:
+    def text(self, most: int | None = None, hint: str = "") -> str:
         """Draw the tree, one amount per line, or only its strongest rows.
 
         Args:
             most: maximum number of rows, before a last one that counts the others; None for all.
+            hint: follows that count, to say where all rows are.
         """
-        return outline(self, most)
+        return outline(self, most, hint)
 
     def __str__(self) -> str:
         """Draw the whole tree; amounts of 0.0000 share a row."""

@@ -43,7 +43,7 @@ class _Row(NamedTuple):
     text: str
 
 
-def outline(explanation: Tree, most: int | None = None) -> str:
+def outline(explanation: Tree, most: int | None = None, hint: str = "") -> str:
     """Return an explanation, one amount per line, parts below their whole.
 
     Reasons are indented together with their amounts, because they have a unit of their own.
@@ -52,6 +52,7 @@ def outline(explanation: Tree, most: int | None = None) -> str:
         explanation: the tree.
         most: maximum number of rows. The strongest rows are shown, each with the rows that it
             belongs to, and a last row counts the others. None shows all.
+        hint: follows that count, to say where all rows are.
     """
     rows = list(_rows(explanation, 1.0, 0, 0))
     if most is None or len(rows) <= most:
@@ -59,7 +60,7 @@ def outline(explanation: Tree, most: int | None = None) -> str:
     # A row precedes the rows that belong to it and weighs no less, so that none is cut off.
     strongest = sorted(range(len(rows)), key=lambda at: (-rows[at].weight, at))[:most]
     hidden = len(rows) - len(strongest)
-    more = f"{'…':>9}  {hidden} more row{'s' if hidden > 1 else ''}"
+    more = f"{'…':>9}  {hidden} more row{'s' if hidden > 1 else ''}{hint}"
     return "\n".join([*(rows[at].text for at in sorted(strongest)), more])
 
 

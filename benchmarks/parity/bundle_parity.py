@@ -83,6 +83,10 @@ class Checkout:
             yield f"{where} scores", [hit["score"] for hit in line["hits"]]
             for hit, key in product(line["hits"], ("value", "label")):
                 yield f"{where} {hit['id']} {key}s", _sha256(_tree(hit["explanation"], key))
+            for hit in line["hits"]:
+                if reasons := list(_reasons(hit["explanation"])):
+                    values = [_tree(each, "value") for each in reasons]
+                    yield f"{where} {hit['id']} {REASONS}", _sha256(values)
 
     def _ranklet(self, line: str, given: str = "") -> str:
         """Run a command line, or its earlier form if this one is wrong usage; return its output."""
@@ -155,11 +159,20 @@ def _tree(explanation: Any, key: str) -> list[Any]:
     return [explanation[key], [_tree(part, key) for part in explanation["parts"]]]
 
 
+def _reasons(explanation: Any) -> Iterator[Any]:
+    """Yield the reasons of all ranks of an explanation, also those within other reasons."""
+    below = [*explanation["parts"], *filter(None, [explanation.get("reasons")])]
+    yield from below[len(explanation["parts"]) :]
+    for each in below:
+        yield from _reasons(each)
+
+
 def _sha256(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
 LABELS = "labels"  # of explanations; their wording may change
+REASONS = "reasons"  # of ranks; a checkout from before November 2026 has none
 NEW_KIND = ("conformer_kernel", "tk")
 MEASURED = ("recall", "overlap", "impact_loss", "truncated")  # they leave the settings
 # What version 2 of the format changes: its number, an attention that was named by nothing, and
@@ -191,7 +204,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[st
 
 def _sort(key: str, *, text: bool = False, gone: bool = False) -> str:
     """Return whether what differs at a key must not, is expected, or is for a person."""
-    if key.endswith(EXPECTED):
+    if key.endswith(EXPECTED) or (gone and key.endswith(f" {REASONS}")):
         return "expected"
     path, space, _ = key.partition(" ")
     description = bool(space) and path.endswith(DESCRIPTIONS)

@@ -102,6 +102,7 @@ function exampleButton(text) {
 async function prepare() {
   try {
     const info = await call("/info");
+    if ($("status").classList.contains("error")) say(""); // such as a missing key
     $("pipeline").replaceChildren();
     for (const [name, recipe] of Object.entries(info.pipelines)) {
       const isDefault = name === info.default_pipeline;

@@ -6,6 +6,8 @@ import pytest
 from tests.commands.running import Capture, fails, strict, succeeds
 
 from ranklet.commands import main
+from ranklet.commands.explain import HINT
+from ranklet.commands.rank import ROWS
 from ranklet.runtime import Bundle
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 def test_explain_explains(built: "Built", capsys: Capture, pipeline: str) -> None:
     arguments = ("explain", built.fused, "knead dough", "bread", "--pipeline", pipeline)
     wanted = Bundle(built.fused).explain("knead dough", "bread", pipeline=pipeline)
-    assert succeeds(capsys, *arguments) == f"{wanted}\n"
+    assert succeeds(capsys, *arguments) == f"{wanted.text(ROWS, HINT)}\n"
     assert strict(succeeds(capsys, *arguments, "--json")) == wanted.to_json()
 
 
@@ -27,7 +29,11 @@ def test_explain_explains_several_documents_or_the_best(built: "Built", capsys: 
     bundle = Bundle(built.fused)
     wanted = [bundle.explained("knead dough", each) for each in ("bread", "blank")]
     text = succeeds(capsys, "explain", built.fused, "knead dough", "bread", "blank")
-    assert text == "".join(f"{hit.id}  {hit.title}\n{hit.explanation}\n" for hit in wanted)
+    trees = [hit.explanation.text(ROWS, HINT) for hit in wanted if hit.explanation]
+    shown = zip(wanted, trees, strict=True)
+    assert text == "".join(f"{hit.id}  {hit.title}\n{tree}\n" for hit, tree in shown)
+    assert f"more rows{HINT}" in text
+    assert max(len(tree.splitlines()) for tree in trees) == ROWS + 1
     lines = succeeds(capsys, "explain", built.fused, MANY, "-k", 3, "--json").splitlines()
     best = bundle.rank(MANY, k=3, explain=True)
     assert len(best) == 3

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.commands.running import Capture, fails, process, strict, succeeds
 
+from ranklet.commands.rank import ROWS
 from ranklet.runtime import Bundle
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
     assert "Baking bread" in text
     assert "knead" in text
     assert "ms)" in text
+    assert "more rows (--json, or explain --html FILE, shows all)" in text
+    assert len(text.splitlines()) <= 2 * (2 + ROWS + 1) + 1
     nothing = succeeds(capsys, "rank", built.fused, "gnorp")
     assert nothing == "no hits for 'gnorp'\n"
 

@@ -6,10 +6,14 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.commands.rank import ROWS
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.runtime.hits import Hit
+
+
+HINT = " (--json or --html FILE shows all)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +61,8 @@ def run(options: argparse.Namespace) -> None:
             print(as_json(hit, alone))
         else:
             heading = f"{hit.name}  {hit.title}\n"
-            print(f"{'' if alone and hit.passage is None else heading}{hit.explanation}")
+            tree = hit.explanation.text(ROWS, HINT) if hit.explanation else ""
+            print(f"{'' if alone and hit.passage is None else heading}{tree}")
     if not hits and not options.json:
         print(f"no hits for {query!r}")
 

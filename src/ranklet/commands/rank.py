@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ranklet.runtime import Ranking
 
 SHOWN = 300  # maximum number of characters that are printed of a document's text
+ROWS = 10  # maximum number of rows that are printed of an explanation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget-ms", type=float, help="skip stages that would begin after this many milliseconds"
     )
-    parser.add_argument("--explain", action="store_true", help="explain every score")
+    parser.add_argument(
+        "--explain", action="store_true", help="explain every score, by its strongest parts"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")
 
 
@@ -58,7 +61,8 @@ def as_text(ranking: "Ranking") -> str:
         text = " ".join(hit.text.split())
         lines.append(f"              {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}")
         if hit.explanation is not None:
-            lines += [f"      {line}" for line in str(hit.explanation).splitlines()]
+            tree = hit.explanation.text(ROWS, " (--json, or explain --html FILE, shows all)")
+            lines += [f"      {line}" for line in tree.splitlines()]
     total = sum(timing.ms for timing in ranking.timings)
     lines.append(f"({total:.1f} ms)")
     for ranker, count in ranking.truncated.items():
