@@ -44,6 +44,8 @@ class ExportOptions:
             need_packages()
         if not 0 <= self.max_ndcg_loss <= 1:
             raise InputError(f"max_ndcg_loss is {self.max_ndcg_loss}; it must be from 0 to 1")
+        if self.max_mb is not None and not 0 < self.max_mb < float("inf"):
+            raise InputError(f"max_mb is {self.max_mb}; it must be above 0, or None for any size")
         if self.prune is not None and (
             type(self.prune) is not int or not 1 <= self.prune <= MOST_TERMS
         ):

@@ -113,9 +113,9 @@ def _document(entry: Any, where: str) -> dict[str, Any]:
     if isinstance(entry, str):
         return {"text": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
+        found = "an object without one" if isinstance(entry, dict) else _json_type(entry)
         raise RequestError(
-            422,
-            f"{where} must be a string, or an object with a string 'text', not {_json_type(entry)}",
+            422, f"{where} must be a string, or an object with a string 'text', not {found}"
         )
     document = {"text": entry["text"]}
     for key in ("id", "title"):

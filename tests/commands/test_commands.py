@@ -103,7 +103,7 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
         "unknown measure 'x'": ("eval", bundle, collection, "--measures", "x"),
         "pipeline 'y'": ("eval", bundle, collection, "--pipelines", "y"),
         "above 0": ("eval", bundle, collection, "--max-queries", "0"),
-        "k must be": ("eval", bundle, collection, "--depth", "-5"),
+        "the depth is -5": ("eval", bundle, collection, "--depth", "-5"),
         "--consistency is 0": ("eval", bundle, collection, "--consistency", "0"),
         "two rankers or more": ("fuse", bundle, collection, "-o", out, "--rankers", "bm25"),
         "use a limit above 0": ("fuse", bundle, collection, "-o", out, "--max-queries", "-1"),

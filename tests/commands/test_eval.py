@@ -61,7 +61,7 @@ def test_judged_documents_that_the_bundle_lacks_are_counted(
     captured = capsys.readouterr()
     assert captured.err.count("warning") == 1
     assert f"the first is 'gone', judged for query '{first}'" in captured.err
-    assert "1 relevant documents do not exist and count as missed" in captured.out
+    assert "relevant documents that cannot be found, and so are missed: 1" in captured.out
     assert "training" not in captured.out  # there is no split to compare with
     assert main([*arguments, "--json"]) == 0
     assert strict(capsys.readouterr().out)["judgements"]["missing_relevant"] == 1

@@ -98,13 +98,15 @@ class Collection:
         """Return those of some ids that no document has; read no further than to the last that has.
 
         Raises:
-            CollectionError: as `documents`.
+            CollectionError: as `documents`, or there is no document at all.
         """
-        missing = set(ids)
+        missing, document = set(ids), None
         for document in self.documents():
+            missing.discard(document.id)
             if not missing:
                 break
-            missing.discard(document.id)
+        if document is None:
+            raise CollectionError(f"{self._corpus}: there is no document; give one per line")
         return missing
 
     def queries(self, split: str) -> list[Query]:

@@ -49,7 +49,7 @@ class JudgementCheck:
             document, query = self.missing[0]
             found.append(
                 f"of the {self.judged:,} judged documents of {self.splits}, {len(self.missing):,} "
-                f"do not exist ({self.missing_relevant:,} relevant); the first is {document!r}, "
+                f"cannot be found ({self.missing_relevant:,} relevant); the first is {document!r}, "
                 f"judged for query {query!r}"
             )
         for ids, one, several in (
@@ -57,8 +57,8 @@ class JudgementCheck:
             (self.without_relevant, "has no relevant document", "have no relevant document"),
             (
                 self.unanswerable,
-                "has only relevant documents that do not exist",
-                "have only relevant documents that do not exist",
+                "has only relevant documents that cannot be found",
+                "have only relevant documents that cannot be found",
             ),
         ):
             if ids:

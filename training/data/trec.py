@@ -12,6 +12,7 @@ import contextlib
 import gzip
 import math
 import os
+import re
 import secrets
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from pathlib import Path
 from ranklet.runtime.errors import CollectionError
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}")  # trec_eval has 32 bits for it
 
 
 def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
@@ -30,7 +32,8 @@ def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
 
     Raises:
         CollectionError: the file cannot be read, a line has the wrong number of columns or a grade
-            that is not an integer, or one pair is judged twice with different grades.
+            that is not an integer of at most 9 digits, or one pair is judged twice with different
+            grades.
     """
     qrels: dict[str, dict[str, int]] = {}
     width = 0
@@ -50,13 +53,12 @@ def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
             }[width]
             raise CollectionError(f"{path}:{number}: {len(fields)} columns, expected {wanted}")
         query, document = fields[0], fields[-2]
-        try:
-            grade = int(fields[-1])
-        except ValueError:
+        if not _GRADE.fullmatch(fields[-1]):
             raise CollectionError(
-                f"{path}:{number}: relevance {fields[-1]!r}, expected an integer "
-                f"(only the first line may be a header, {' '.join(BEIR_HEADER)!r})"
-            ) from None
+                f"{path}:{number}: relevance {fields[-1]!r:.40}, expected an integer of at most 9 "
+                f"digits (only the first line may be a header, {' '.join(BEIR_HEADER)!r})"
+            )
+        grade = int(fields[-1])
         earlier = qrels.setdefault(query, {}).setdefault(document, grade)
         if earlier != grade:
             raise CollectionError(
@@ -72,7 +74,8 @@ def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, i
     A query without judgements has no line, so `read_qrels` does not return it.
 
     Raises:
-        CollectionError: an id is empty or contains white space, or the file cannot be written.
+        CollectionError: an id is empty or contains white space, a grade has more than 9 digits, or
+            the file cannot be written.
     """
 
     def lines() -> Iterator[str]:
@@ -80,6 +83,11 @@ def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, i
             check_id(query, f"{path}: query id")
             for document, grade in judged.items():
                 check_id(document, f"{path}: document id")
+                if not _GRADE.fullmatch(str(int(grade))):
+                    raise CollectionError(
+                        f"{path}: query {query!r} and document {document!r} have the grade "
+                        f"{grade}, expected an integer of at most 9 digits"
+                    )
                 yield f"{query} 0 {document} {int(grade)}\n"
 
     write_lines(path, lines())

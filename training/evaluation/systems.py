@@ -17,6 +17,7 @@ from ranklet.training.progress import progress
 
 MEASURES = ("MRR@10", "nDCG@10", "R@100")
 SIGNIFICANT = ((0.01, "‡"), (0.05, "†"))  # marks of p-values below a bound, strictest first
+LARGEST_CUT = 1_000_000  # of a measure, in ranks
 REFERENCE_DEPTH = 1000  # ranks of the reference that count in `consistency` (paper 004, eq. 5)
 
 Run = dict[str, list[tuple[str, float]]]  # query id → (document id, score), best first
@@ -56,11 +57,13 @@ def evaluate(
         queries: judged queries that were not used for training or tuning.
         pipelines: the pipelines by name.
         measures: names as in ir-measures, or MRR@k for RR@k.
-        depth: number of documents to rank per query.
+        depth: number of documents to rank per query, at least 1.
 
     Raises:
-        InputError: a measure is unknown.
+        InputError: a measure is unknown, or the depth is below 1.
     """
+    if depth < 1:
+        raise InputError(f"the depth is {depth}; it must be a whole number from 1")
     wanted = {name: _measure(name) for name in measures}
     for recipe in pipelines.values():  # to report mistakes before hours of ranking
         resolve_pipeline(recipe, bundle.manifest)
@@ -176,7 +179,11 @@ def _measure(name: str) -> Any:
 
     known = name.replace("MRR@", "RR@") if name.startswith("MRR@") else name
     try:
-        return ir_measures.parse_measure(known)
+        measure = ir_measures.parse_measure(known)
+        # trec_eval ends the process at a cut of 0 or of more than 32 bits.
+        if not 1 <= measure.params.get("cutoff", 1) <= LARGEST_CUT:
+            raise ValueError(f"the cut must be from 1 to {LARGEST_CUT:,}")
+        return measure
     except (ValueError, NameError, SyntaxError) as error:
         raise InputError(
             f"unknown measure {name!r}; ir-measures knows names such as {', '.join(MEASURES)}, "

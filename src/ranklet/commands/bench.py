@@ -52,7 +52,13 @@ def run(options: argparse.Namespace) -> None:
     bundle = load(options.bundle)
     lines = bundle.sample_texts(options.n)
     if options.queries:
-        lines = Path(options.queries).read_text("utf-8", "replace").splitlines()
+        try:
+            lines = Path(options.queries).read_text("utf-8", "replace").splitlines()
+        except OSError as error:
+            raise InputError(
+                f"--queries {options.queries!r} cannot be read ({error.strerror}); give a file "
+                "with one query per line"
+            ) from error
     queries = [line.strip() for line in lines if line.strip()][: options.n]
     if not queries:
         raise InputError("there is no query to measure with; give --queries FILE")

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.runtime.errors import InputError
+
 if TYPE_CHECKING:
     from ranklet.runtime import Bundle
     from ranklet.training.data.collection import Collection
@@ -51,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Evaluate and print the results."""
     from ranklet.runtime import load
-    from ranklet.runtime.errors import InputError
     from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
@@ -62,6 +63,8 @@ def run(options: argparse.Namespace) -> None:
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
+    if options.runs:  # before hours of ranking, not after them
+        _make_folder(Path(options.runs))
     bundle = load(options.bundle)
     collection = Collection(options.collection)
     queries = read_split(collection, options.split, limit=options.max_queries)
@@ -73,6 +76,8 @@ def run(options: argparse.Namespace) -> None:
     names = options.pipelines.split(",") if options.pipelines else list(bundle.manifest.pipelines)
     if not names:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"pipeline {twice[0]!r} is given twice; name each once")
     evaluations = evaluation.evaluate(
         bundle,
         queries,
@@ -82,7 +87,6 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.runs:
         folder = Path(options.runs)
-        folder.mkdir(parents=True, exist_ok=True)
         for each in evaluations:
             run = {query: evaluation.untied(hits) for query, hits in each.run.items()}
             write_run(folder / f"{each.pipeline}.run", run, f"ranklet-{each.pipeline}")
@@ -100,13 +104,21 @@ def run(options: argparse.Namespace) -> None:
         return
     print(evaluation.table(evaluations, names[0]))
     if judgements.missing:
-        print(
-            f"{judgements.missing_relevant:,} relevant documents do not exist and count as missed"
-        )
+        missed = judgements.missing_relevant
+        print(f"relevant documents that cannot be found, and so are missed: {missed:,}")
     if seen:
         print(seen)
     for name, share in shares.items():
         print(f"{share:.1%} of the top {options.consistency} of {name} are also in {names[0]}")
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"--runs {str(path)!r} cannot be a folder ({error.strerror}); give another name"
+        ) from error
 
 
 def _seen(

@@ -159,6 +159,7 @@ def test_gzip_that_is_cut_short_is_reported(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------- writing
 
 texts = st.text(st.characters(codec="utf-8"))
+GRADES = st.integers(-999_999_999, 999_999_999)
 ids = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: name.split() == [name])
 splits = st.dictionaries(
     st.from_regex(r"[A-Za-z0-9_-]{1,9}", fullmatch=True),
@@ -167,7 +168,7 @@ splits = st.dictionaries(
             st.builds(Query, ids, texts.filter(lambda text: bool(text.strip()))),
             unique_by=lambda query: query.id,
         ),
-        st.dictionaries(ids, st.dictionaries(ids, st.integers(), min_size=1)),
+        st.dictionaries(ids, st.dictionaries(ids, GRADES, min_size=1)),
     ),
     max_size=3,
 )

@@ -44,11 +44,11 @@ def test_every_fault_is_counted_and_its_first_case_named(
     }
     collection = judged(tmp_path, qrels)
     assert warnings(collection, capsys) == [
-        "warning: of the 5 judged documents of 'dev', 2 do not exist (1 relevant); the first is "
+        "warning: of the 5 judged documents of 'dev', 2 cannot be found (1 relevant); the first is "
         "'gone1', judged for query 'q1'",
         "warning: 2 queries of 'dev' are judged and have no text; the first is 'nowhere'",
         "warning: 1 query of 'dev' has no relevant document; the first is 'q3'",
-        "warning: 1 query of 'dev' has only relevant documents that do not exist; the first is "
+        "warning: 1 query of 'dev' has only relevant documents that cannot be found; the first is "
         "'q2'",
     ]
     check = check_judgements(collection, ["dev"], collection.lacking, "the collection")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.trec import read_lines, read_qrels, read_run, write_qrels, write_run
 
+GRADES = st.integers(-999_999_999, 999_999_999)
 ids = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: name.split() == [name])
 scores = st.floats(allow_nan=False, allow_infinity=False)
 hits = st.lists(st.tuples(ids, scores), min_size=1, unique_by=lambda hit: hit[0]).map(
@@ -70,7 +71,7 @@ def test_bad_qrels_name_file_and_line(tmp_path: Path, text: str, message: str) -
 
 
 @again
-@given(qrels=st.dictionaries(ids, st.dictionaries(ids, st.integers(), min_size=1)))
+@given(qrels=st.dictionaries(ids, st.dictionaries(ids, GRADES, min_size=1)))
 def test_qrels_read_back_equal(tmp_path: Path, qrels: dict[str, dict[str, int]]) -> None:
     write_qrels(tmp_path / "qrels.txt", qrels)
     assert read_qrels(tmp_path / "qrels.txt") == qrels
@@ -180,3 +181,16 @@ def test_files_that_cannot_be_opened_are_reported(tmp_path: Path) -> None:
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     path = written(tmp_path / "lines", "a\u2028b\x0bc\nd\n")
     assert list(read_lines(path)) == [(1, "a\u2028b\x0bc\n"), (2, "d\n")]
+
+
+@pytest.mark.parametrize("grade", ["1_0", "٣", "9" * 10, "1.0", "--1", "+"])
+def test_a_grade_is_a_short_integer(tmp_path: Path, grade: str) -> None:
+    (tmp_path / "qrels.txt").write_text(f"q 0 d {grade}\n", "utf-8")
+    with pytest.raises(CollectionError, match="expected an integer of at most 9 digits"):
+        read_qrels(tmp_path / "qrels.txt")
+
+
+def test_a_grade_that_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="at most 9 digits"):
+        write_qrels(tmp_path / "qrels.txt", {"q": {"d": 10**9}})
+    assert list(tmp_path.iterdir()) == []

@@ -13,6 +13,7 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.export.proof.report import read_reports, report_table
 from ranklet.runtime import load
+from ranklet.runtime.arguments import check_k
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -55,6 +56,7 @@ def needs(options: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> None:
     """Run all steps on Python's documentation and print the results."""
+    check_k(options.k)  # before minutes of training, not after them
     folder = Path(options.output)
     begin = perf_counter()
     rankers = LEXICAL if options.lexical else (*LEXICAL, *NEURAL)
