@@ -64,7 +64,7 @@ _LEARNING = (
 )
 _NEURAL_MODEL1 = (*_LEARNING, "training/rankers/neural_model1")
 EPIC = (*_LEARNING, "training/rankers/epic")
-_REPBERT = (*_LEARNING, "training/rankers/dense")
+DENSE = (*_LEARNING, "training/rankers/dense")
 CROSS = (*_LEARNING, "training/rankers/cross_encoder")
 _CONFORMER = (*_LEARNING, "training/rankers/conformer_kernel", "training/rankers/tk")
 
@@ -124,7 +124,7 @@ def qa_mix_dense(place: Place) -> Checkpoint:
                 options,
             ).save(path)
 
-    return read_checkpoint(place.keep("qa-mix.dense", build, _REPBERT))
+    return read_checkpoint(place.keep("qa-mix.dense", build, DENSE))
 
 
 def qa_mix_epic(place: Place) -> Checkpoint:
