@@ -220,8 +220,8 @@ def _note(place: Place, tried: Tried, collection: Collection, queries: list[Judg
     made = [str(_pairs(collection, how)) for how in weak.WEAK]
     seen = overlap(collection, queries, [LEARN])
     return (
-        f"- {tried.name}: titles are {tried.titles}. Made of it: {made[0]}; {made[1]}. MRR@10 of a pool on "
-        "what was held out, before, amid and after training: "
+        f"- {tried.name}: titles are {tried.titles}. Made of it: {made[0]}; {made[1]}. MRR@10 of "
+        "a pool on what was held out, before, amid and after training: "
         f"{'; '.join(f'{how} {course}' for how, course in zip(TRAINED, courses, strict=True))}. "
         f"{seen.queries:,} of the {seen.of_queries:,} queries have a document that is also "
         "relevant for a query of the judged training."

@@ -52,7 +52,7 @@ def test_all_systems_are_measured_on_queries_that_nobody_learned_from(
     assert len(rows) == 10
     for name in weak_supervision.NAMES.values():
         assert sum(f"| {name} |" in row for row in rows) == 2
-    assert "titles are numbers. titles as queries: " in text
+    assert "titles are numbers. Made of it: titles as queries: " in text
 
     tried = weak_supervision.TRIED[0]
     part = weak_supervision.part(place, tried)
