@@ -1,7 +1,7 @@
 """Map an explanation's amounts to the characters of the text that they come from."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ranklet.runtime.explanation import Explanation, ReadSpans
@@ -107,9 +107,8 @@ def spans_by_query_token(
     for node in nodes(explanation):
         if node.branch.pieces and node.read is not None:
             placed = _placed(text, node.read.field, analyses)
-            for piece, amount in node.branch.pieces:
-                if piece < len(placed):  # the text may differ from the one that was explained
-                    values[*placed[piece][:2], node.query_token] += amount
+            for begin, end, amount in _joined(node.branch.pieces, placed):
+                values[begin, end, node.query_token] += amount
         elif node.branch.source is not None:
             field, spelling = node.branch.source
             amounts[field, node.read][spelling, node.query_token] += node.branch.value
@@ -121,6 +120,24 @@ def spans_by_query_token(
                 values[begin, end, query_token] += amount / len(occurrences)
     ordered = sorted(values.items(), key=lambda item: item[0][:2])
     return [(Span(begin, end, value), token) for (begin, end, token), value in ordered]
+
+
+def _joined(
+    pieces: Sequence[tuple[int, float]], placed: Sequence[tuple[int, int, str]]
+) -> list[Span]:
+    """Return spans of pieces; neighbours with the same amount, as in a word, become one span."""
+    joined: list[Span] = []
+    before = None  # the amount of the last piece
+    for piece, amount in pieces:
+        if piece >= len(placed):  # the text may differ from the one that was explained
+            continue
+        begin, end, _ = placed[piece]
+        if joined and joined[-1].end == begin and amount == before:
+            joined[-1] = Span(joined[-1].begin, end, joined[-1].value + amount)
+        else:
+            joined.append(Span(begin, end, amount))
+        before = amount
+    return joined
 
 
 def spans(explanation: Explanation, text: str, analyses: Analyses) -> list[Span]:

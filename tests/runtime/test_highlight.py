@@ -4,7 +4,7 @@ import pytest
 
 from ranklet.runtime import InputError
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.highlight import spans
 
 
@@ -43,3 +43,17 @@ def test_a_token_shares_its_amount_among_its_places(bundle: Bundle) -> None:
 def test_only_an_explained_hit_has_spans(bundle: Bundle) -> None:
     with pytest.raises(InputError, match="explain=True"):
         bundle.highlight(bundle.rank("dough")[0])
+
+
+def test_neighbouring_pieces_of_one_amount_are_one_span(bundle: Bundle) -> None:
+    text = "dough squeaking dough"
+    placed = list(bundle.analysis("wordpieces").placed(text, "wordpieces"))
+    assert len(placed) > 3  # the tokenizer splits a word
+    read = ReadSpans("wordpieces", ((0, len(placed)),))
+    middle = [at for at, (begin, _, _) in enumerate(placed) if 6 <= begin < 15]
+    pieces = tuple((at, 0.25) for at in middle)
+    found = spans(Explanation("sum", 1.0, read=read, pieces=pieces), text, bundle.analysis)
+    assert found == [(6, 15, 0.25 * len(middle))]
+    uneven = tuple((at, float(at)) for at in middle)
+    apart = spans(Explanation("sum", 1.0, read=read, pieces=uneven), text, bundle.analysis)
+    assert [span.value for span in apart] == [float(at) for at in middle]
