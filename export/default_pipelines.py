@@ -9,11 +9,11 @@ from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.checks import Settings
 from ranklet.runtime.storage.manifest import RankerEntry
 
-DEPTH = 1000  # of a list from an impact index; the paper found no gain beyond it (000, §4.1)
+DEPTH = 1000  # of a list from an impact index; Boytsov & Kolter (§4.1) found no gain beyond it
 # Of a dense list. The cost of HNSW grows with k, unlike the cost of an impact index, and documents
 # below a dense ranker's 200th place have hardly ever been relevant (docs/maintainers/LOG.md).
 DENSE_DEPTH = 200
-# Documents that a network over each pair reranks; more cost more and ranked worse (000, §4.1).
+# Documents that a network over each pair reranks; more ranked worse (Boytsov & Kolter, §4.1).
 RERANKED = 100
 BY_RANKS = "rrf"  # the name of the pipeline that fuses all by ranks
 

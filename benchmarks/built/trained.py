@@ -43,8 +43,8 @@ EPIC_MINUTES = 14.0
 # claims, of which there are 809. Abstracts have some 300 tokens.
 TITLES_MINUTES, TITLES_TOKENS = 9.0, 128
 SCIFACT_EPOCHS, SCIFACT_TOKENS = 3, 256
-CROSS_STEP = 16  # queries, as in paper 000
-# Paper 000 has 2e-5 for BERT-base; MiniLM's small layers want more. First for the body that all
+CROSS_STEP = 16  # queries, as in Boytsov & Kolter
+# Boytsov & Kolter have 2e-5 for BERT-base. MiniLM's layers want more. First for the body that all
 # systems begin with, then for each system.
 CROSS_RATES = 1e-4, 5e-5
 CROSS_BODY_MINUTES = 10.0
@@ -201,7 +201,7 @@ def cross_body(place: Place) -> Path:
     """Return the folder of a vanilla cross-encoder of qa-mix: what all others begin with.
 
     So a table of many systems fits into hours: the long training is shared, and each system learns
-    its own head and marks from there (a second phase, as in paper 001, §7.4).
+    its own head and marks from there (a second phase, as in Boualili, §7.4).
     """
 
     def build(path: Path) -> None:

@@ -1,6 +1,6 @@
 """Memory of training by document length: conformers linear, transformers quadratic.
 
-As paper 002's Figure 2, on a processor: the peak of a fresh process through one step of training.
+Mitra et al.'s Figure 2 on a processor: the peak of a fresh process through one step of training.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The Conformer-Kernel against BM25 and TK, reranking and retrieving, as paper 002's Table 1.
+"""The Conformer-Kernel against BM25 and TK, reranking and retrieving, as Mitra et al.'s Table 1.
 
 The networks learn from random pairs and BM25's, with word2vec's vectors.
 """

@@ -1,6 +1,6 @@
 """Cross-encoders: every head and every marking strategy, reranking BM25's first 100.
 
-In the shape of paper 000's Table 2 and of the tables of paper 001, chapter 7: MiniLM-L6, all
+In the shape of Boytsov & Kolter's Table 2 and of the tables of Boualili, chapter 7: MiniLM-L6, all
 systems from the same body, each fine-tuned on the same sample of queries for one epoch, scored by
 PyTorch. What was trained and what was scored is kept, so that the table can grow from run to run.
 """
@@ -36,8 +36,8 @@ MEASURES = ("MRR@10", "nDCG@10")
 BASE, VANILLA = "BM25 (lemmas), tuned", "vanilla, short"
 
 SHORT = {"max_tokens": 128}
-FULL = {"max_tokens": 256, "chunks": 2}  # paper 000, §3, has 3 of 512, for longer documents
-# As many tokens, each chunk with a score of its own (MaxP, as in paper 001, chapter 7).
+FULL = {"max_tokens": 256, "chunks": 2}  # Boytsov & Kolter, §3, has 3 of 512, for longer documents
+# As many tokens, each chunk with a score of its own (MaxP, as in Boualili, chapter 7).
 BEST_CHUNK = {"max_tokens": 128, "chunks": 4, "combine": "max"}
 MARKED = {"max_tokens": 160, "marking": "pre_pair"}  # marks take room
 

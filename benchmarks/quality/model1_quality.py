@@ -1,6 +1,6 @@
 """What Model 1 adds to BM25 where questions and answers use other words.
 
-medquad without titles, in the shape of paper 000's Table 2: fusions of BM25 over lemmas with a
+medquad without titles, as in Boytsov & Kolter's Table 2: fusions of BM25 over lemmas with a
 second ranker, and each Model 1 against a BM25 over the same field, which sees the same tokens.
 """
 

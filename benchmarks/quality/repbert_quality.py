@@ -1,7 +1,7 @@
 """What RepBERT adds to BM25, and what its exported variants keep of PyTorch's ranking.
 
 qa-mix: questions to passages of Wikipedia and of medical sites. MiniLM-L6 is fine-tuned on the
-training split as in paper 004, exported, and the collection encoded with the int8 variant.
+training split as in Zhan et al., exported, and the collection encoded with the int8 variant.
 """
 
 from pathlib import Path
@@ -47,7 +47,7 @@ def run(place: Place) -> str:
     recipes = {
         BASE: Pipeline(lists[:1]),
         DENSE: Pipeline(lists[1:]),
-        "both, alternating (paper 004, eq. 6)": Pipeline((*lists, Fuse("alternate", both))),
+        "both, alternating (Zhan et al., eq. 6)": Pipeline((*lists, Fuse("alternate", both))),
         "both, reciprocal ranks": Pipeline((*lists, Fuse("rrf", both, (1.0, 1.0)))),
         "both, learned weights": Pipeline((*lists, Fuse("linear", both, weights))),
     }
@@ -83,7 +83,7 @@ held-out queries: {" : ".join(f"{weight:.3f}" for weight in weights)}.
 
 Against *{BASE}*: † p < .05, ‡ p < .01 (two-sided paired t-tests, Holm's correction). Evaluating \
 took {minutes:.1f} minutes on one thread. Of RepBERT's top {CONSISTENCY}, BM25 has {share:.1%} in \
-its own top {DEPTH} (paper 004, eq. 5, which looks 1,000 deep).
+its own top {DEPTH} (Zhan et al., eq. 5, which looks 1,000 deep).
 
 The proof of the exported variants, {report[0].pairs:,} pairs of held-out queries and documents, \
 each scored alone as on a server; error as a share of the standard deviation of PyTorch's scores:

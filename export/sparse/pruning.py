@@ -1,4 +1,4 @@
-"""How many values of a document's sparse vector are kept, and what that costs (paper 003, §3)."""
+"""How many values of a sparse vector are kept, and what that costs (MacAvaney et al., §3)."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
 """IBM Model 1 as a ranker, which scores how well a document's tokens translate into the query's.
 
-Source: Boytsov & Kolter 2021 (paper 000), eq. 2 to 4.
+Source: Boytsov & Kolter 2021, eq. 2 to 4.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.translation_table import TranslationTable
 
-UNSEEN = 1e-9  # P(q|C) of a token that does not occur in the collection (paper 000, footnote 3)
+UNSEEN = 1e-9  # P(q|C) of a token that the collection lacks (Boytsov & Kolter, footnote 3)
 
 
 def translation_likelihoods(

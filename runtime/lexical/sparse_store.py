@@ -123,7 +123,7 @@ class SparseRows(NamedTuple):
 def prune(
     vectors: NDArray[np.float32], kept: int, priorities: NDArray[np.float32] | None = None
 ) -> NDArray[np.uint16]:
-    """Return the largest values of each vector in their stored form (paper 003, §3).
+    """Return the largest values of each vector in their stored form (MacAvaney et al. 2020, §3).
 
     Args:
         vectors: (documents, vocabulary) float32, at most `MOST_TERMS` wide.

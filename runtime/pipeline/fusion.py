@@ -12,7 +12,7 @@ Column = NDArray[np.float32]  # one score per candidate, NaN if a ranker did not
 
 
 def linear(columns: list[Column], weights: tuple[float, ...], scales: list[float]) -> Column:
-    """Return Σ weight · scale · score (paper 000, §4.1), where scales normalise each ranker.
+    """Return Σ weight · scale · score (Boytsov & Kolter, §4.1), where scales normalise each ranker.
 
     Scores are summed in float64, so that the order of the inputs does not matter.
     """
@@ -68,7 +68,7 @@ def turns(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 def alternate(ranks: NDArray[np.float64]) -> Column:
     """Merge lists by taking the first of each, then the second of each, …, without repetitions.
 
-    Source: Zhan et al. 2020 (RepBERT, paper 004), eq. 6. The score is 1 / place in the merged list.
+    Source: Zhan et al. 2020 (RepBERT), eq. 6. The score is 1 / place in the merged list.
 
     >>> a, b = np.array([3, 2, 1, np.nan]), np.array([2, np.nan, 1, 3])  # a: 0 1 2; b: 3 0 2
     >>> [round(float(1 / score)) for score in alternate(np.stack([ranks(a), ranks(b)]))]

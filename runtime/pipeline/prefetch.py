@@ -1,4 +1,4 @@
-"""Encode a query for later stages while the first stage runs (paper 003, §3)."""
+"""Encode a query for later stages while the first stage runs (MacAvaney et al. 2020, §3)."""
 
 from collections.abc import Iterable
 from contextlib import suppress

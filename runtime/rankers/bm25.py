@@ -74,7 +74,7 @@ class BM25(Retriever):
         return Scores((weights @ self._impacts(terms, candidates)).astype(np.float32))
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1 / Σ idf over the query's tokens (paper 000, §4.1)."""
+        """Return 1 / Σ idf over the query's tokens (Boytsov & Kolter, §4.1)."""
         terms, counts = self._terms(query)
         total = float(counts @ self._idf(terms)) if len(terms) else 0.0
         return 1 / total if total > 0 else 1.0

@@ -1,6 +1,6 @@
 """Dense retrieval: one vector per text, and the inner product or the cosine of two vectors.
 
-RepBERT (Zhan et al. 2020, paper 004, §3) is the configuration with mean pooling, the inner product
+RepBERT (Zhan et al. 2020, §3) is the configuration with mean pooling, the inner product
 and token_type_ids that tell documents from queries. A sentence encoder has others.
 """
 
@@ -61,8 +61,8 @@ class DenseSettings(Settings):
     stored vector per token, whose mean is a text's vector.
     """
 
-    max_query_tokens: int = integer(20, "tokens read of a query (paper 004)", 1, 1 << 20)
-    max_document_tokens: int = integer(256, "tokens read of a document (paper 004)", 1, 1 << 20)
+    max_query_tokens: int = integer(20, "tokens read of a query (Zhan et al.)", 1, 1 << 20)
+    max_document_tokens: int = integer(256, "tokens read of a document (Zhan et al.)", 1, 1 << 20)
     dimension: int = integer(384, "dimension of the vectors", 1, 1 << 16)
     encoder: str = one_of("network", ENCODERS, "what returns the vectors")
     pooling: str = one_of("mean", POOLINGS, "how the states of the last layer become a vector")

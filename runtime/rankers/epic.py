@@ -1,6 +1,6 @@
 """EPIC weights a query's own terms and expands a document over the whole vocabulary.
 
-Source: MacAvaney et al. 2020 (paper 003), §2.
+Source: MacAvaney et al. 2020, §2.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class EPICEncoders(SparseEncoders):
 
 
 class EPIC(LearnedSparse):
-    """Dot product of a query's importances and a document's impacts (paper 003, eq. 5)."""
+    """Dot product of a query's importances and a document's impacts (MacAvaney et al., eq. 5)."""
 
     label = "EPIC"
     encoders_class = EPICEncoders

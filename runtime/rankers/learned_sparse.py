@@ -171,7 +171,7 @@ def explain_terms(
 ) -> list[Explanation]:
     """Return one part per query term, and one that lists the document's strongest expansion.
 
-    A label names the weight of the query term (paper 003, figure 3), and a part below it says
+    A label names the query term's weight (MacAvaney et al., figure 3), and a part below it says
     whether the document has the term in its text or by expansion. The strongest expansion (figure
     4) adds nothing to the score.
 

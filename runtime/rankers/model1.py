@@ -45,7 +45,7 @@ class Model1Settings(Settings):
 
 
 class Model1(Ranker):
-    """Σ over query tokens of log P(q|D) − log λP(q|C) (paper 000, eq. 3)."""
+    """Σ over query tokens of log P(q|D) − log λP(q|C) (Boytsov & Kolter, eq. 3)."""
 
     slice_size = AT_ONCE
 
@@ -75,7 +75,7 @@ class Model1(Ranker):
         return Scores((counts.astype(np.float64) @ odds).astype(np.float32))
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1 / number of query tokens (paper 000, §4.1)."""
+        """Return 1 / number of query tokens (Boytsov & Kolter, §4.1)."""
         return 1 / max(1, len(query.tokens(self.settings.field)))
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:

@@ -1,7 +1,7 @@
 """Context-free neural Model 1, which is Model 1 with T(q|d) from a network.
 
 Model 1's own scorer serves the network's sparsified table. With ``scorer="onnx"`` the network
-itself serves, which is worthwhile on a GPU. Source: Boytsov & Kolter 2021 (paper 000), §3.
+itself serves, which is worthwhile on a GPU. Source: Boytsov & Kolter 2021, §3.
 """
 
 from dataclasses import dataclass

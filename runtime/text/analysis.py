@@ -1,4 +1,4 @@
-"""Turn text into token ids in the three fields of paper 000 (§4.1).
+"""Turn text into token ids in the three fields of Boytsov & Kolter (§4.1).
 
 ``lemmas`` and ``words`` share one vocabulary of word forms. A word's id is the id of its form, a
 lemma's id is the id of the form that spells it, and ``lemma_of`` maps the first to the second. So

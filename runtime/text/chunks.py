@@ -9,9 +9,9 @@ Span = tuple[int, int]  # the first piece and the piece after the last
 
 
 def piece_chunks(length: int, size: int, most: int) -> list[Span]:
-    """Return contiguous chunks (MacAvaney et al. 2019, CEDR, §3, and paper 000, §3).
+    """Return contiguous chunks (MacAvaney et al. 2019, CEDR, §3, and Boytsov & Kolter, §3).
 
-    Paper 000 reads three chunks, which are the first 1,431 pieces.
+    Boytsov & Kolter reads three chunks, which are the first 1,431 pieces.
 
     >>> piece_chunks(5, 2, 3), piece_chunks(5, 2, 2), piece_chunks(0, 2, 2)
     ([(0, 2), (2, 4), (4, 5)], [(0, 2), (2, 4)], [(0, 0)])
@@ -28,7 +28,7 @@ def piece_chunks(length: int, size: int, most: int) -> list[Span]:
 def word_windows(
     begins: Sequence[int], length: int, window: int, stride: int, most: int
 ) -> list[Span]:
-    """Return overlapping windows of words (paper 001, §7.2.3: 150 words, every 75, at most 30).
+    """Return overlapping windows of words (Boualili, §7.2.3: 150 words, every 75, at most 30).
 
     The last window is the first one that reaches the end. If there are too many windows, the first
     and the last stay and the others are chosen evenly spaced. The paper draws them at random, but a

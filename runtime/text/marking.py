@@ -1,6 +1,6 @@
 """Mark exact matches between query and document in the text that a cross-encoder reads.
 
-Source: Boualili 2022 (paper 001), chapter 7. Two words match if their Porter stems are equal. Stop
+Source: Boualili 2022, chapter 7. Two words match if their Porter stems are equal. Stop
 words are never marked. Markers are token ids, inserted between word pieces. Precise strategies use
 ids past the tokenizer's vocabulary. So no text can spell a marker, the tokenizer stays the
 backbone's, and the stored word pieces of documents serve marked and unmarked rankers alike. Simple
@@ -28,7 +28,7 @@ class Marker:
         strategy: ``none`` marks nothing. ``sim_doc`` and ``sim_pair`` put one token on both sides
             of every match. ``pre_doc`` and ``pre_pair`` put [e_k] before and [/e_k] after a match
             of the k-th query term. The ``doc`` strategies mark only the document, the ``pair``
-            strategies also the matching query terms (001, Table 7.2).
+            strategies also the matching query terms (Boualili, Table 7.2).
         lexicon: the words of the tokenizer's pieces.
         simple: the token id of the simple strategies, ``#`` of the vocabulary.
     """
@@ -94,7 +94,7 @@ def marker_name(marker: int) -> str:
 
 
 def query_terms(words: Sequence[Word]) -> dict[str, int]:
-    """Number the terms of a query from 1; a repeated term keeps its first number (001, §7.2.2).
+    """Number a query's terms from 1; a repeated term keeps its first number (Boualili, §7.2.2).
 
     Stop words have no number. A term has its number whether or not a document matches it.
     """

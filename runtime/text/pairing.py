@@ -31,7 +31,7 @@ CHUNKINGS = ("pieces", "words")
 LEVELS = ("document", "chunk")
 MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
 EXPANSIONS = ("none", "mask", "hash")
-EXPANSION = 8  # number of tokens appended to a query (001, §7.6)
+EXPANSION = 8  # number of tokens appended to a query (Boualili, §7.6)
 SIMPLE = "#"  # the token of the simple marking strategies, and of the expansion hash
 AROUND = 3  # [CLS] and two [SEP], the fewest tokens around a pair
 

@@ -13,7 +13,7 @@ def with_query_log(
 ) -> Iterator[Document]:
     """Yield the documents, each with the log's queries that led to it appended to its text.
 
-    This is how paper 002 (§4) adds ORCAS, by concatenating fields. If the log shares queries with
+    This is how Mitra et al. (§4) add ORCAS, by concatenating fields. If the log shares queries with
     training or evaluation, it reveals the answers.
 
     Args:

@@ -18,7 +18,7 @@ from ranklet.training.progress import progress
 MEASURES = ("MRR@10", "nDCG@10", "R@100")
 SIGNIFICANT = ((0.01, "‡"), (0.05, "†"))  # marks of p-values below a bound, strictest first
 LARGEST_CUT = 1_000_000  # of a measure, in ranks
-REFERENCE_DEPTH = 1000  # ranks of the reference that count in `consistency` (paper 004, eq. 5)
+REFERENCE_DEPTH = 1000  # ranks of the reference that count in `consistency` (Zhan et al., eq. 5)
 
 Run = dict[str, list[tuple[str, float]]]  # query id → (document id, score), best first
 
@@ -116,7 +116,7 @@ def consistency(
     reference: Mapping[str, Sequence[tuple[str, float]]],
     n: int,
 ) -> float:
-    """Return C_{f,n}, the mean share of a run's top n that the reference ranks (paper 004, eq. 5).
+    """Return C_{f,n}, the mean share of a top n that the reference ranks (Zhan et al., eq. 5).
 
     A reranker that was trained on the reference's candidates has never seen the other documents. A
     query for which the run has no document is skipped.

@@ -44,7 +44,7 @@ def as_table(translations: Translations, size: int) -> TranslationTable:
 def background(frequencies: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return the maximum-likelihood P(q|C), 1e-9 for unseen tokens, (tokens,) float32.
 
-    Source: paper 000, §3, footnote 3.
+    Source: Boytsov & Kolter, §3, footnote 3.
     """
     total = max(1, int(frequencies.sum()))
     return np.maximum(frequencies / total, UNSEEN).astype(np.float32)

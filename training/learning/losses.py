@@ -8,7 +8,7 @@ SHARPNESS = 5.0  # default factor in the softmax of scores that are means over q
 
 
 def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
-    """Return the summed pairwise margin loss Σ max(0, margin − (positive − negative)) (000, §4.1).
+    """Return Σ max(0, margin − (positive − negative)), a pairwise loss (Boytsov & Kolter, §4.1).
 
     The scores of relevant and of other documents broadcast, float32.
     """
@@ -39,7 +39,7 @@ def in_batch_softmax(scores: Tensor, relevant: Tensor) -> Tensor:
 
 
 def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
-    """Return the mean of −log R at relevant documents and −log (1 − R) at others (001, eq. 4.4).
+    """Return the mean −log R of relevant and −log (1 − R) of other documents (Boualili, eq. 4.4).
 
     R is σ(score), because a softmax over two classes is the sigmoid of the difference of logits.
     The scores of relevant and of other documents are float32.
@@ -48,5 +48,5 @@ def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
 
 
 def ranknet_loss(better: Tensor, worse: Tensor) -> Tensor:
-    """Return the mean of −log σ(s_better − s_worse) (Burges et al. 2005, as in paper 002, §4)."""
+    """Return the mean of −log σ(s_better − s_worse) (Burges et al. 2005; Mitra et al., §4)."""
     return softplus(worse - better).mean()

@@ -1,8 +1,8 @@
 """Pretrain an encoder by masked language modelling on a collection before training rankers.
 
-Sources: Devlin et al. 2019 (BERT), §3.1, and target-corpus pretraining in paper 000, §4.1. The
-latter adds next-sentence prediction, which is left out here because it was found not to help (Liu
-et al. 2019, RoBERTa, §4.2).
+Sources: Devlin et al. 2019 (BERT), §3.1, and target-corpus pretraining in Boytsov & Kolter, §4.1.
+The latter adds next-sentence prediction, which is left out here because it was found not to help
+(Liu et al. 2019, RoBERTa, §4.2).
 """
 
 from collections.abc import Iterable, Sequence

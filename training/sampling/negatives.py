@@ -17,8 +17,8 @@ from ranklet.training.progress import progress
 
 Numbers = NDArray[np.int64]  # positions of documents or queries, from 0
 
-DEPTH = 500  # ranks of BM25 that negatives come from (paper 000, §4.1)
-NEGATIVES = 20  # negatives kept per query (paper 000, §4.1)
+DEPTH = 500  # ranks of BM25 that negatives come from (Boytsov & Kolter, §4.1)
+NEGATIVES = 20  # negatives kept per query (Boytsov & Kolter, §4.1)
 
 # Every purpose has its own stream of random numbers, so that one draw does not shift another.
 # The streams from 2 on are in `batches`.

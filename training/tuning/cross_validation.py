@@ -1,4 +1,4 @@
-"""Choose α between a reranker's and the first stage's score by cross-validation (001, eq. 7.4)."""
+"""Choose α of a reranker and the first stage by cross-validation (Boualili, eq. 7.4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Export a Conformer-Kernel as a proven network; index a collection as impacts that it computes.
 
-Source: Mitra et al. 2020 (paper 002), §3.
+Source: Mitra et al. 2020, §3.
 """
 
 import json

@@ -6,7 +6,7 @@ from ranklet.training.rankers.neural_model1.model import NeuralModel1, even_shar
 
 
 class LikelihoodGraph(nn.Module):
-    """Σ_d T(q|d) P(d|D) for each query token (paper 000, eq. 4).
+    """Σ_d T(q|d) P(d|D) for each query token (Boytsov & Kolter, eq. 4).
 
     The runtime does the smoothing, because P(q|C) belongs to the collection that is served.
     """

@@ -1,4 +1,4 @@
-"""Score explicit term matches by a learned form of BM25 (paper 002, eq. 4)."""
+"""Score explicit term matches by a learned form of BM25 (Mitra et al., eq. 4)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ def term_match(
     weight: float,
     bias: float,
 ) -> NDArray[np.float32]:
-    """Return IDF · BS(TF) / (BS(TF) + ReLU(w · BS(|d|) + b) + ε) (paper 002, eq. 4).
+    """Return IDF · BS(TF) / (BS(TF) + ReLU(w · BS(|d|) + b) + ε) (Mitra et al., eq. 4).
 
     BS(x) = x / (E[x] + ε), with the means of the training data. The function is BM25's saturation
     with k1 (1 − b) = E[TF] · bias, k1 · b = E[TF] · weight and the average length E[|d|].

@@ -77,7 +77,7 @@ class TermMatching(TermNetwork):
         return np.asarray(counts @ (latent + explicit), np.float32)
 
     def explicit(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
-        """Return the weighted exact matches (paper 002, eq. 4), (terms, n) float32."""
+        """Return the weighted exact matches (Mitra et al., eq. 4), (terms, n) float32."""
         if not self.settings.explicit:
             return np.zeros((len(terms), len(candidates)), np.float32)
         documents = self.documents(candidates)

@@ -1,6 +1,6 @@
 """Conformer-Kernel with query term independence, whose scores are sums of precomputed impacts.
 
-Source: Mitra et al. 2020 (paper 002), §3. Query terms have plain embeddings, so a term's
+Source: Mitra et al. 2020, §3. Query terms have plain embeddings, so a term's
 contribution to a document does not depend on the other terms. `ranklet index` computes all
 contributions, so that retrieval runs no network. The network itself scores a caller's texts.
 """

@@ -18,7 +18,7 @@ SCORERS = ("impacts", "onnx")
 
 @dataclass(frozen=True)
 class TermSettings(Settings):
-    """The input of a network over word forms; the default limits are those of paper 002."""
+    """The input of a network over word forms; the default limits are those of Mitra et al.."""
 
     field: str = one_of("words", FIELDS, "terms of a text")
     max_query_terms: int = integer(20, "terms of a query", 1, 8192, flag="--max-query-tokens")
@@ -32,7 +32,7 @@ class TermSettings(Settings):
 
 @dataclass(frozen=True)
 class ConformerKernelSettings(TermSettings):
-    """The settings of a Conformer-Kernel ranker (paper 002).
+    """The settings of a Conformer-Kernel ranker (Mitra et al.).
 
     Attributes:
         architecture: latent matching, explicit matching (eq. 4), or both (eq. 3).

@@ -11,7 +11,7 @@ from ranklet.runtime.errors import damaged
 from ranklet.runtime.explanation import Explanation
 
 # Added to every P(q|D) in the graph, so that a document which explains nothing has a score. It is
-# P(q|C) of an unseen token in paper 000, footnote 3.
+# P(q|C) of an unseen token in Boytsov & Kolter, footnote 3.
 FLOOR = 1e-9
 SHOWN = 5  # number of document pieces shown per query piece; the others are added up
 
@@ -25,7 +25,7 @@ def explain_translations(
     label: str,
     field: str = "wordpieces",
 ) -> Explanation:
-    """Return log P(Q|D) by query pieces, and each query piece by document pieces (000, eq. 4).
+    """Return log P(Q|D) by query pieces, and each by document pieces (Boytsov & Kolter, eq. 4).
 
     A query piece's log P(q|D) is the logarithm of the floor plus the gain by translations, which is
     divided among document pieces in proportion to T(q|d).

@@ -1,7 +1,6 @@
 """Cross-encoders read query and document together in one network, so they only rescore.
 
-Sources: Boytsov & Kolter 2021 (paper 000), §3; MacAvaney et al. 2019 (CEDR); Boualili 2022 (paper
-001), chapter 7.
+Sources: Boytsov & Kolter 2021, §3; MacAvaney et al. 2019 (CEDR); Boualili 2022, chapter 7.
 """
 
 from dataclasses import dataclass, replace
@@ -139,7 +138,7 @@ class CrossEncoder(Ranker):
         return Scores(values, truncated, query_truncated)
 
     def scale(self, query: QueryContext) -> float:
-        """Return 1, but for a log-likelihood 1 / number of query tokens (paper 000, §4.1)."""
+        """Return 1, for a log-likelihood 1 / number of query tokens (Boytsov & Kolter, §4.1)."""
         return 1 / max(1, len(self._pieces(query)[0])) if self.settings.head == "model1" else 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:

@@ -21,7 +21,7 @@ TEXTS = st.lists(st.integers(0, TOKENS + 1), max_size=6)
 
 
 def plain_likelihood(q: int, document: list[int], table: Table, p_self: float) -> float:
-    """Eq. 2 of paper 000: Σ over the unique tokens d of D of T(q|d) P(d|D)."""
+    """Eq. 2 of Boytsov & Kolter: Σ over the unique tokens d of D of T(q|d) P(d|D)."""
     total = 0.0
     for d, count in Counter(document).items():
         translation = p_self if d == q else (1 - p_self) * table.get(q, {}).get(d, 0.0)
@@ -37,7 +37,7 @@ def plain_log_likelihood(
     p: float,
     lam: float,
 ) -> float:
-    """Eq. 3 of paper 000, in logarithms: Σ_q log((1 − λ) Σ T(q|d) P(d|D) + λ P(q|C))."""
+    """Eq. 3 of Boytsov & Kolter, in logarithms: Σ_q log((1 − λ) Σ T(q|d) P(d|D) + λ P(q|C))."""
     return sum(
         math.log((1 - lam) * plain_likelihood(q, document, table, p) + lam * background[q])
         for q in query

@@ -8,7 +8,7 @@ from ranklet.runtime.text.chunks import piece_chunks, word_windows
 
 
 def test_the_papers_three_chunks() -> None:
-    # 000, §4.2: of a long document the first 1,431 pieces are read, three times 477.
+    # Boytsov & Kolter, §4.2: of a long document the first 1,431 pieces are read, three times 477.
     spans = piece_chunks(5000, 477, 3)
     assert spans == [(0, 477), (477, 954), (954, 1431)]
 
@@ -24,7 +24,7 @@ def test_chunks_follow_each_other(length: int, size: int, most: int) -> None:
 
 def test_windows_of_one_piece_a_word() -> None:
     begins = list(range(400))
-    # 001: 150 words every 75; the last is the first that reaches the end.
+    # Boualili: 150 words every 75; the last is the first that reaches the end.
     assert word_windows(begins, 400, 150, 75, 30) == [
         (0, 150), (75, 225), (150, 300), (225, 375), (300, 400)
     ]  # fmt: skip

@@ -88,7 +88,7 @@ DOCUMENT = "Left ventricular hypertrophy can occur"
 def test_the_thesis_own_example(
     tokenizer: "Tokenizer", strategy: str, query: str, document: str
 ) -> None:
-    # 001, Table 7.2: "causes" takes the number 1 though no word of the document matches it.
+    # Boualili, Table 7.2: "causes" takes the number 1 though no word of the document matches it.
     assert marked(tokenizer, strategy, QUERY, DOCUMENT) == [query, document]
 
 

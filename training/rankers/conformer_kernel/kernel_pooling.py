@@ -1,6 +1,6 @@
 """Windowed kernel pooling: soft counts of similarities per window of a document.
 
-Sources: Xiong et al. 2017 (kernels); Hofstätter et al. 2020 (windows), as paper 002, §3, has them.
+Sources: Xiong et al. 2017 (kernels); Hofstätter et al. 2020 (windows), as in Mitra et al., §3.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """The conformer block: a grouped convolution, and self-attention with memory linear in length.
 
-Sources: Mitra et al. 2020 (paper 002), §2 and §3; Vaswani et al. 2017 for the block around it.
+Sources: Mitra et al. 2020, §2 and §3; Vaswani et al. 2017 for the block around it.
 """
 
 import math
@@ -14,7 +14,7 @@ AT_ONCE = 1 << 27  # numbers in one matrix of full attention, 512 MB; a layer ma
 
 
 def full_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Return Φ(Q Kᵀ / √d) V (paper 002, eq. 1), which needs a matrix of n × n.
+    """Return Φ(Q Kᵀ / √d) V (Mitra et al., eq. 1), which needs a matrix of n × n.
 
     Q and K are (batch, heads, n, key), V and the result (batch, heads, n, value), all float32. The
     mask is False at padding, (batch, n) bool.
@@ -25,7 +25,7 @@ def full_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
 
 
 def separable_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Return Φ(Q) · (Φ(Kᵀ) · V) (paper 002, eq. 2), which needs a matrix of key × value.
+    """Return Φ(Q) · (Φ(Kᵀ) · V) (Mitra et al., eq. 2), which needs a matrix of key × value.
 
     Φ is a softmax along the last dimension: of Q over the key's dimensions, of Kᵀ over the text.
     Arguments and result are those of `full_attention`.

@@ -1,6 +1,6 @@
 """The networks of the Conformer-Kernel: latent matching, explicit matching, or both.
 
-Source: Mitra et al. 2020 (paper 002), §3. Terms are given as rows of the embeddings: 0 is padding,
+Source: Mitra et al. 2020, §3. Terms are given as rows of the embeddings: 0 is padding,
 1 an unknown word, and the network's terms start at 2.
 """
 
@@ -75,7 +75,7 @@ class Encoder(nn.Module):
         return states
 
     def queries(self, rows: Tensor) -> Tensor:
-        """Return vectors of query terms: plain embeddings (paper 002, §3)."""
+        """Return vectors of query terms: plain embeddings (Mitra et al., §3)."""
         plain: Tensor = self.embedding(rows)
         return plain
 
@@ -134,7 +134,7 @@ class LatentMatch(nn.Module):
 
 
 class ExplicitMatch(nn.Module):
-    """NDRM2: BM25 with learned parameters (paper 002, eq. 4)."""
+    """NDRM2: BM25 with learned parameters (Mitra et al., eq. 4)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -187,7 +187,7 @@ class TermModel(nn.Module):
 
 
 class ConformerKernel(TermModel):
-    """Score a pair by Σ_t s_{t,d}, of latent or explicit matching or both (paper 002, eq. 3)."""
+    """Score a pair by Σ_t s_{t,d}, of latent or explicit matching or both (Mitra et al., eq. 3)."""
 
     network: Network
 

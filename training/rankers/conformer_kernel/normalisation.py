@@ -10,7 +10,7 @@ NORM_EPSILON = 1e-5  # added to the variance
 
 
 class BatchScale(nn.Module):
-    """BS(x) = x / (E[x] + ε) (paper 002, §3), with E over the batch in training, later over all.
+    """BS(x) = x / (E[x] + ε) (Mitra et al., §3), with E over the batch in training, later over all.
 
     Attributes:
         mean: the running E[x], () float32.
@@ -39,7 +39,7 @@ class BatchScale(nn.Module):
 
 
 class ScoreNorm(nn.Module):
-    """BN(x) = (x − E[x]) / √Var[x] of scalars (paper 002, eq. 3), without padding.
+    """BN(x) = (x − E[x]) / √Var[x] of scalars (Mitra et al., eq. 3), without padding.
 
     Attributes:
         mean, variance: the running E[x] and Var[x], () float32.

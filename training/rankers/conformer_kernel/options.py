@@ -14,7 +14,7 @@ SETTINGS, NETWORK = ConformerKernelSettings(), Network()
 class TermOptions(TrainingOptions, CandidateOptions):
     """Options of a network over word forms, a Conformer-Kernel or a TK.
 
-    Each query has one relevant document, one of BM25's best 100, and two random ones (paper 002).
+    A query has one relevant document, one of BM25's best 100, and two random ones (Mitra et al.).
     """
 
     settings: TermSettings = SETTINGS

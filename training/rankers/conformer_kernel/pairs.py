@@ -1,7 +1,6 @@
 """The documents that a Conformer-Kernel is trained on: per query a relevant one and three others.
 
-One of the others is from BM25's best 100 and two are from the whole collection (Mitra et al. 2020,
-paper 002, §4).
+One of the others is from BM25's best 100 and two are from the whole collection (Mitra et al., §4).
 """
 
 from collections.abc import Sequence
@@ -36,7 +35,7 @@ SCORED = 8  # documents per batch outside of training
 
 
 def weak_ranknet_loss(scores: Tensor) -> Tensor:
-    """Return RankNet's loss over the pairs of paper 002, §4, including weakly labelled ones.
+    """Return RankNet's loss over the pairs of Mitra et al., §4, including weakly labelled ones.
 
     The relevant document should score above all others, and BM25's above the random ones.
 

@@ -1,4 +1,4 @@
-"""Sizes of networks over word forms, which config.json stores; the defaults are paper 002's."""
+"""Sizes of networks over word forms, which config.json stores; the defaults are Mitra et al.'s."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

@@ -1,6 +1,6 @@
 """Train a Conformer-Kernel (NDRM1, NDRM2 or NDRM3) by RankNet over four documents per query.
 
-Source: Mitra et al. 2020 (paper 002).
+Source: Mitra et al. 2020.
 """
 
 import logging

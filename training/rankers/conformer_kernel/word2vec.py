@@ -1,4 +1,4 @@
-"""Train the first word vectors: word2vec's IN and OUT embeddings, concatenated (paper 002, §4)."""
+"""Train the first word vectors, word2vec's IN and OUT embeddings in a row (Mitra et al., §4)."""
 
 from collections.abc import Iterator, Sequence
 

@@ -18,7 +18,7 @@ class CrossNetwork(nn.Module):
         head: a head from the package heads.
         layers: number of last layers that the head reads.
         combine: head if the head reads all chunks of a pair together; first, max or mean of the
-            chunks' own scores otherwise (001, §7.2.3).
+            chunks' own scores otherwise (Boualili, §7.2.3).
         special: ids of tokens that are not text.
         markers: ids of the markers among the special tokens.
     """

@@ -25,8 +25,8 @@ class CrossBatchOptions(HeadOptions):
 class Options(CrossBatchOptions, CandidateOptions):
     """Options of a cross-encoder.
 
-    The defaults are those of paper 000, §4.1: one epoch, 2e-5 for the body and 2e-4 for the head,
-    16 pairs per step, AdamW, and negatives from BM25's top 500.
+    The defaults are those of Boytsov & Kolter, §4.1: one epoch, 2e-5 for the body and 2e-4 for the
+    head, 16 pairs per step, AdamW, and negatives from BM25's top 500.
     """
 
     GROUP = "cross_encoder"

@@ -1,7 +1,6 @@
 """Train cross-encoders, which read query and document together, on candidates from BM25.
 
-Sources: Boytsov & Kolter 2021 (paper 000), §3 and §4.1; MacAvaney et al. 2019 (CEDR); Boualili 2022
-(paper 001), chapter 7.
+Sources: Boytsov & Kolter 2021, §3 and §4.1; MacAvaney et al. 2019 (CEDR); Boualili 2022, chapter 7.
 """
 
 import logging
@@ -57,7 +56,7 @@ def train(
     """Fine-tune an encoder and a head on pairs of a query and a document.
 
     The best weights are those that rerank some of `dev` best. With a start, its head is trained
-    further, in a second phase on other data or with other marks (001, §7.4).
+    further, in a second phase on other data or with other marks (Boualili, §7.4).
 
     Raises:
         InputError: an option does not fit the encoder or the start, or no query has a relevant

@@ -23,8 +23,8 @@ ACTIVATIONS: Mapping[str, type[nn.Module]] = {
 class DenseNetwork(nn.Module):
     """Encode texts as one vector each.
 
-    RepBERT's vector is the mean of the last layer over all tokens, [CLS] and [SEP] included (paper
-    004, eq. 2). Queries and documents share all weights.
+    RepBERT's vector is the mean of the last layer over all tokens, [CLS] and [SEP] included
+    (Zhan et al., eq. 2). Queries and documents share all weights.
 
     Args:
         encoder: a model of transformers with a last_hidden_state.

@@ -13,7 +13,7 @@ KEEP = "keep"
 class Options(TextPairOptions):
     """Options of a dense encoder, sensible for MiniLM-L6 on a processor, within an hour.
 
-    RepBERT (paper 004) has the similarity dot and the segments distinct. It was trained from BERT
+    RepBERT (Zhan et al.) has the similarity dot and the segments distinct. It was trained from BERT
     base on a GPU by Adam with learning rate 3e-6, warm-up over 10,000 of 350,000 steps, batch 26 ×
     accumulation 2, queries of 20 tokens and documents of 256.
     """

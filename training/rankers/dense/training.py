@@ -1,6 +1,6 @@
 """Train a dense encoder, such as RepBERT.
 
-Source: Zhan et al. 2020 (paper 004).
+Source: Zhan et al. 2020.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ SCALE = 20.0  # of cosines, whose differences are small; sentence-transformers' 
 
 
 def in_batch_loss(scores: Tensor, relevant: Tensor) -> Tensor:
-    """Return the mean over queries of 1/n Σ_i Σ_j max(0, 1 − (s_i − s_j)) (paper 004, eq. 4).
+    """Return the mean over queries of 1/n Σ_i Σ_j max(0, 1 − (s_i − s_j)) (Zhan et al., eq. 4).
 
     i runs over all documents of the batch that are relevant to the query, j over the others, and n
     is the number of documents in the batch. This is PyTorch's MultiLabelMarginLoss.

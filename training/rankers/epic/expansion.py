@@ -1,4 +1,4 @@
-"""Initialise EPIC's expansion Θ2 with the prediction matrix of a masked language model (003, §3).
+"""Initialise EPIC's Θ2 with a masked language model's prediction matrix (MacAvaney et al., §3).
 
 A sentence encoder such as MiniLM has no prediction matrix, and MobileBERT's has another size than
 its vectors. Then word embeddings replace it, because BERT's prediction matrix is tied to them. The

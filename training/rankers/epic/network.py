@@ -1,6 +1,6 @@
 """The network of EPIC: importance of terms, expansion to the vocabulary, quality of documents.
 
-Source: MacAvaney et al. 2020 (paper 003), §2.
+Source: MacAvaney et al. 2020, §2.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from torch.nn.functional import softplus
 
 
 def importance(logits: Tensor) -> Tensor:
-    """Return ln(1 + softplus(x)), which is positive and grows slowly (003, eq. 1 and 2).
+    """Return ln(1 + softplus(x)), positive and slow to grow (MacAvaney et al., eq. 1 and 2).
 
     >>> [f"{value:.3f}" for value in importance(torch.tensor([0.0, 100.0])).tolist()]
     ['0.527', '4.615']
@@ -61,7 +61,7 @@ class EPIC(nn.Module):
         return states.float()
 
     def query(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """Return w_q of each token, 0 if it is not a term; (batch, tokens) float32 (003, eq. 1)."""
+        """Return w_q, 0 for what is no term, (batch, tokens) float32 (MacAvaney et al., eq. 1)."""
         states = self.states(input_ids, attention_mask, token_type_ids)
         weights = importance(self.head.query_importance(states).squeeze(-1))
         return weights * self._terms(input_ids, attention_mask)
@@ -69,7 +69,7 @@ class EPIC(nn.Module):
     def document(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, terms: Tensor
     ) -> Tensor:
-        """Return φ_d at some terms of the vocabulary, (batch, terms) float32 (003, eq. 2 to 4).
+        """Return φ_d at some terms, (batch, terms) float32 (MacAvaney et al., eq. 2 to 4).
 
         Training uses this because a dot product needs only the query's terms, and expanding to
         them costs a hundredth of expanding to the vocabulary. A document without terms gets zeros.

@@ -12,8 +12,8 @@ class Options(HeadOptions, TextPairOptions):
     """Options of EPIC, for MiniLM-L6 on a processor.
 
     The paper's, for BERT base on a GPU: Adam, 2e-5 throughout, batches of 16 triples, some 20,000
-    of them (paper 003). Here what is new begins at random and learns faster, and by default the
-    loss is a softmax over all documents of the batch, which learns faster, too
+    of them (MacAvaney et al.). Here what is new begins at random and learns faster, and by default
+    the loss is a softmax over all documents of the batch, which learns faster, too
     (docs/maintainers/LOG.md).
     """
 

@@ -1,6 +1,6 @@
 """Train EPIC, which encodes texts as sparse vectors of importance and expansion.
 
-Source: MacAvaney et al. 2020 (paper 003).
+Source: MacAvaney et al. 2020.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> EPIC:
 
 
 def _of_pairs(scores: Tensor, relevant: Tensor) -> Tensor:  # noqa: ARG001
-    """Return the loss of each query's own document against its one negative (003, §3)."""
+    """Return the loss of each query's document against its one negative (MacAvaney et al., §3)."""
     negatives = scores[:, len(scores) :]
     return listwise_loss(torch.stack([scores.diagonal(), negatives.diagonal()], dim=1), 1.0)
 

@@ -1,6 +1,6 @@
 """The likelihood of a query given a document, with T(q|d) from a network.
 
-Source: Boytsov & Kolter 2021 (paper 000), §3.
+Source: Boytsov & Kolter 2021, §3.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from ranklet.training.rankers.neural_model1.network import Network, make_transla
 
 
 class NeuralModel1(nn.Module):
-    """log P(Q|D) = Σ_q log [(1 − λ) Σ_d T(q|d) P(d|D) + λ P(q|C)] (paper 000, eq. 3 and 4).
+    """log P(Q|D) = Σ_q log [(1 − λ) Σ_d T(q|d) P(d|D) + λ P(q|C)] (Boytsov & Kolter, eq. 3 and 4).
 
     T(t|t) is p_self. Every other T(q|d) is that of the network times 1 − p_self.
 
@@ -71,7 +71,7 @@ class NeuralModel1(nn.Module):
 
 
 def even_shares(ids: Tensor, padding: int) -> Tensor:
-    """Return 1 / |D| for each token of a document and 0 for padding (paper 000, eq. 4).
+    """Return 1 / |D| for each token of a document and 0 for padding (Boytsov & Kolter, eq. 4).
 
     The ids and the result are (batch, document tokens), int64 and float32.
     """
@@ -80,5 +80,5 @@ def even_shares(ids: Tensor, padding: int) -> Tensor:
 
 
 def smoothed(likelihoods: Tensor, background: Tensor, lambda_: float) -> Tensor:
-    """Return log [(1 − λ) P + λ P(q|C)] of likelihoods P and P(q|C) > 0 (paper 000, eq. 3)."""
+    """Return log [(1 − λ) P + λ P(q|C)] of some P and P(q|C) > 0 (Boytsov & Kolter, eq. 3)."""
     return torch.log((1 - lambda_) * likelihoods + lambda_ * background)

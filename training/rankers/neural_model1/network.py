@@ -1,4 +1,4 @@
-"""Networks that compute T(q|d) from the embeddings of two tokens (paper 000, §3).
+"""Networks that compute T(q|d) from the embeddings of two tokens (Boytsov & Kolter, §3).
 
 Both read token ids, (batch, queries) and (batch, documents) int64, and return T(q|d) of every pair,
 (batch, queries, documents) float32.
@@ -21,7 +21,7 @@ from ranklet.training.rankers.neural_model1.options import PARAMETRISATIONS
 # far higher T than a token has for itself, and training would have to unlearn that first.
 FIRST_TRANSLATION = 1e-3
 
-THRESHOLD = 1e-4  # smallest T(q|d) that sparsification keeps (paper 000, §4.1)
+THRESHOLD = 1e-4  # smallest T(q|d) that sparsification keeps (Boytsov & Kolter, §4.1)
 
 
 class PairNetwork(nn.Module):

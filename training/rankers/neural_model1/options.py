@@ -17,7 +17,7 @@ PARAMETRISATIONS = ("network", "cosine")
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(EncoderOptions):
-    """The batches, and how texts are cut; paper 000 has batches of 32 and one negative."""
+    """The batches, and how texts are cut; Boytsov & Kolter has batches of 32 and one negative."""
 
     batch: int = integer(16, "queries per batch, each with a relevant document", 1)
     negatives: str = one_of("bm25", NEGATIVES, "documents that are not relevant")
@@ -31,9 +31,9 @@ class PairOptions(EncoderOptions):
 class Options(PairOptions, CandidateOptions, TunedOptions):
     """Options of a neural Model 1.
 
-    Training is the paper's (paper 000, §4.1), but for 12 epochs in place of 32, each with several
-    negatives, and a rate that falls to 0, which suits fewer epochs; `schedule="by_epoch"` and
-    `epochs=32` are the paper's.
+    Training is the paper's (Boytsov & Kolter, §4.1), but for 12 epochs in place of 32, each with
+    several negatives, and a rate that falls to 0, which suits fewer epochs;
+    `schedule="by_epoch"` and `epochs=32` are the paper's.
     """
 
     GROUP = "neural_model1"

@@ -1,6 +1,6 @@
 """Sparsify a neural Model 1: compute T(q|d) of all pairs of tokens and drop small values.
 
-Source: Boytsov & Kolter 2021 (paper 000), §3, "Sparsification".
+Source: Boytsov & Kolter 2021, §3, "Sparsification".
 """
 
 import math

@@ -1,6 +1,6 @@
 """Train a context-free neural Model 1, in which a network computes T(q|d).
 
-Source: Boytsov & Kolter 2021 (paper 000), §3.
+Source: Boytsov & Kolter 2021, §3.
 """
 
 from dataclasses import asdict, replace

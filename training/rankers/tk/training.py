@@ -1,6 +1,6 @@
 """Train TK as a Conformer-Kernel is trained.
 
-Source: Hofstätter et al. 2020; the training is that of Mitra et al. 2020 (paper 002), which
+Source: Hofstätter et al. 2020; the training is that of Mitra et al. 2020, which
 compares with it.
 """
 

@@ -54,7 +54,7 @@ QUERY, DOCUMENT = [5, 9, 9, 3], [7, 5, 5, 20, 3, 11, 12, 1, 13]
 
 @pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2", "ndrm3"])
 def test_each_query_term_counts_for_itself(architecture: str) -> None:
-    """Query term independence: a score is the sum of what the terms have alone (paper 002, §3)."""
+    """Query term independence: a score is the sum of its terms' scores alone (Mitra et al., §3)."""
     net = model(architecture)
     with torch.no_grad():
         whole = net(pairs(QUERY, DOCUMENT)).item()

@@ -25,7 +25,7 @@ def test_the_table_is_sorted_without_itself_and_sums_to_one(
     assert (np.diff(keys) > 0).all()
     assert (source != target).all()
     assert ((probability > 0) & (probability <= 1)).all()
-    # Σ_t T(t|s) = 1 over the targets of each source (paper 000, §3), here without t = s.
+    # Σ_t T(t|s) = 1 over the targets of each source (Boytsov & Kolter, §3), here without t = s.
     totals = np.bincount(source, probability)
     np.testing.assert_allclose(totals[totals > 0], 1, rtol=1e-4)
 

@@ -50,7 +50,7 @@ def network_of(net: NeuralModel1) -> NetworkTranslation:
 
 
 def by_the_papers_formula(net: NeuralModel1, query: int, document: int) -> float:
-    """T(q|d) of one pair, written out (paper 000, §3)."""
+    """T(q|d) of one pair, written out (Boytsov & Kolter, §3)."""
     layer = network_of(net)
     norm = torch.nn.functional.layer_norm
 

@@ -10,10 +10,10 @@ DROPOUT = 0.1
 
 
 class Markers(nn.Module):
-    """score = w · tanh(W [h_q; h_d] + b) + c, h the pooled markers of a segment (001, eq. 7.6).
+    """score = w · tanh(W [h_q; h_d] + b) + c, h a segment's pooled markers (Boualili, eq. 7.6).
 
     The markers of all chunks of a pair are pooled. A segment without markers gives zeros. The name
-    of the head says how: by their mean, largest values or first marker (001, §7.5).
+    of the head says how: by their mean, largest values or first marker (Boualili, §7.5).
     """
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:

@@ -12,7 +12,7 @@ VECTOR, HIDDEN = 64, (64, 32)  # sizes of the context-free network
 
 
 class Model1Head(PairNetwork):
-    """log P(Q|D) = Σ_q log (1/|D| Σ_i T(q|d_i)), T of contextual vectors (paper 000, eq. 4).
+    """log P(Q|D) = Σ_q log (1/|D| Σ_i T(q|d_i)), T of contextual vectors (Boytsov & Kolter, eq. 4).
 
     [CLS] is not used. With several chunks, d_i runs over the tokens of all chunks, and each is
     compared with the query's vectors in its own chunk, because the paper does not say in which.
@@ -50,7 +50,7 @@ class Model1Head(PairNetwork):
 
 
 def log_likelihoods(sums: Tensor, lengths: Tensor, query_mask: Tensor) -> Tensor:
-    """Return log P(q|D), 0 where no token q exists (paper 000, eq. 4).
+    """Return log P(q|D), 0 where no token q exists (Boytsov & Kolter, eq. 4).
 
     Args:
         sums: Σ_i T(q|d_i), (pairs, query tokens).

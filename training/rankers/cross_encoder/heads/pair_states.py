@@ -29,7 +29,7 @@ class PairStates(NamedTuple):
 
     @property
     def cls(self) -> Tensor:
-        """The mean of the chunks' [CLS] vectors, (p, dimension) (paper 000, §3: vanilla full)."""
+        """The mean of the chunks' [CLS] vectors, (p, dimension) (Boytsov & Kolter, §3)."""
         return self.mean(self.last[:, 0])
 
     def sum(self, values: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ DROPOUT = 0.1
 
 
 class Vanilla(nn.Module):
-    """score = w · mean over chunks of [CLS] + b (paper 000, §3, BERT-vanilla short and full)."""
+    """score = w · mean over chunks of [CLS] + b (Boytsov & Kolter, §3, vanilla short and full)."""
 
     def __init__(self, name: str, sizes: HeadSizes) -> None:  # noqa: ARG002
         super().__init__()
