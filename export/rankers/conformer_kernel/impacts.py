@@ -1,10 +1,10 @@
 """Impacts of a Conformer-Kernel: the score of each term that matters to a document.
 
 With query term independence (Mitra et al., §3) a model gives every term of the vocabulary some
-latent score for every document, often below 0. An index cannot hold all of these, and none below
-0. Scores are therefore counted from the term's floor, a quantile of its latent scores over some documents,
-which changes no order because it is subtracted from all documents. Impacts at or below 0 are left
-out, and each document keeps its largest; `impact_reports` measures both losses.
+latent score for every document, often below 0. An index cannot hold all of these, and none below 0.
+Scores are therefore counted from the term's floor, a quantile of its latent scores over some
+documents, which changes no order because it is subtracted from all documents. Impacts at or below 0
+are left out, and each document keeps its largest; `impact_reports` measures both losses.
 """
 
 from collections.abc import Iterator, Sequence
