@@ -19,6 +19,7 @@ EXTRAS = {
     "zst": ("zstandard",),
     "train": ("safetensors", "torch", "transformers"),
     "word2vec": ("gensim",),
+    "tensorboard": ("tensorboard",),
     "export": ("onnx", "onnxscript"),
     "openvino": ("openvino", "nncf"),
 }

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import autocast, choose_device, seeded
+from ranklet.training.learning.event_files import event_files
 from ranklet.training.learning.interruption import held_back
 from ranklet.training.learning.length import planned
 from ranklet.training.learning.optimiser import make_optimiser, rate, set_rate
@@ -160,7 +161,11 @@ class _Run(Generic[B]):
         progress = self.progress
         self._saved = monotonic()
         self._watch = Stopwatch(progress.seconds)
-        with one_bar((label, 1.0), done=self._done) as bar, held_back() as interruption:
+        with (
+            one_bar((label, 1.0), done=self._done) as bar,
+            event_files(self._options.tensorboard, progress.steps) as self._record,
+            held_back() as interruption,
+        ):
             self._show(bar, label)
             if progress.steps == 0:
                 self._measure()  # so a training that only does harm ends with the first weights
@@ -252,6 +257,8 @@ class _Run(Generic[B]):
         progress.at += 1
         progress.seconds = self._watch.seconds
         progress.curve.add(progress.steps, total, now)
+        self._record("loss", total, progress.steps)
+        self._record("learning_rate", now, progress.steps)
 
     def _due(self) -> bool:
         every, progress = self._options.evaluate_every, self.progress
@@ -281,6 +288,7 @@ class _Run(Generic[B]):
             value = float(self._evaluate())
         self._model.train()
         progress.evaluations.append((progress.steps, value))
+        self._record("dev", value, progress.steps)
         progress.planned = self._planned
         progress.evaluation_seconds += monotonic() - began
         if progress.best is None or value > progress.best[1]:

@@ -5,10 +5,12 @@ and may give their fields other defaults. Nothing here imports PyTorch.
 """
 
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import (
     check_options,
     integer,
@@ -110,6 +112,7 @@ class TrainingOptions(CheckedOptions):
 
     Raises:
         InputError: a value is not allowed, or both steps and epochs are given.
+        MissingPackageError: TensorBoard is not installed and has a folder.
     """
 
     GROUP = "training"
@@ -129,6 +132,8 @@ class TrainingOptions(CheckedOptions):
         True, "compute in float32 only, even where bfloat16 is faster", flag="--float32"
     )
     resume: bool = switch(False, "continue an interrupted training of this output", recorded=False)
+
+    tensorboard: str | Path | None = place("folder for event files of TensorBoard")
 
     # What only Python can change.
     schedule: str = one_of(
@@ -155,6 +160,9 @@ class TrainingOptions(CheckedOptions):
         super().__post_init__()
         if self.steps is not None and self.epochs != type(self).epochs:
             raise one_of_two("steps", "epochs")
+        if self.tensorboard is not None:
+            with hinted():  # now, and not after what comes before the first step
+                import_module("tensorboard")
 
 
 @dataclass(frozen=True, kw_only=True)

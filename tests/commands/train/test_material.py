@@ -60,6 +60,7 @@ def test_judgements_that_a_collection_has_are_not_read(
         out = tmp_path / f"out-{damaged}"
         succeeds(capsys, "train", "bm25", copy, "-o", out, "--weak", "titles")
         learned.append(json.loads((out / "ranklet.json").read_text()))
+        learned[-1]["training"].pop("seconds")
     assert learned[0] == learned[1]
 
 

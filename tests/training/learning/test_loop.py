@@ -87,6 +87,8 @@ def test_interrupted_and_resumed_is_the_same_to_the_bit(tmp_path: Path, stop_at:
     assert weights(second) == weights(whole)
     assert found.evaluations == expected.evaluations
     assert (found.steps, found.best) == (expected.steps, expected.best)
+    assert found.curve == expected.curve
+    assert found.curve.steps == list(range(1, 17))
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -1,6 +1,7 @@
 """Tune BM25: choose k1 and b of one field on a grid."""
 
 from itertools import product
+from time import monotonic
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def train(
     Raises:
         InputError: the tokenizer cannot be read.
     """
-    field = options.field
+    began, field = monotonic(), options.field
     analysed = analyse(
         collection.documents(),
         [field],
@@ -69,6 +70,7 @@ def train(
         training={
             "measure": options.measure,
             **counts(len(analysed.documents), queries, []),
+            "seconds": round(monotonic() - began, 1),
             "best": values[k1, b],
             "options": recorded(options),
             "comparison": compared(lists, None, values[k1, b], baseline="untuned BM25"),

@@ -1,5 +1,7 @@
 """Train Model 1: learn a table by EM, then choose p_self and λ on a grid."""
 
+from time import monotonic
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +32,7 @@ def train(
     Raises:
         InputError: an option is not allowed, or no query has a relevant document.
     """
-    field, bm25 = options.field, options.bm25
+    began, field, bm25 = monotonic(), options.field, options.bm25
     analysed = analyse(
         collection.documents(),
         [field, bm25.field],
@@ -62,6 +64,7 @@ def train(
         analysed.analyzer.tokenizer if field == "wordpieces" else None,
         {
             **counts(len(analysed.documents), queries, dev),
+            "seconds": round(monotonic() - began, 1),
             "options": recorded(options),
             "comparison": compared(lists, None, after),
             "warning": shortcoming(tuned.bm25, after),

@@ -72,7 +72,7 @@ def needs(arguments: argparse.Namespace) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train and save; return the exit status."""
-    from ranklet.training.checkpoint import check_place
+    from ranklet.training.checkpoint import REPORT, check_place
     from ranklet.training.data.splits import read_split
     from ranklet.training.learning.options import TrainingOptions
     from ranklet.training.outcome import summary
@@ -106,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not isinstance(options, TrainingOptions):
         print(checkpoint.settings)
     print(f"{summary(checkpoint.training)}\nmeasured on {found.measured_on} → {output}")
+    print(f"report → {output / REPORT}")
     if warning := checkpoint.training["warning"]:
         warn(warning)
         return FELL_SHORT

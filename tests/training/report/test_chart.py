@@ -1,0 +1,48 @@
+from itertools import pairwise
+from xml.etree.ElementTree import tostring
+
+import pytest
+
+from ranklet.training.report.chart import HEIGHT, WIDTH, Series, chart, ticks
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [(0, 0.25)],
+        [(1, 0.0), (2, 0.0)],
+        [(1, 1e-9), (2, 2e-5), (900, 0.0)],
+        [(1, -2e6), (5, -1.1e6)],
+        [(step, step % 7) for step in range(1000)],
+    ],
+)
+def test_every_point_lies_in_the_drawing(points: list[tuple[float, float]]) -> None:
+    drawn = chart(Series("steps", "loss", points, dots=True, level=("BM25", 0.5)))
+    (line,) = drawn.findall("polyline")
+    places = [tuple(map(float, pair.split(","))) for pair in line.attrib["points"].split()]
+    assert len(places) == len(points)
+    assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in places)
+    assert [x for x, _ in places] == sorted(x for x, _ in places)
+    texts = [each.text for each in drawn.iter("text")]
+    assert {"steps", "loss", "BM25 0.5000"} <= set(texts)
+
+
+def test_a_higher_value_is_drawn_higher_and_the_best_is_marked() -> None:
+    points = [(0, 0.2), (10, 0.6), (20, 0.4)]
+    drawn = chart(Series("steps", "MRR@10", points, dots=True, best=(10, 0.6)))
+    heights = [float(each.attrib["cy"]) for each in drawn.iter("circle")]
+    assert heights[1] < heights[2] < heights[0]
+    assert [each.attrib["class"] for each in drawn.iter("circle")] == ["dot", "dot best", "dot"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 2e-5), (-3e6, -1e6), (0.731, 0.7312)])
+def test_ticks_are_round_evenly_spaced_and_within_the_axis(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 2 <= len(found) <= 7
+    assert all(low - 1e-12 <= each <= high + 1e-12 for each in found)
+    steps = [two - one for one, two in pairwise(found)]
+    assert steps == pytest.approx([steps[0]] * len(steps))
+
+
+def test_text_is_escaped() -> None:
+    assert b"&lt;b&gt;" in tostring(chart(Series("<b>", "loss", [(0, 1)])))
