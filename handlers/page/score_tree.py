@@ -42,7 +42,10 @@ def groups(bundle: Bundle, query: str, hit: Hit) -> list[Group]:
         places: dict[str, int] = {}
         for begin, _, spelling in placed:
             places.setdefault(spelling, begin)
-        group.query_tokens.sort(key=lambda token: places.get(_spelling(token[1]), len(query)))
+        for _, part in group.query_tokens:  # words that were joined of several pieces
+            at = query.lower().find(_spelling(part))
+            places.setdefault(_spelling(part), at if at >= 0 else len(query))
+        group.query_tokens.sort(key=lambda token: places[_spelling(token[1])])
     return list(by_part.values())
 
 

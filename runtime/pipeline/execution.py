@@ -19,6 +19,7 @@ from ranklet.runtime.pipeline.candidates import (
     numbers_of,
 )
 from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.pipeline.joined_pieces import join_pieces
 from ranklet.runtime.pipeline.prefetch import encode_ahead
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.rank_reasons import explain_alternate, explain_reciprocal_ranks
@@ -325,8 +326,11 @@ class Execution:
         candidate, ranker = self.candidates.select(np.array([position])), self._ranker(name)
         was_retrieved = np.isin(numbers_of(candidate), retrieved.get(name, ())).any()
         if was_retrieved and isinstance(ranker, Retriever):
-            return ranker.explain_retrieved(self._query, candidate)
-        return ranker.explain(self._query, candidate)
+            explanation = ranker.explain_retrieved(self._query, candidate)
+        else:
+            explanation = ranker.explain(self._query, candidate)
+        analysis = ranker.analyzer.begin() if ranker.analyzer else self._query.analysis
+        return join_pieces(explanation, self._query.text, candidate, analysis)
 
     def _explain_fusion(self, stage: Fuse, position: int) -> Explanation:
         if stage.method == "linear":

@@ -32,8 +32,10 @@ def test_the_amounts_add_up(bundle: Bundle, pipeline: str) -> None:
         check_tables(card)
         assert card.one("p", "text").text == hit.text
         assert card.one("h2").text == (hit.title or hit.id)
-    with_pairs = pipeline in ("linear", "rrf") or pipeline.startswith("model1")
-    assert bool(list(found.all("table"))) == with_pairs
+    # A piece of a query's word may stand in several words of a text, which are pairs, too.
+    if pipeline != "bm25_pieces":
+        with_pairs = pipeline in ("linear", "rrf") or pipeline.startswith("model1")
+        assert bool(list(found.all("table"))) == with_pairs
     assert list(found.all("button"))
     assert bool(list(found.all("div", "reasons"))) == (pipeline == "rrf")
 
