@@ -8,6 +8,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
+from ranklet.runtime.dense.pooling import token_shares
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.token_table import TokenTable
 
@@ -57,3 +58,16 @@ def test_a_check_finds_every_fault(words: Tokenizer) -> None:
     scales = np.array([1, 1, 1, 1, np.inf], np.float32)
     with pytest.raises(BundleError, match="static: a token's vector is not finite"):
         TokenTable(whole, words, normalise=False, scales=scales).verify("static")
+
+
+def test_states_are_the_vectors_whose_mean_is_the_texts_vector(words: Tokenizer) -> None:
+    table = TokenTable(VECTORS, words, normalise=True)
+    tokens, states = table.states("a b c c", 3, 0)
+    assert [(token.spelling, token.begin, token.end) for token in tokens] == [
+        ("a", 0, 1), ("b", 2, 3), ("c", 4, 5),
+    ]  # fmt: skip
+    shares = token_shares(states, "mean", 2, normalise=True)
+    np.testing.assert_allclose(shares.sum(0), table.encode(["a b c c"], 3, 0).vectors[0], rtol=1e-6)
+    assert table.states("", 3, 0)[1].shape == (0, 2)
+    with pytest.raises(BundleError, match="has 4 rows, but the tokenizer has the token 4"):
+        table.states("a d", 9, 0)
