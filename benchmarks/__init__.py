@@ -18,6 +18,7 @@ BENCHMARKS = {
     "cold_start": "footprint",
     "memory": "footprint",
     "build_memory": "footprint",
+    "bundle_sizes": "footprint",
     "first_answer": "footprint",
     "quantisation": "quality",
     "encoding_speed": "speed",
