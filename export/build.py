@@ -46,7 +46,7 @@ def build(
 
     Args:
         documents: a file or folder of texts, or an iterable of texts or of objects with a text; see
-            :class:`ranklet.training.data.sources.source.Source`, which may be passed as well.
+            `ranklet.training.data.sources.source.Source`, which may be passed as well.
         target: a folder, or a path that ends in .zip.
         models: folders of models, of sentence-transformers, transformers or ranklet.
         label: the label of a cross-encoder that means relevant, if it has several.

@@ -22,7 +22,7 @@ def write(severity: str, message: str, **fields: Any) -> None:
 
 
 class JSONLines(logging.Handler):
-    """Send the records of libraries that use :mod:`logging` to the same stream."""
+    """Send the records of libraries that use `logging` to the same stream."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record as one line."""

@@ -44,7 +44,9 @@ class Bundle:
 
     Args:
         path: a folder or an uncompressed .zip.
-        check, device, strict: see :class:`ranklet.runtime.storage.bundle_files.BundleFiles`.
+        check: ``fast`` or ``full``; see `load`.
+        device: where models run; see `load`.
+        strict: whether a missing device is an error; see `load`.
 
     Raises:
         BundleError: the bundle is missing, damaged, hostile or of another version.

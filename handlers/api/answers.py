@@ -57,7 +57,7 @@ def rank(
 
     Raises:
         RankletError: a field cannot be used, or the bundle is damaged; see
-            :func:`ranklet.handlers.api.errors.failure`.
+            `ranklet.handlers.api.errors.failure`.
     """
     check_fields(body, RANK, UNSUPPORTED)
     fields = Fields(body)

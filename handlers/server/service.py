@@ -1,4 +1,4 @@
-"""The ASGI application: routes around :mod:`ranklet.handlers.api.answers`, by Starlette.
+"""The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
 POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /info, /healthz, /readyz, /metrics,
 /openapi.json, and / for the playground.

@@ -36,10 +36,14 @@ class Rescore:
 
 @dataclass(frozen=True)
 class Fuse:
-    """Fuse several scores into one; see :mod:`ranklet.runtime.pipeline.fusion` for the methods.
+    """Fuse several scores into one.
 
-    `inputs` are rankers of earlier stages or names of earlier fusions. There is one weight per
-    input, except for ``alternate``, which has none.
+    Attributes:
+        method: ``linear`` adds up weighted scores, ``rrf`` weighted reciprocal ranks, and
+            ``alternate`` takes turns between two lists.
+        inputs: rankers of earlier stages, or names of earlier fusions.
+        weights: one per input; none for ``alternate``.
+        name: by which later stages use the result.
     """
 
     method: str

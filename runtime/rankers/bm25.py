@@ -38,7 +38,7 @@ class BM25Settings(Settings):
 
 
 class BM25(Retriever):
-    """Okapi BM25 in Lucene's variant (see :mod:`ranklet.runtime.lexical.bm25`)."""
+    """Okapi BM25 in Lucene's variant (see `ranklet.runtime.lexical.bm25`)."""
 
     slice_size = AT_ONCE
 
