@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick clients check bad-inputs bench wheel clean
+.PHONY: help setup demo demo-lexical test quick clients check bad-inputs docs bench wheel clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -49,6 +49,9 @@ check: setup    ## ruff, mypy --strict, import contracts
 
 bad-inputs: setup  ## the table of bad inputs and their responses (docs/maintainers/bad-inputs.md)
 	WRITE_BAD_INPUTS=1 $(BIN)/python -m pytest -q tests/journeys/test_bad_inputs.py
+
+docs: setup     ## the documentation as web pages, in build/docs/index.html; fails at broken links
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 bench: setup    ## the figures of benchmarks/RESULTS.md (needs the test collections)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.conftest import Built
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FOR_DEVELOPERS = {"dev", "clients", "bench"}
+FOR_DEVELOPERS = {"dev", "docs", "clients", "bench"}
 
 
 def test_the_table_is_that_of_pyproject() -> None:

@@ -1,0 +1,83 @@
+"""The documentation as web pages: mkdocs builds it strictly, and no link in it is broken."""
+
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from tests.docs.pages import ROOT
+
+
+class Page(HTMLParser):
+    """What a page links to, what it loads, and the anchors that it has."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if name := values.get("id"):
+            self.anchors.add(name)
+        if tag == "a" and (target := values.get("href")):
+            self.links.append(target)
+        elif target := values.get("src") or (values.get("href") if tag == "link" else None):
+            self.loads.append(target)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("mkdocstrings")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-d", str(folder)],
+        cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=False,
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_no_link_of_the_built_pages_is_broken_and_nothing_comes_from_elsewhere(site: Path) -> None:
+    pages = {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    assert len(pages) > 25
+    broken = []
+    for path, page in pages.items():
+        if path.name == "404.html":  # its links begin at the root of a host
+            continue
+        for link in [*page.links, *page.loads]:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                assert link not in page.loads, f"{path.name} loads {link}"
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            known = pages[target].anchors if target in pages else set()
+            if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in known):
+                broken.append(f"{path.relative_to(site)}: {link}")
+    assert broken == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        ("ranklet", "ranklet.build"),
+        ("runtime", "ranklet.runtime.Bundle.rank"),
+        ("training", "ranklet.training.rankers.dense.training.train"),
+        ("export", "ranklet.export.bundles.export_bundle"),
+        ("handlers", "ranklet.handlers.aws_lambda.start"),
+    ],
+)
+def test_the_reference_has_what_the_code_has(site: Path, page: str, name: str) -> None:
+    text = (site / "api" / f"{page}.html").read_text("utf-8")
+    assert name in Page(text).anchors
+    assert "doctest:" not in text
+    assert ":class:" not in text
