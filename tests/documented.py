@@ -104,13 +104,15 @@ class Reader:
             if address := ADDRESS.search(line):
                 self._address = address[0]
                 return
+        self._server.communicate(timeout=60)
+        self._server = None
         pytest.fail(f"line {block.line}: {''.join(seen)}")
 
     def _stop(self) -> None:
         if self._server is not None:
             self._server.send_signal(signal.SIGTERM)
-            self._server.communicate(timeout=60)
-            assert self._server.returncode == 0
+            rest = self._server.communicate(timeout=60)[0]
+            assert self._server.returncode == 0, rest
             self._server = None
 
 
