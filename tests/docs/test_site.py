@@ -10,6 +10,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from tests.docs.pages import ROOT
 
+import ranklet
+from ranklet import runtime
+from ranklet.runtime.rankers import KINDS
+
 
 class Page(HTMLParser):
     """What a page links to, what it loads, and the anchors that it has."""
@@ -63,6 +67,19 @@ def test_no_link_of_the_built_pages_is_broken_and_nothing_comes_from_elsewhere(s
             if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in known):
                 broken.append(f"{path.relative_to(site)}: {link}")
     assert broken == []
+
+
+@pytest.mark.slow
+def test_the_reference_is_complete(site: Path) -> None:
+    def anchors(page: str) -> set[str]:
+        return Page((site / "api" / f"{page}.html").read_text("utf-8")).anchors
+
+    assert {f"ranklet.runtime.{name}" for name in runtime.__all__} <= anchors("runtime")
+    assert {f"ranklet.{name}" for name in ranklet.__all__ if name[0] != "_"} <= anchors("ranklet")
+    training = "ranklet.training.rankers"
+    trainings = {f"{training}.{kind}.training.train" for kind in KINDS}
+    options = {f"{training}.{kind}.options.Options" for kind in KINDS}
+    assert trainings | options <= anchors("training")
 
 
 @pytest.mark.slow
