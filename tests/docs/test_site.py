@@ -1,6 +1,7 @@
 """The documentation as web pages: mkdocs builds it strictly, and no link in it is broken."""
 
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -67,6 +68,19 @@ def test_no_link_of_the_built_pages_is_broken_and_nothing_comes_from_elsewhere(s
             if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in known):
                 broken.append(f"{path.relative_to(site)}: {link}")
     assert broken == []
+
+
+@pytest.mark.slow
+def test_lists_and_tables_are_not_shown_as_text(site: Path) -> None:
+    # Code-hosting sites need no empty line before them, but Markdown's rules for these pages do.
+    shown = re.compile(r"^(?:<p>)?(?:- |\|-).*", re.MULTILINE)
+    code = re.compile(r"<pre.*?</pre>", re.DOTALL)
+    found = {
+        path.name: line[0]
+        for path in site.rglob("*.html")
+        if (line := shown.search(code.sub("", path.read_text("utf-8"))))
+    }
+    assert found == {}
 
 
 @pytest.mark.slow
