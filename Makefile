@@ -21,7 +21,7 @@ $(VENV)/.ready: pyproject.toml
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
 
-demo: setup     ## Python's own documentation: collect, train, export, evaluate, answer (some minutes)
+demo: setup     ## Python's own documentation: train, export, verify, evaluate, answer (about 3 minutes)
 	$(BIN)/ranklet demo
 
 demo-lexical: setup  ## the same with the lexical rankers alone (seconds)

@@ -1,3 +1,4 @@
+import ast
 import os
 import re
 import subprocess
@@ -64,6 +65,26 @@ def test_private_and_test_code_is_not_in_the_corpus(docs: list[PythonDoc]) -> No
     assert private == []
     modules = {doc.module for doc in docs}
     assert not modules & {"test", "idlelib", "lib2to3", "turtledemo"}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("__all__ = ['a', 'b']", {"a", "b"}),
+        ("__all__ = ('a',)\n__all__ += ['b']", {"a", "b"}),
+        ("__all__ = other.__all__", None),
+        ("a = 1", None),
+    ],
+)
+def test_a_module_says_which_names_are_public(source: str, names: set[str] | None) -> None:
+    assert python_docs._exported(ast.parse(source)) == names
+
+
+@pytest.mark.slow
+def test_what_a_module_does_not_export_is_not_in_the_corpus(docs: list[PythonDoc]) -> None:
+    ids = {doc.id for doc in docs}
+    assert "json.decoder.JSONDecoder" in ids
+    assert "json.decoder.py_scanstring" not in ids
 
 
 @pytest.mark.slow

@@ -26,7 +26,11 @@ EXTENSIONS = (
     "os", "random", "select", "signal", "socket", "sqlite3", "ssl", "struct", "sys", "time", "zlib",
 )  # fmt: skip
 # Tests, programs that are not part of the library, tables, and paths of other systems.
-SKIPPED = {"distutils", "encodings", "idlelib", "lib2to3", "ntpath", "test", "tests", "turtledemo"}
+SKIPPED = {
+    "distutils", "encodings", "idlelib", "lib2to3", "ntpath", "test", "tests", "turtledemo",
+    "windows_events", "windows_utils",
+}  # fmt: skip
+DEPRECATION = b"warnings._deprecated(__name__"  # stands in modules that a later Python removes
 RENAMED = {"posixpath": "os.path", "genericpath": "os.path"}  # as programs import them
 
 MIN_WORDS = 3  # shorter docstrings, such as "exception filename", are not used
@@ -122,8 +126,9 @@ def _from_sources() -> Iterator[PythonDoc]:
     # Packages come before their parts, so that a docstring that they share is the package's.
     for path in sorted(paths, key=lambda path: (len(path.parts), path.parts)):
         name = ".".join(path.relative_to(library).with_suffix("").parts).removesuffix(".__init__")
-        if all(map(_is_public, name.split("."))):
-            yield from _definitions(ast.parse(path.read_bytes()), RENAMED.get(name, name))
+        source = path.read_bytes()
+        if all(map(_is_public, name.split("."))) and DEPRECATION not in source:
+            yield from _definitions(ast.parse(source), RENAMED.get(name, name))
 
 
 def _definitions(node: ast.AST, name: str) -> Iterator[PythonDoc]:
@@ -131,10 +136,29 @@ def _definitions(node: ast.AST, name: str) -> Iterator[PythonDoc]:
         arguments = ast.unparse(node.args) if hasattr(node, "args") else ""
         yield _undivided(name, arguments, ast.get_docstring(node))
     if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try):
+        exported = _exported(node) if isinstance(node, ast.Module) else None
         for child in ast.iter_child_nodes(node):
             own = getattr(child, "name", "") if isinstance(child, ast.stmt) else ""
-            if not own or _is_public(own):
+            if not own or (_is_public(own) and (exported is None or own in exported)):
                 yield from _definitions(child, f"{name}.{own}".rstrip("."))
+
+
+def _exported(module: ast.Module) -> set[str] | None:
+    """Return the names in a module's `__all__`; None if it has none, or computes it."""
+    names: set[str] | None = None
+    for line in module.body:
+        if isinstance(line, ast.Assign):
+            targets = line.targets
+        elif isinstance(line, ast.AugAssign):
+            targets = [line.target]
+        else:
+            continue
+        if any(isinstance(each, ast.Name) and each.id == "__all__" for each in targets):
+            try:
+                names = (names or set()) | set(ast.literal_eval(line.value))
+            except ValueError:
+                return None
+    return names
 
 
 def _from_extensions() -> Iterator[PythonDoc]:
