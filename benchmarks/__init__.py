@@ -5,6 +5,7 @@ BENCHMARKS = {
     "bm25_parity": "parity",
     "model1_quality": "quality",
     "imported_quality": "quality",
+    "demo_runs": "quality",
     "weak_supervision": "quality",
     "fidelity": "quality",
     "repbert_quality": "quality",
