@@ -94,8 +94,8 @@ def run(place: Place) -> str:
     head = ["run", "time", "lines printed", "lines of progress", "bundle, MB", "models", "answers"]
     return f"""
 `ranklet demo` without set-up. *Models* and *answers* are digests of all learned weights and of \
-the first {FIRST} documents of all {count} questions by every pipeline. The goals are 3 minutes on two \
-idle cores, two screens (60 lines), 100 MB, and the same digests in all runs.
+the first {FIRST} documents of all {count} questions by every pipeline. The goals are 3 minutes on \
+two idle cores, two screens (60 lines), 100 MB, and the same digests in all runs.
 
 {table(head, rows)}
 
