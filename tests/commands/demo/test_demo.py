@@ -101,7 +101,6 @@ def test_the_neural_demo_goes_the_whole_way(
     monkeypatch.setattr(demo_command, "STEPS", 4)
     assert main(["demo", "-o", str(tmp_path)]) == 0
     printed, warned = capsys.readouterr()
-    assert len(printed.splitlines()) <= LINES
     assert "warning: the training made 4 steps" in warned
     reports = read_reports(tmp_path / "rankers.ranklet")
     # So few modules give 26 queries to prove variants on, where one swap of two documents can cost
