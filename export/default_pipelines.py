@@ -24,7 +24,8 @@ def stages(
     """Return stages in which rankers with an index retrieve side by side, and the others rescore.
 
     A ranker that has an index but scores by a network over each pair rescores, so that all its
-    scores are the network's. It retrieves only if no other ranker does.
+    scores are the network's. It retrieves only if no other ranker does. So does a ranker that
+    retrieves by scoring all documents.
 
     Args:
         names: of the rankers; the first retriever's list comes first.
@@ -42,7 +43,8 @@ def stages(
                 f"unknown ranker {name!r}; the bundle has {', '.join(rankers)}"
             )
     able = [name for name in names if KINDS[rankers[name].kind].retrieves]
-    wholly = [name for name in able if not _per_pair(name, rankers)]
+    equal = [name for name in able if not _per_pair(name, rankers)]  # retrieved scores are its own
+    wholly = [name for name in equal if not _is_exhaustive(name, rankers)] or equal
     if not able:
         raise ExportError(f"a pipeline of {', '.join(names)}: none of them retrieves")
     if any(_per_pair(name, rankers) for name in names):
@@ -76,7 +78,9 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     if not alone:
         return {}, ""
     networks = [name for name in rankers if _per_pair(name, rankers)]
-    first = default = next((name for name in alone if name not in networks), next(iter(alone)))
+    indexed = [name for name in alone if name not in networks]
+    indexed.sort(key=lambda name: _is_exhaustive(name, rankers))
+    first = default = next(iter(indexed or alone))
     rerankers = [name for name in networks if name != first]
     names = (first, *(name for name in rankers if name != first and name not in rerankers))
     pipelines = dict(alone)
@@ -86,6 +90,10 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     for name in rerankers:
         pipelines[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))
     return pipelines, rerankers[0] if rerankers else default
+
+
+def _is_exhaustive(name: str, rankers: Mapping[str, RankerEntry]) -> bool:
+    return KINDS[rankers[name].kind].index == "exhaustive"
 
 
 def _per_pair(name: str, rankers: Mapping[str, RankerEntry]) -> bool:

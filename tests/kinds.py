@@ -101,6 +101,15 @@ ROWS: dict[str, Row] = {
         {queries: {"queries": queries} for queries in ("network", "idf", "learned")},
         backbone="backbone",
     ),
+    "colbert": Row(
+        {"learning_rate": 1e-3, "epochs": 3, "device": "cpu", "dimension": 16, **SHORT_TEXTS},
+        {
+            "colbert": {},
+            "expanded": {"expansion": "unattended", "stored": "int16"},
+            "pooled": {"stored": "int8-pooled", "special_tokens": False, "similarity": "dot"},
+        },
+        backbone="backbone",
+    ),
     "cross_encoder": Row(
         {
             "learning_rate": 1e-3, "epochs": 2, "accumulation": 1, "device": "cpu", "batch": 4,

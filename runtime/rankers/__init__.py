@@ -18,14 +18,15 @@ class Kind:
 
     Attributes:
         name: the name of the kind and of its modules.
-        index: how it retrieves, by ``impacts``, which makes deep lists cheap, or by ``dense``
-            vectors; empty if it only rescores.
+        index: how it retrieves, by ``impacts``, which makes deep lists cheap, by ``dense`` vectors,
+            or by ``exhaustive`` scoring of all documents, which is for small collections; empty if
+            it only rescores.
         own_tokenizer: whether its tokenizer may differ from the bundle's word-piece tokenizer.
         needs_collection: whether it needs statistics or words of a collection to rank texts.
     """
 
     name: str
-    index: Literal["impacts", "dense", ""] = ""
+    index: Literal["impacts", "dense", "exhaustive", ""] = ""
     own_tokenizer: bool = False
     needs_collection: bool = True
 
@@ -44,6 +45,7 @@ KINDS = {
         Kind("dense", "dense", needs_collection=False),
         Kind("epic", "impacts", own_tokenizer=True, needs_collection=False),
         Kind("splade", "impacts", own_tokenizer=True, needs_collection=False),
+        Kind("colbert", "exhaustive", needs_collection=False),
         Kind("cross_encoder", own_tokenizer=True, needs_collection=False),
         Kind("conformer_kernel", "impacts"),
         Kind("tk"),

@@ -50,3 +50,13 @@ def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
 def ranknet_loss(better: Tensor, worse: Tensor) -> Tensor:
     """Return the mean of −log σ(s_better − s_worse) (Burges et al. 2005; Mitra et al., §4)."""
     return softplus(worse - better).mean()
+
+
+def margin_mse(margins: Tensor, of_teacher: Tensor) -> Tensor:
+    """Return the mean squared difference of score margins from a teacher's.
+
+    A margin is the score of a query's relevant document minus that of another document, (queries,)
+    float32 (Hofstätter et al. 2020, "Improving Efficient Neural Ranking Models with Cross-
+    Architecture Knowledge Distillation", arXiv 2010.02666, eq. 1).
+    """
+    return (margins - of_teacher).square().mean()

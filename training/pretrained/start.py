@@ -14,7 +14,7 @@ from ranklet.training.pretrained.backbone import Backbone, load_backbone, new_mo
 
 
 def load_start(
-    options: HeadOptions, kind: str, *, masked: bool = False
+    options: HeadOptions, kind: str, *, masked: bool = False, segments: bool = True
 ) -> tuple[Backbone, Checkpoint | None]:
     """Return the encoder, and the checkpoint whose head training continues; None for a new head.
 
@@ -22,19 +22,20 @@ def load_start(
         options: options that name a backbone, a checkpoint to start from, or neither.
         kind: kind that the checkpoint must have.
         masked: whether to load the encoder as a masked language model.
+        segments: whether it must have token_type_ids.
 
     Raises:
         InputError: the encoder cannot be read, or the checkpoint is of another kind.
     """
     if options.start is None:
-        return load_backbone(options.backbone, masked=masked), None
+        return load_backbone(options.backbone, masked=masked, segments=segments), None
     checkpoint = read_checkpoint(options.start)
     if checkpoint.kind != kind:
         raise InputError(
             f"--start {str(options.start)!r} is of the kind {checkpoint.kind}, not {kind}; "
             "--backbone takes the encoder of any checkpoint that has one"
         )
-    return load_backbone(options.start, masked=masked), checkpoint
+    return load_backbone(options.start, masked=masked, segments=segments), checkpoint
 
 
 def load_network(

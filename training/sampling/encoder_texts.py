@@ -36,7 +36,8 @@ class EncoderTexts:
     """The texts that an encoder is trained on, and those that it is measured on.
 
     The best weights are those with which some queries of `dev` rank a pool of documents best.
-    Prompts are texts before each query and before each document.
+    Prompts are texts before each query and before each document. Limits are tokens of a query and
+    of a document; None for those of the options.
 
     Raises:
         InputError: no query has a relevant document here, or the encoder reads fewer tokens.
@@ -50,12 +51,15 @@ class EncoderTexts:
         options: TextPairOptions,
         backbone: Backbone,
         prompts: tuple[str, str] = ("", ""),
+        limits: tuple[int, int] | None = None,
     ) -> None:
         backbone.check_length(max(options.limits))
         self._options, self._backbone, self._dev = options, backbone, dev
         self.padding = padding_token(backbone.tokenizer)
         self._documents = list(collection.documents())
-        self.pairs = TextPairs(self._documents, queries, backbone.tokenizer, options, prompts)
+        self.pairs = TextPairs(
+            self._documents, queries, backbone.tokenizer, options, prompts, limits
+        )
         self.pool = Pool(self.pairs, dev, seed=options.seed)
         self._measured = Lists(
             f"MRR@10 in a pool of {len(self.pool):,} documents",

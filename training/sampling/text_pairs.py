@@ -1,6 +1,6 @@
 """Tokenised queries and documents that an encoder is trained and measured on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -51,6 +51,11 @@ class Tokens(NamedTuple):
         once = np.unique(rows * vocabulary + self.ids)  # each token once per text
         return np.bincount(once % vocabulary, minlength=vocabulary)
 
+    def row(self, number: int) -> list[int]:
+        """Return the token ids of a text."""
+        ids: list[int] = self.ids[self.offsets[number] : self.offsets[number + 1]].tolist()
+        return ids
+
     def padded(self, rows: NDArray[np.integer], padding: int) -> Padded:
         """Return input_ids and attention_mask of some texts, (rows, tokens) int64 each."""
         ids = padded(self.offsets, self.ids, rows, padding)
@@ -84,7 +89,8 @@ class Batch(NamedTuple):
 class TextPairs:
     """The batches of every epoch, over the collection's documents and judged queries.
 
-    Prompts are texts before each query and before each document.
+    Prompts are texts before each query and before each document. Limits are tokens of a query and
+    of a document; None for those of the options.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -97,8 +103,9 @@ class TextPairs:
         tokenizer: "Tokenizer",
         options: TextPairOptions,
         prompts: tuple[str, str] = ("", ""),
+        limits: tuple[int, int] | None = None,
     ) -> None:
-        self._prompts = prompts
+        self._prompts, self._limits = prompts, limits or options.limits
         self.ids = [document.id for document in documents]
         usable, self._relevant = relevant_numbers(self.ids, queries)
         self._options, self.tokenizer = options, tokenizer
@@ -117,13 +124,13 @@ class TextPairs:
             prompts[1] + ranked_text(document.title, document.text, options.titles)
             for document in documents
         ]
-        self.documents = tokenise(tokenizer, texts, options.max_document_tokens, "tokenising")
+        self.documents = tokenise(tokenizer, texts, self._limits[1], "tokenising")
         self.queries = self.tokenise_queries(usable)
 
     def tokenise_queries(self, queries: Sequence[JudgedQuery]) -> Tokens:
         """Return the token ids of queries."""
         texts = [self._prompts[0] + query.text for query in queries]
-        return tokenise(self.tokenizer, texts, self._options.max_query_tokens)
+        return tokenise(self.tokenizer, texts, self._limits[0])
 
     def batches(self, epoch: int) -> list[Batch]:
         """Return an epoch's batches: each query once, documents of similar length together."""
@@ -172,7 +179,11 @@ class Pool:
 
     def mrr(self, queries: NDArray[np.float32], documents: NDArray[np.float32]) -> float:
         """Return MRR@10 of ranking the pool by inner product; (texts, dimension) float32 each."""
-        return float(np.mean(list(map(reciprocal_rank, queries @ documents.T, self.relevant))))
+        return self.mrr_of_scores(queries @ documents.T)
+
+    def mrr_of_scores(self, scores: Iterable[NDArray[np.float32]]) -> float:
+        """Return MRR@10 of ranking the pool by the scores for each query, (documents,) float32."""
+        return float(np.mean(list(map(reciprocal_rank, scores, self.relevant))))
 
 
 def _rows(tokens: Tokens, rows: Numbers) -> Tokens:

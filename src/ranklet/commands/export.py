@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.probes import Probes
 
-SETTINGS = ("impacts", "scorer", "search", "m", "ef_construction", "ef")
+SETTINGS = ("impacts", "scorer", "search", "m", "ef_construction", "ef", "stored")
 REFUSED = 3  # exit status if a variant was refused and others were written
 
 
@@ -101,6 +101,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--ef", type=int, help="HNSW: candidates while it is searched (default: 128)"
+    )
+    group.add_argument(
+        "--stored",
+        help="token vectors: stored as int8, int8-pooled, with one vector for two neighbouring "
+        "tokens, or int16 (default: int8)",
     )
 
 

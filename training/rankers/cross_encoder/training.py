@@ -21,7 +21,7 @@ from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.indexing.analysed import analyse, open_bm25
 from ranklet.training.indexing.wordpieces import padding_token
-from ranklet.training.learning.device import seeded
+from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import margin_loss, pointwise_loss
 from ranklet.training.learning.weights import check_kind, load_weights, trained, weights_of
@@ -128,8 +128,29 @@ def load_any(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork
     return trained(new_classifier(checkpoint.network, attention), checkpoint.weights)
 
 
+def score_texts(
+    checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], device: str = "cpu"
+) -> NDArray[np.float32]:
+    """Return the scores of pairs of a query and a document, (pairs,) float32.
+
+    The checkpoint may be trained or imported. The device is a name that `choose_device` knows.
+    """
+    model = load_any(checkpoint, attention="sdpa").to(choose_device(device))
+    tokenizer = checkpoint.need_tokenizer()
+    pairing = Pairing(checkpoint.settings, tokenizer)
+    made = []
+    for texts in pairs:
+        query, document = (tokenizer.encode(text, add_special_tokens=False).ids for text in texts)
+        made.append(pairing.pair(pairing.query(query), document))
+    with torch.inference_mode():
+        return score_pairs(model, made, padding_token(tokenizer))
+
+
 def score_pairs(
-    model: CrossNetwork, pairs: Sequence[Pair], padding: int, label: str | None = None
+    model: CrossNetwork | PairClassifier,
+    pairs: Sequence[Pair],
+    padding: int,
+    label: str | None = None,
 ) -> NDArray[np.float32]:
     """Return the scores of pairs, (pairs,) float32; the caller sets gradients and autocast.
 
@@ -146,9 +167,9 @@ def score_pairs(
     return by_length(lengths, size, run, label)
 
 
-def _scores(model: CrossNetwork, pairs: Sequence[Pair], padding: int) -> Tensor:
+def _scores(model: CrossNetwork | PairClassifier, pairs: Sequence[Pair], padding: int) -> Tensor:
     """Return the scores of a batch, (pairs,) float32."""
-    device = model.special.device
+    device = next(model.parameters()).device
     inputs = pair_inputs([pair.rows for pair in pairs], padding).values()
     scores: Tensor = model(*(torch.from_numpy(array).to(device) for array in inputs))
     return scores

@@ -1,0 +1,5 @@
+"""Export and indexing of ColBERT."""
+
+from ranklet.export.rankers.colbert.exporting import EXPORTER
+
+__all__ = ["EXPORTER"]

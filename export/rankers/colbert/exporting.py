@@ -1,0 +1,97 @@
+"""Export a ColBERT: one graph for queries and documents, proven by MaxSim scores of real pairs."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.onnx.graph import Transformer, example_inputs
+from ranklet.export.options import ExportOptions
+from ranklet.export.proof.variants import (
+    Graph,
+    export_proven,
+    probes_of,
+    tokenizer_of,
+    write_reports,
+)
+from ranklet.export.rankers import Exporter
+from ranklet.export.rankers.colbert.indexing import index
+from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
+from ranklet.runtime.onnx.session import Runs
+from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
+from ranklet.runtime.rankers.colbert.settings import OUTPUT, ColBERTSettings
+from ranklet.runtime.rankers.colbert.tokens import TokenLayout
+from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.probes import Probes
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+class _Scores:
+    """Scores texts by vectors in 32 bits, so that a variant's error is not the stored form's."""
+
+    def __init__(self, settings: ColBERTSettings, tokenizer: "Tokenizer") -> None:
+        self._settings, self._tokenizer = settings, tokenizer
+        self.first: tuple[Vectors, Vectors] | None = None  # vectors of the first call, PyTorch's
+
+    def __call__(self, sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
+        encoder = self.encoder(sessions[0])
+        queries = encoder.encode(texts.queries, "query").vectors
+        documents = encoder.encode(texts.documents, "document").vectors
+        self.first = self.first or (queries, documents)
+        return float_scores(queries, documents)
+
+    def encoder(self, session: Runs) -> ColBERTEncoder:
+        """Return an encoder without a bundle."""
+        whole = Encoder(session, OUTPUT, self._tokenizer, self._settings.dimension)
+        return ColBERTEncoder(self._settings, whole)
+
+
+def export(
+    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
+) -> RankerEntry:
+    """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
+
+    The report also has a row per stored form of the documents' vectors.
+
+    Raises:
+        ExportError: there are no probes, or no variant is within its tolerance.
+    """
+    from ranklet.training.rankers.colbert import training as colbert
+
+    settings: ColBERTSettings = checkpoint.settings
+    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
+    network = colbert.load(checkpoint, attention="eager")  # the optimiser fuses no other
+    axes = {each: {0: "batch", 1: "tokens"} for each in (*network.inputs, OUTPUT)}
+    graph = Graph(
+        module=network,
+        inputs=example_inputs(network.inputs),
+        output=OUTPUT,
+        axes=axes,
+        transformer=Transformer.of(checkpoint.network),
+    )
+    score = _Scores(settings, tokenizer)
+    folder, proof = f"rankers/{name}/", export_proven([graph], score, probes, name, writer, options)
+    reports = list(proof.reports)
+    if score.first is not None:
+        reports += form_reports(*score.first, _pairs(settings, tokenizer, probes), probes.relevant)
+    write_reports(reports, folder, writer)
+    writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
+    return RankerEntry(checkpoint.kind, asdict(settings))
+
+
+def _pairs(
+    settings: ColBERTSettings, tokenizer: "Tokenizer", probes: Probes
+) -> list[list[list[int]]]:
+    """Return which vectors of each document share one if they are pooled."""
+    layout = TokenLayout(replace(settings, stored="int8-pooled"), tokenizer)
+    return [layout.groups(row) for row in layout.rows(probes.documents, "document")[0]]
+
+
+EXPORTER = Exporter(export, index, settings=("stored",))

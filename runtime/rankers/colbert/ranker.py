@@ -1,0 +1,143 @@
+"""Late interaction: each token of a query finds its best token in a document (MaxSim).
+
+Source: Khattab & Zaharia 2020, "ColBERT" (arXiv 2004.12832).
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.dense.maxsim import Quantised, TokenStore, longest
+from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.explanation import RANKER_FIELD, Explanation
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens
+from ranklet.runtime.rankers.colbert.explanation import explain_matches
+from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES, ColBERTSettings
+from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
+from ranklet.runtime.text.analysis import Analyzer
+
+if TYPE_CHECKING:
+    from ranklet.runtime.storage.bundle_files import BundleFiles
+
+# Vectors of a collection, some 25,000 passages, up to which scoring all of them takes about 0.2 s
+# on one thread. Indexing warns of larger ones if no ranker retrieves by an index.
+EXHAUSTIVE = 2_000_000
+STORED_SLICE = 200  # stored candidates that are scored in about two milliseconds
+_CHECKED = 1 << 16  # vectors whose lengths are checked at a time
+
+
+class ColBERT(Retriever):
+    """Σ over the query's tokens of the largest inner product with a token of the document.
+
+    Args:
+        encoder: encodes queries, and the caller's texts.
+        bundle: holds the vectors of the collection.
+        name: name of the ranker in the bundle.
+    """
+
+    encodes_queries = True
+
+    def __init__(self, encoder: ColBERTEncoder, bundle: "BundleFiles", name: str) -> None:
+        self.encoder, self.settings = encoder, encoder.settings
+        self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
+        self.analyzer = Analyzer.of_pieces(encoder.encoder.tokenizer)
+
+    @classmethod
+    def open(cls, bundle: "BundleFiles", name: str) -> "ColBERT":
+        """Open the ranker `name` of a bundle; vectors are mapped when they are first used."""
+        return cls(ColBERTEncoder.open(bundle, name), bundle, name)
+
+    @property
+    def provider(self) -> str:
+        """The provider that the encoder runs on."""
+        return self.encoder.encoder.provider
+
+    def first_slice(self, *, texts: bool) -> int:
+        """Return a larger number for stored candidates, because no network reads them."""
+        return FIRST_SLICE if texts else STORED_SLICE
+
+    def encode_query(self, query: QueryContext) -> Quantised:
+        """Return the query's vectors, which are computed once per query."""
+        return self._encoded(query)[0]
+
+    def _encoded(self, query: QueryContext) -> tuple[Quantised, bool]:
+        return query.once(id(self), lambda: self.encoder.encode_query(query.text))
+
+    @cached_property
+    def store(self) -> TokenStore:
+        """The mapped vectors of the documents."""
+        bundle, folder, dimension = self._bundle, self._folder, self.settings.dimension
+        bundle.need_collection()
+        offsets = bundle.offsets(folder + OFFSETS, bundle.manifest.documents)
+        count = int(offsets[-1])
+        values = bundle.array(folder + VALUES, self.settings.element, (count, dimension))
+        scales = bundle.array(folder + SCALES, np.float32, (count,))
+        return TokenStore(offsets, Quantised(values, scales))
+
+    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
+        """Return the k documents with the largest score, after scoring all of the collection."""
+        vectors, truncated = self._encoded(query)
+        scores = self.store.scores(vectors, np.arange(len(self.store)))
+        best = top_k(scores, k)
+        return Retrieved(best.astype(np.uint32), scores[best], truncated)
+
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        """Return MaxSim with each candidate."""
+        vectors, query_truncated = self._encoded(query)
+        (store, cut), numbers = self._stored(candidates)
+        return Scores(store.scores(vectors, numbers), cut, query_truncated)
+
+    def scale(self, query: QueryContext) -> float:
+        """Return 1 / number of query vectors, so that longer queries do not have larger scores."""
+        return 1 / max(1, len(self.encode_query(query).values))
+
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
+        """Explain a score by the best token of the document for each token of the query."""
+        (store, _), (number,) = self._stored(candidate)
+        layout, text = self.encoder.layout, candidate.texts[0]
+        similarities = store.similarities(self.encode_query(query), int(number))
+        row = layout.rows([text], "document")[0][0]
+        groups = [[row.kept[at] for at in group] for group in layout.groups(row)]
+        if len(groups) != similarities.shape[1]:
+            raise damaged(
+                f"{self._name}: a document has {similarities.shape[1]} vectors, but its text has "
+                f"{len(groups)}"
+            )
+        return explain_matches(
+            RANKER_FIELD + self._name,
+            layout.tokens(query.text, "query"),
+            layout.rows([query.text], "query")[0][0],
+            layout.tokens(text, "document"),
+            groups,
+            similarities,
+        )
+
+    def _stored(self, candidates: Candidates) -> tuple[StoredTokens, NDArray[np.integer]]:
+        """Return vectors that include the candidates', and the candidates' numbers among them."""
+        if candidates.stored is not None:
+            return StoredTokens(self.store, []), candidates.stored
+        return self.encoder.encode_documents(candidates.texts), np.arange(len(candidates))
+
+    def verify(self) -> None:
+        """Check every vector and run the encoder; raise BundleError at a fault."""
+        values, scales = self.store.vectors
+        if not (np.isfinite(scales) & (scales > 0)).all():
+            raise BundleError(f"{self._name}: a factor in {SCALES} is not finite and above 0")
+        most = longest(self.settings.element, self.settings.dimension)
+        for begin in range(0, len(values), _CHECKED):
+            block = values[begin : begin + _CHECKED].astype(np.float32)
+            if len(block) and np.linalg.norm(block, axis=1).max() > most:
+                raise BundleError(
+                    f"{self._name}: a vector in {VALUES} is too long for exact products"
+                )
+        self.encoder.encode_documents(["a"])
+
+
+RANKER = ColBERT
+SETTINGS = ColBERTSettings

@@ -1,0 +1,77 @@
+"""The settings of a ColBERT, and the names of its files in a bundle."""
+
+from dataclasses import dataclass
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import check_options, integer, one_of, switch, text
+from ranklet.runtime.storage.checks import Settings
+
+# Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, tokens, dimension)
+# float32. An encoder without token types has no third input.
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUT = "token_vectors"
+
+# The files of the kind in rankers/NAME/, next to the tokenizer and the variants of the graph.
+OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64
+VALUES = "vectors.values.npy"  # (vectors, dimension) int8 or int16
+SCALES = "vectors.scales.npy"  # > 0, (vectors,) float32
+
+SIMILARITIES = ("cosine", "dot")
+EXPANSIONS = ("none", "unattended", "attended")
+STORED = {"int8": "int8", "int8-pooled": "int8", "int16": "int16"}  # each with its element type
+MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
+MOST_TEXT = 4096  # characters of a prompt or a list of tokens
+MOST_TOKENS = 8192
+FEWEST_TOKENS = 4  # [CLS], a marker, a token and [SEP]
+
+
+@dataclass(frozen=True)
+class ColBERTSettings(Settings):
+    """What is read of queries and documents, which tokens get a vector, and how it is stored.
+
+    Token limits count special tokens and markers.
+
+    Attributes:
+        expansion: what fills a query up to its limit: nothing, or tokens `expansion_token` that
+            the other tokens attend to or not. They have vectors in both cases.
+        skipped: spellings of tokens, separated by spaces.
+        stored: one of `STORED`; pooled means the mean of two neighbouring tokens of the text.
+    """
+
+    max_query_tokens: int = integer(32, "tokens read of a query", FEWEST_TOKENS, MOST_TOKENS)
+    max_document_tokens: int = integer(180, "tokens read of a document", FEWEST_TOKENS, MOST_TOKENS)
+    dimension: int = integer(128, "dimension of the vectors", 1, 4096)
+    similarity: str = one_of("cosine", SIMILARITIES, "of two vectors; cosine normalises them")
+    query_prompt: str = text("", "text before every query")
+    document_prompt: str = text("", "text before every document")
+    query_marker: str = text("", "token after [CLS] of every query; empty for none")
+    document_marker: str = text("", "token after [CLS] of every document; empty for none")
+    expansion: str = one_of("none", EXPANSIONS, "tokens that fill every query up to its limit")
+    expansion_token: str = text(MASKS[0], "the token of the expansion")
+    skipped: str = text("", "tokens of documents that get no vector")
+    special_tokens: bool = switch(True, "whether [CLS], [SEP] and markers get vectors")
+    stored: str = one_of("int8", tuple(STORED), "how the vectors of documents are stored")
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_options(self)
+        for role in ("query", "document"):
+            self._check_text(f"{role}_prompt")
+            self._check_text(f"{role}_marker")
+        self._check_text("expansion_token")
+        self._check_text("skipped")
+
+    def _check_text(self, name: str) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, str) or len(value) > MOST_TEXT:
+            raise InputError(f"{name} must be a text of at most {MOST_TEXT:,} characters")
+
+    @property
+    def element(self) -> str:
+        """The type of a stored number, int8 or int16."""
+        return STORED[self.stored]
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether two neighbouring tokens of a document share a stored vector."""
+        return self.stored.endswith("-pooled")

@@ -1,0 +1,222 @@
+"""Train ColBERT: late interaction over the token vectors of one encoder.
+
+Sources: Khattab & Zaharia 2020 (arXiv 2004.12832); Hofstätter et al. 2020 (arXiv 2010.02666) for
+learning from a cross-encoder.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from string import punctuation
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.colbert.encoder import row_feeds
+from ranklet.runtime.rankers.colbert.settings import MASKS, ColBERTSettings
+from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
+from ranklet.runtime.text.ranked import ranked_text
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.learning.device import full_precision, seeded
+from ranklet.training.learning.length import planned
+from ranklet.training.learning.losses import in_batch_softmax, margin_mse, ranknet_loss
+from ranklet.training.learning.teacher import check_teacher, has_begun, teacher_scores
+from ranklet.training.learning.weights import load_weights
+from ranklet.training.pretrained.start import load_network, load_start
+from ranklet.training.progress import EVALUATING, progress
+from ranklet.training.rankers.colbert.markers import marker_tokens
+from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max_sim
+from ranklet.training.rankers.colbert.options import Options
+from ranklet.training.sampling.encoder_texts import ENCODED, EncoderTexts
+from ranklet.training.sampling.negatives import relevant_numbers
+from ranklet.training.sampling.text_pairs import Batch, Tokens
+
+MEASURED = "int16"  # how vectors are stored while the pool is ranked
+
+
+def train(
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
+) -> Checkpoint:
+    """Fine-tune an encoder and a projection; see `EncoderTexts`.
+
+    Raises:
+        InputError: as `EncoderTexts`; or the start or the teacher does not fit the options.
+        TrainingError: see `fit`.
+    """
+    teacher = None if options.teacher is None else read_checkpoint(options.teacher)
+    if teacher is not None:
+        check_teacher(teacher)
+    if options.resume and has_begun(options.folder):
+        options = replace(options, resume=False)  # it was interrupted before the first step
+    backbone, start = load_start(options, "colbert", segments=False)
+    layers = _layers(options, backbone.config.hidden_size, start)
+    markers = marker_tokens(backbone, start) if options.markers else ("", "")
+    masks = [name for name in MASKS if backbone.tokenizer.token_to_id(name) is not None]
+    settings = ColBERTSettings(
+        *options.limits,
+        dimension=layers[-1]["out"] if layers else backbone.config.hidden_size,
+        similarity=options.similarity,
+        query_marker=markers[0],
+        document_marker=markers[1],
+        expansion=options.expansion,
+        expansion_token=(masks or MASKS)[0],
+        skipped="" if options.punctuation else " ".join(punctuation),
+        special_tokens=options.special_tokens,
+    )
+    layout = TokenLayout(settings, backbone.tokenizer)
+    limits = layout.limit("query"), layout.limit("document")
+    texts = EncoderTexts(collection, queries, dev, options, backbone, limits=limits)
+    with seeded(options.seed):
+        model = ColBERTNetwork(backbone.model, settings, layers)
+    if start is not None:
+        load_weights(model.layers, start.weights, "layers.")
+    margins = None
+    if teacher is not None:
+        margins = _TeacherMargins(teacher, collection, queries, texts, options)
+
+    def loss(batch: Batch) -> Tensor:
+        of_queries = encode(model, layout, "query", texts.pairs.queries, batch.queries)
+        of_documents = encode(model, layout, "document", texts.pairs.documents, batch.documents)
+        (query, kept), (document, read) = of_queries, of_documents
+        with full_precision(query.device):
+            scores = max_sim(query.float(), document.float(), kept, read)
+        if options.loss == "in-batch":
+            relevant = torch.from_numpy(texts.pairs.relevant(batch)).to(scores.device)
+            return in_batch_softmax(scores, relevant)
+        own, other = scores.diagonal(), scores[:, len(batch.queries) :].diagonal()
+        if margins is None:
+            return ranknet_loss(own, other)
+        return margin_mse(own - other, torch.from_numpy(margins.of(batch)).to(scores.device))
+
+    evaluate = partial(_pool_mrr, model, layout, texts)
+    facts: dict[str, Any] = {} if teacher is None else {"teacher": str(options.teacher)}
+    trained = texts.learn("colbert", settings, model, loss, evaluate, **facts)
+    return replace(trained, network={**trained.network, LAYERS: layers})
+
+
+def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> ColBERTNetwork:
+    """Return the network of a checkpoint; see `load_network`."""
+    layers = checkpoint.network.get(LAYERS, ())
+    build = partial(ColBERTNetwork, settings=checkpoint.settings, layers=layers)
+    return load_network(checkpoint, "colbert", build, attention, segments=False)
+
+
+def encode(
+    model: ColBERTNetwork,
+    layout: TokenLayout,
+    role: Role,
+    tokens: Tokens,
+    numbers: NDArray[np.integer],
+) -> tuple[Tensor, Tensor]:
+    """Return the vectors of some texts, and which tokens have one.
+
+    Args:
+        model: the network.
+        layout: adds markers and the expansion.
+        role: of the texts.
+        tokens: the truncated tokens of all texts, without markers and expansion.
+        numbers: of the texts.
+
+    Returns:
+        (texts, tokens, dimension) and (texts, tokens) bool.
+    """
+    rows = [layout.row(tokens.row(number), role) for number in numbers.tolist()]
+    device = next(model.parameters()).device
+    inputs = [torch.from_numpy(values).to(device) for values in row_feeds(rows).values()]
+    kept = torch.zeros(inputs[0].shape, dtype=torch.bool)
+    for own, row in zip(kept, rows, strict=True):
+        own[row.kept] = True
+    return model(*inputs), kept.to(device)
+
+
+def _layers(options: Options, hidden: int, start: Checkpoint | None) -> list[Mapping[str, Any]]:
+    """Return the layers after the encoder: the start's, or a new projection."""
+    if start is not None:
+        if options.dimension not in (0, start.settings.dimension):
+            raise InputError(
+                f"the checkpoint to start from has {start.settings.dimension} dimensions and "
+                f"training keeps them; give --dimension {start.settings.dimension}"
+            )
+        return list(start.network.get(LAYERS, ()))
+    if not options.dimension:
+        return []
+    plain = {"bias": False, "activation": "identity", "residual": False}
+    return [{"in": hidden, "out": options.dimension, **plain}]
+
+
+def _pool_mrr(model: ColBERTNetwork, layout: TokenLayout, texts: EncoderTexts) -> float:
+    """Return MRR@10 of ranking the pool by MaxSim."""
+    pool = texts.pool
+    documents = _vectors(model, layout, "document", pool.documents)
+    store = TokenStore.of(documents, MEASURED, layout.settings.dimension)
+    everything = np.arange(len(store))
+    return pool.mrr_of_scores(
+        store.scores(quantise_query(query, MEASURED), everything)
+        for query in _vectors(model, layout, "query", pool.queries)
+    )
+
+
+def _vectors(
+    model: ColBERTNetwork, layout: TokenLayout, role: Role, tokens: Tokens
+) -> list[NDArray[np.float32]]:
+    """Return the vectors of all texts, each (its tokens, dimension) float32."""
+    order = np.argsort(tokens.lengths, kind="stable")
+    vectors: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(order)
+    blocks = [order[begin : begin + ENCODED] for begin in range(0, len(order), ENCODED)]
+    for block in progress(blocks, EVALUATING):
+        made, kept = encode(model, layout, role, tokens, block)
+        for number, own, has in zip(block.tolist(), made.float(), kept, strict=True):
+            vectors[number] = own[has].cpu().numpy()
+    return vectors
+
+
+class _TeacherMargins:
+    """The teacher's score margins of all pairs that the epochs draw."""
+
+    def __init__(
+        self,
+        teacher: Checkpoint,
+        collection: Collection,
+        queries: JudgedQueries,
+        texts: EncoderTexts,
+        options: Options,
+    ) -> None:
+        epochs = math.ceil(planned(options, len(texts.pairs.batches(0))).epochs)
+        drawn = [
+            pair
+            for epoch in range(epochs)
+            for batch in texts.pairs.batches(epoch)
+            for pair in self._pairs(batch)
+        ]
+        pairs = sorted(set(drawn))
+        usable, _ = relevant_numbers(texts.pairs.ids, queries)
+        documents = [
+            ranked_text(each.title, each.text, options.titles) for each in collection.documents()
+        ]
+        scores = teacher_scores(
+            teacher,
+            [(usable[query].text, documents[document]) for query, document in pairs],
+            options.folder,
+            options.device,
+        )
+        self._scores = dict(zip(pairs, scores.tolist(), strict=True))
+
+    @staticmethod
+    def _pairs(batch: Batch) -> list[tuple[int, int]]:
+        """Return each query with its relevant document, then each with its other document."""
+        queries: Sequence[int] = batch.queries.tolist()
+        return list(zip([*queries, *queries], batch.documents.tolist(), strict=True))
+
+    def of(self, batch: Batch) -> NDArray[np.float32]:
+        """Return the margin of each query of a batch, (queries,) float32."""
+        scores = np.array([self._scores[pair] for pair in self._pairs(batch)], np.float32)
+        own, other = scores.reshape(2, -1)
+        return np.asarray(own - other)
