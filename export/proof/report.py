@@ -55,11 +55,12 @@ class Report:
         ndcg: nDCG@10 of the variant.
         torch_ndcg: nDCG@10 of PyTorch.
         loss_error: standard error of the relative loss over the queries.
-        variant: fp32, fp16, int8 or openvino; or table, impacts, a storage type of impacts, or r=…
-            for the number of values that are kept of a sparse vector.
+        variant: fp32, fp16, int8 or openvino; or table, impacts, a storage type of impacts, r=… for
+            the number of values that are kept of a sparse vector, or stored … for a stored form of
+            token vectors.
         pairs: scored pairs, queries × documents.
         batch_error: largest difference between a document's scores alone and among others.
-        bytes: size of the files; for r=… the size of one document.
+        bytes: size of the files; for r=… and stored … the size of one document.
         ms: milliseconds per document, one at a time; per pair if each pair is a run of its own.
         fused: number of fused operators in the graph, by operator.
         refused: why the variant is out of tolerance; empty if it is not.
@@ -178,13 +179,14 @@ def report_table(reports: Sequence[Report]) -> str:
     The columns top 10 and top 1 are `overlap` and `same_top`.
     """
     judged = any(each.judged for each in reports)
+    wide = max(7, *(len(each.variant) for each in reports)) + 1
     lines = [
-        f"{'variant':8}{'max error':>10}{'Kendall':>9}{'top 10':>8}{'top 1':>7}"
+        f"{'variant':{wide}}{'max error':>10}{'Kendall':>9}{'top 10':>8}{'top 1':>7}"
         + (f"{'nDCG@10':>9}{'loss':>8}" if judged else "")
         + f"{'batch':>8}{'MB':>8}{'ms/doc':>8}"
     ]
     lines += [
-        f"{each.variant:8}{each.max_error:10.2%}{each.kendall:9.4f}{each.overlap:8.1%}"
+        f"{each.variant:{wide}}{each.max_error:10.2%}{each.kendall:9.4f}{each.overlap:8.1%}"
         f"{each.same_top:7.1%}"
         + (f"{each.ndcg:9.4f}{each.ndcg_loss:8.2%}" if judged else "")
         + f"{each.batch_error:8.2%}{each.bytes / 1e6:8.1f}{each.ms:8.2f}"

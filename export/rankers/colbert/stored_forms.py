@@ -49,7 +49,7 @@ def form_reports(
             [store.scores(quantise_query(query, element), everything) for query in queries]
         )
         size = round(bytes_of(store) / max(1, len(store)))
-        reports.append(compare_scores(form, size, reference, scores, relevant))
+        reports.append(compare_scores(f"stored {form}", size, reference, scores, relevant))
     return reports
 
 

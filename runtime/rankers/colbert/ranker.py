@@ -84,6 +84,8 @@ class ColBERT(Retriever):
         """Return the k documents with the largest score, after scoring all of the collection."""
         vectors, truncated = self._encoded(query)
         scores = self.store.scores(vectors, np.arange(len(self.store)))
+        if not np.isfinite(scores).all():
+            raise damaged(f"{self._name}: a score is not finite")
         best = top_k(scores, k)
         return Retrieved(best.astype(np.uint32), scores[best], truncated)
 

@@ -1,0 +1,60 @@
+"""A ColBERT's one encoder is proven by MaxSim, and gives PyTorch's vectors."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.kinds import FP32, TinyRankers, opened
+
+from ranklet.export.bundles import export_bundle
+from ranklet.export.errors import ExportError
+from ranklet.export.proof.report import read_reports, report_table
+from ranklet.runtime.rankers.colbert.encoder import row_feeds
+from ranklet.runtime.rankers.colbert.ranker import ColBERT
+from ranklet.runtime.rankers.colbert.tokens import Role
+from ranklet.training.rankers.colbert import training as colbert
+
+TEXTS = ("red apple", "the old river is here", "")
+
+
+@pytest.mark.parametrize("name", ["colbert", "expanded", "pooled"])
+@pytest.mark.parametrize("role", ["query", "document"])
+def test_vectors_are_those_of_pytorch(tiny: TinyRankers, name: str, role: Role) -> None:
+    network = colbert.load(tiny.checkpoints("colbert")[name])
+    encoder = opened(tiny.indexed("colbert"), name, ColBERT).encoder
+    rows, _ = encoder.layout.rows(TEXTS, role)
+    for row, ours in zip(rows, encoder.encode(TEXTS, role).vectors, strict=True):
+        with torch.no_grad():
+            inputs = map(torch.from_numpy, row_feeds([row]).values())
+            expected = network(*inputs)[0].numpy()[row.kept]
+        # The variant that serves has 8 bits.
+        np.testing.assert_allclose(ours, expected, atol=0.2)
+        if name != "pooled":  # the cosine
+            np.testing.assert_allclose(np.linalg.norm(ours, axis=1), 1, rtol=1e-5)
+
+
+def test_every_variant_is_proven_and_every_stored_form_measured(tiny: TinyRankers) -> None:
+    for reports in read_reports(tiny.exported("colbert")).values():
+        names = [report.variant for report in reports]
+        forms = ["stored int8", "stored int8-pooled", "stored int16"]
+        assert names == ["fp32", "fp16", "int8", *forms]
+        assert reports[0].max_error < 1e-3
+        assert reports[0].batch_error < 1e-4
+        assert reports[5].max_error < reports[3].max_error
+        assert not any(report.refused for report in reports)
+        lines = report_table(reports).splitlines()
+        assert len({line.index("%") for line in lines[1:7]}) == 1  # one column
+
+
+def test_the_stored_form_is_chosen_by_the_export(tiny: TinyRankers, tmp_path: Path) -> None:
+    checkpoint = tiny.checkpoints("colbert")["colbert"]
+    chosen = replace(FP32, settings={"stored": "int16"})
+    path = export_bundle({"colbert": checkpoint}, tmp_path / "b", chosen)
+    assert opened(path, "colbert", ColBERT).settings.stored == "int16"
+    wrong = replace(FP32, settings={"stored": "float16"})
+    with pytest.raises(Exception, match="stored is 'float16'; allowed are int8, int8-pooled"):
+        export_bundle({"colbert": checkpoint}, tmp_path / "c", wrong)
+    with pytest.raises(ExportError, match="no checkpoint has the setting 'stored'"):
+        export_bundle({"dense": tiny.checkpoints("dense")["dense"]}, tmp_path / "d", chosen)

@@ -1,0 +1,122 @@
+"""MaxSim over stored vectors against plain loops, and the same to the bit in any company."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ranklet.runtime.dense import maxsim
+from ranklet.runtime.dense.maxsim import (
+    EXACT,
+    LARGEST,
+    LONGEST,
+    TokenStore,
+    longest,
+    pooled,
+    quantise,
+    quantise_query,
+)
+
+TYPES = ("int8", "int16")
+Vectors = NDArray[np.float32]
+
+
+def vectors(rng: np.random.Generator, tokens: int, dimension: int = 12) -> Vectors:
+    made = rng.normal(size=(tokens, dimension)) * rng.lognormal(size=(tokens, 1))
+    return made.astype(np.float32)
+
+
+def by_loops(query: Vectors, document: Vectors) -> float:
+    """Return Σ_i max_j q_i · d_j without any matrix."""
+    total = 0.0
+    for q in query.tolist():
+        products = [sum(a * b for a, b in zip(q, d, strict=True)) for d in document.tolist()]
+        total += max(products, default=0.0)
+    return total
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("int8", 0.02), ("int16", 1e-3)])
+def test_scores_are_those_of_plain_loops(dtype: str, tolerance: float) -> None:
+    rng = np.random.default_rng(0)
+    query = vectors(rng, 5)
+    documents = [vectors(rng, tokens) for tokens in (3, 1, 0, 9, 4)]
+    store = TokenStore.of(documents, dtype, 12)
+    scores = store.scores(quantise_query(query, dtype), np.array([4, 0, 2, 3, 1]))
+    expected = [by_loops(query, documents[at]) for at in (4, 0, 2, 3, 1)]
+    assert scores.dtype == np.float32
+    np.testing.assert_allclose(scores, expected, rtol=tolerance, atol=tolerance)
+    assert scores[2] == 0  # it has no vector
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@given(st.integers(0, 2**32 - 1))
+def test_a_document_scores_the_same_in_any_company(dtype: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dimension = int(rng.integers(1, 200))
+    lengths = rng.integers(0, 40, size=rng.integers(1, 80))
+    documents = [vectors(rng, int(tokens), dimension) for tokens in lengths]
+    store = TokenStore.of(documents, dtype, dimension)
+    query = quantise_query(vectors(rng, int(rng.integers(1, 40)), dimension), dtype)
+    together = store.scores(query, np.arange(len(store)))
+    some = rng.permutation(len(store))[: rng.integers(1, len(store) + 1)]
+    np.testing.assert_array_equal(store.scores(query, some), together[some])
+    alone = [store.scores(query, np.array([at]))[0] for at in some.tolist()]
+    np.testing.assert_array_equal(alone, together[some])
+    for at in some.tolist():
+        if lengths[at]:
+            best = store.similarities(query, at).max(1)
+            np.testing.assert_array_equal(best, store.best(query, np.array([at]))[:, 0])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dimension", [1, 48, 128, 768, 4096])
+def test_every_partial_sum_is_a_whole_number_that_float32_has(dtype: str, dimension: int) -> None:
+    rng = np.random.default_rng(dimension)
+    one = np.ones((1, dimension), np.float32)  # the longest vector in 8 bits
+    rows = np.concatenate([vectors(rng, 20, dimension), one, 1e-30 * one])
+    stored, query = quantise(rows, dtype), quantise_query(rows, dtype)
+    most = np.linalg.norm(stored.values.astype(np.float64), axis=1).max()
+    assert most <= longest(dtype, dimension)
+    assert most * np.linalg.norm(query.values.astype(np.float64), axis=1).max() <= EXACT
+    for each in (stored, query):
+        assert (each.values == np.rint(each.values)).all()
+        assert (each.scales > 0).all()
+        again = each.values * each.scales.astype(np.float64)[:, None]
+        step = each.scales[:, None] * 0.501  # the division has rounded, too
+        assert (np.abs(again - rows) <= step).all()
+
+
+def test_eight_bits_reach_their_largest_number_and_sixteen_their_length() -> None:
+    rows = np.array([[0.3, -0.1], [0.0, 0.0]], np.float32)
+    eight, sixteen = quantise(rows, "int8"), quantise(rows, "int16")
+    assert eight.values.tolist() == [[LARGEST, -42], [0, 0]]
+    assert LONGEST - 4 < np.linalg.norm(sixteen.values[0]) <= LONGEST
+    assert (eight.scales[1], sixteen.scales[1]) == (1, 1)
+
+
+def test_documents_longer_than_a_block_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    documents = [vectors(rng, tokens) for tokens in (3, 30, 1, 9, 8, 8, 31)]
+    store, query = TokenStore.of(documents, "int8", 12), quantise_query(vectors(rng, 4), "int8")
+    expected = store.scores(query, np.arange(7))
+    monkeypatch.setattr(maxsim, "BLOCK", 8)
+    np.testing.assert_array_equal(store.scores(query, np.arange(7)), expected)
+
+
+def test_nothing_to_score_is_no_error() -> None:
+    rng = np.random.default_rng(2)
+    store = TokenStore.of([vectors(rng, 0), vectors(rng, 2)], "int8", 12)
+    no_query = quantise_query(vectors(rng, 0), "int8")
+    assert store.scores(no_query, np.array([0, 1])).tolist() == [0, 0]
+    query = quantise_query(vectors(rng, 3), "int8")
+    assert store.scores(query, np.array([], np.uint32)).tolist() == []
+    assert store.scores(query, np.array([0], np.uint32)).tolist() == [0]
+    assert len(TokenStore.of([], "int16", 12)) == 0
+
+
+def test_a_pooled_vector_has_the_direction_of_the_mean_and_the_mean_length() -> None:
+    rows = np.array([[1, 0], [0, 3], [5, 0], [1, 0], [-1, 0]], np.float32)
+    made = pooled(rows, [[0, 1], [2], [3, 4]])
+    np.testing.assert_allclose(made[0], np.array([1, 3]) / np.sqrt(10) * 2, rtol=1e-6)
+    assert made[1:].tolist() == [[5, 0], [0, 0]]
