@@ -152,6 +152,13 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--sparse-queries": 3e-4, "--sparse-documents": 1e-4, "--max-query-tokens": 32,
         "--max-document-tokens": 128, "--start": None,
     },
+    "colbert": {
+        **ENCODER, "--lr": 3e-5, "--head-rate": 10, "--batch": 16, "--negatives": "bm25",
+        "--max-query-tokens": 32, "--max-document-tokens": 128, "--start": None,
+        "--dimension": 128, "--similarity": "cosine", "--expansion": "none", "--no-markers": True,
+        "--punctuation": False, "--no-special-tokens": True, "--loss": "in-batch",
+        "--teacher": None,
+    },
     "cross_encoder": {
         **ENCODER, "--lr": 2e-5, "--head-rate": 10, "--batch": 4, "--accumulation": 4,
         "--negatives": "bm25", "--negatives-each": 1, "--start": None, "--head": "vanilla",

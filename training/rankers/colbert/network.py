@@ -67,7 +67,7 @@ class ColBERTNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder = encoder
-        self.layers = nn.Sequential(*map(TokenLayer, layers))
+        self.head = nn.Sequential(*map(TokenLayer, layers))
         self._normalise = settings.similarity == "cosine"
         self.inputs = INPUTS if takes_token_types(encoder) else INPUTS[:2]
         ends = layers[-1]["out"] if layers else encoder.config.hidden_size  # type: ignore[union-attr]
@@ -92,7 +92,7 @@ class ColBERTNetwork(nn.Module):
         states = self.encoder(
             input_ids=input_ids, attention_mask=attention_mask, **types
         ).last_hidden_state
-        vectors: Tensor = self.layers(states.float())
+        vectors: Tensor = self.head(states.float())
         return normalize(vectors, dim=2) if self._normalise else vectors
 
 

@@ -28,7 +28,6 @@ from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax, margin_mse, ranknet_loss
-from ranklet.training.learning.teacher import check_teacher, has_begun, teacher_scores
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.progress import EVALUATING, progress
@@ -37,6 +36,7 @@ from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max
 from ranklet.training.rankers.colbert.options import Options
 from ranklet.training.sampling.encoder_texts import ENCODED, EncoderTexts
 from ranklet.training.sampling.negatives import relevant_numbers
+from ranklet.training.sampling.teacher import check_teacher, has_begun, teacher_scores
 from ranklet.training.sampling.text_pairs import Batch, Tokens
 
 MEASURED = "int16"  # how vectors are stored while the pool is ranked
@@ -77,7 +77,7 @@ def train(
     with seeded(options.seed):
         model = ColBERTNetwork(backbone.model, settings, layers)
     if start is not None:
-        load_weights(model.layers, start.weights, "layers.")
+        load_weights(model.head, start.weights, "head.")
     margins = None
     if teacher is not None:
         margins = _TeacherMargins(teacher, collection, queries, texts, options)

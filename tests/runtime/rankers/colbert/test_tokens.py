@@ -100,5 +100,6 @@ def test_neighbours_share_a_vector_and_special_tokens_do_not(marked: "Tokenizer"
 def test_a_token_that_is_missing_is_named(tiny_tokenizer: "Tokenizer") -> None:
     with pytest.raises(InputError, match=r"no token '\[Q\]'"):
         layout(tiny_tokenizer)
+    without = {"query_marker": "", "document_marker": "", "expansion_token": "mask"}
     with pytest.raises(InputError, match="no token 'mask'"):
-        TokenLayout(ColBERTSettings(expansion="attended", expansion_token="mask"), tiny_tokenizer)
+        layout(tiny_tokenizer, expansion="attended", **without)

@@ -1,0 +1,173 @@
+"""MaxSim in PyTorch against plain loops, and ColBERT's training."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+from tests.kinds import TinyRankers, tiny_options
+
+from ranklet.commands import main
+from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import read_split
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.rankers.colbert import training as colbert
+from ranklet.training.rankers.colbert.markers import NEW, marker_tokens
+from ranklet.training.rankers.colbert.network import LAYERS, max_sim
+from ranklet.training.rankers.colbert.options import Options
+from ranklet.training.sampling import teacher
+from ranklet.training.sampling.text_pairs import tokenise
+
+TEXTS = ["red apple", "the old river is here here", "", "winter"]
+
+
+def train(collection: Collection, backbone: Path | None, **changes: Any) -> Checkpoint:
+    queries, dev = read_split(collection, "train"), read_split(collection, "dev")
+    options = tiny_options("colbert", backbone=backbone, **changes)
+    return colbert.train(collection, queries, dev, options)
+
+
+def test_max_sim_is_the_sum_of_best_products_as_it_is_served() -> None:
+    rng = np.random.default_rng(0)
+    queries = rng.normal(size=(2, 3, 8)).astype(np.float32)
+    documents = rng.normal(size=(4, 5, 8)).astype(np.float32)
+    kept = np.array([[1, 1, 1], [1, 0, 1]], bool)
+    read = np.array([[1, 1, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 0, 0], [1, 0, 0, 0, 1]], bool)
+    scores = max_sim(*map(torch.from_numpy, (queries, documents, kept, read))).numpy()
+    store = TokenStore.of([own[has] for own, has in zip(documents, read, strict=True)], "int16", 8)
+    for i in range(2):
+        for j in range(4):
+            own = documents[j][read[j]]
+            best = [max((float(q @ d) for d in own), default=0.0) for q in queries[i][kept[i]]]
+            assert scores[i, j] == pytest.approx(sum(best), abs=1e-5)
+        served = store.scores(quantise_query(queries[i][kept[i]], "int16"), np.arange(4))
+        np.testing.assert_allclose(scores[i], served, atol=0.01)
+
+
+@pytest.mark.parametrize("name", ["colbert", "expanded", "pooled"])
+@pytest.mark.parametrize("role", ["query", "document"])
+def test_training_reads_texts_as_serving_does(tiny: TinyRankers, name: str, role: Role) -> None:
+    checkpoint = tiny.checkpoints("colbert")[name]
+    network, tokenizer = colbert.load(checkpoint), checkpoint.need_tokenizer()
+    layout = TokenLayout(checkpoint.settings, tokenizer)
+    tokens = tokenise(tokenizer, TEXTS, layout.limit(role))
+    with torch.no_grad():
+        vectors, kept = colbert.encode(network, layout, role, tokens, np.arange(4))
+    rows, _ = layout.rows(TEXTS, role)
+    assert [np.flatnonzero(own).tolist() for own in kept.numpy()] == [row.kept for row in rows]
+    for at, row in enumerate(rows):
+        alone = vectors_alone(network, layout, role, tokens, at)
+        np.testing.assert_allclose(vectors[at].numpy()[row.kept], alone, atol=1e-5)
+
+
+def vectors_alone(
+    network: Any, layout: TokenLayout, role: Role, tokens: Any, at: int
+) -> "np.ndarray[Any, Any]":
+    """Return the vectors of a text that is encoded alone."""
+    with torch.no_grad():
+        vectors, kept = colbert.encode(network, layout, role, tokens, np.array([at]))
+    found: np.ndarray[Any, Any] = vectors[0].numpy()[kept[0].numpy()]
+    return found
+
+
+@pytest.mark.parametrize("loss", ["in-batch", pytest.param("pairwise", marks=pytest.mark.slow)])
+def test_training_finds_more_relevant_documents(
+    tiny_collection: Collection, tiny_bert: Path, loss: str
+) -> None:
+    report = train(tiny_collection, tiny_bert, epochs=12, loss=loss).training
+    values = [each["value"] for each in report["evaluations"]]
+    assert report["best"] == max(values) > 1.5 * values[0]
+    assert report["comparison"]["measure"].startswith("MRR@10 in a pool")
+
+
+@pytest.mark.slow
+def test_a_student_comes_closer_to_its_teacher(
+    tiny: TinyRankers, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tiny.checkpoints("cross_encoder")["cross"].save(tmp_path / "cross")
+    taught = partial(
+        train, tiny.data.collection, tiny_bert, teacher=path, loss="margin-mse", similarity="dot",
+        folder=tmp_path / "run",
+    )  # fmt: skip
+    trained = taught(epochs=8)
+    losses = trained.curve["loss"]
+    assert np.mean(losses[-4:]) < 0.7 * np.mean(losses[:4])
+    assert trained.training["teacher"] == str(path)
+    # What the teacher said is kept, and a training that was interrupted before its first step
+    # is resumed from there.
+    monkeypatch.setattr(
+        "ranklet.training.rankers.cross_encoder.training.score_texts",
+        lambda *_: pytest.fail("it was asked again"),
+    )
+    assert teacher.has_begun(tmp_path / "run")
+    again = taught(epochs=8, resume=True)
+    assert again.curve["loss"] == losses
+
+
+def test_new_markers_get_a_row_of_embeddings(tiny_bert: Path) -> None:
+    backbone = load_backbone(tiny_bert)
+    before = backbone.word_vectors().copy()
+    assert marker_tokens(backbone, None) == NEW
+    after, size = backbone.word_vectors(), backbone.tokenizer.get_vocab_size()
+    assert len(after) == backbone.config.vocab_size == size == len(before) + 2
+    np.testing.assert_array_equal(after[:-2], before)
+    np.testing.assert_allclose(after[-1], before.mean(0), atol=1e-6)
+    assert marker_tokens(backbone, None) == NEW  # they are there
+    assert len(backbone.word_vectors()) == size
+
+
+def test_a_checkpoint_keeps_the_choices_and_a_training_starts_where_another_ended(
+    tiny: TinyRankers, tmp_path: Path
+) -> None:
+    collection = tiny.data.collection
+    start = tiny.checkpoints("colbert")["colbert"].save(tmp_path / "start")
+    saved = read_checkpoint(start)
+    assert (saved.settings.query_marker, saved.settings.document_marker) == NEW
+    assert saved.settings.skipped.split()[:3] == ["!", '"', "#"]
+    assert [layer["out"] for layer in saved.network[LAYERS]] == [16]
+    rate = {"learning_rate": 1e-9, "epochs": 1, "start": start}
+    again = train(collection, None, **rate)
+    for name, values in load_file(start / "model.safetensors").items():
+        np.testing.assert_allclose(again.weights[name], values, atol=1e-6)
+    with pytest.raises(InputError, match="has 16 dimensions and training keeps them"):
+        train(collection, None, **{**rate, "dimension": 8})
+
+
+def test_the_encoders_own_states_can_be_the_vectors(
+    tiny_collection: Collection, tiny_bert: Path
+) -> None:
+    made = train(
+        tiny_collection, tiny_bert, dimension=0, markers=False, similarity="dot",
+        special_tokens=False, punctuation=True, epochs=1,
+    )  # fmt: skip
+    settings = made.settings
+    assert (settings.dimension, settings.query_marker, settings.skipped) == (32, "", "")
+    assert not settings.special_tokens
+    assert not [name for name in made.weights if name.startswith("head.")]
+
+
+def test_wrong_options_are_refused(
+    tiny_collection: Collection,
+    tiny: TinyRankers,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(InputError, match="margin-mse learns from a --teacher"):
+        Options(loss="margin-mse")
+    with pytest.raises(InputError, match="margin-mse learns from a --teacher"):
+        Options(teacher="x")
+    with pytest.raises(InputError, match="give --negatives bm25 or random"):
+        Options(loss="pairwise", negatives="in-batch")
+    wrong = tiny.checkpoint("bm25").save(tmp_path / "bm25")
+    with pytest.raises(InputError, match="the teacher is a bm25"):
+        train(tiny_collection, None, teacher=wrong, loss="margin-mse")
+    with pytest.raises(SystemExit):
+        main(["train", "colbert", str(tiny_collection.path), "-o", "x", "--prune", "1"])
+    assert "--no-markers" in capsys.readouterr().err
