@@ -9,6 +9,7 @@ from tests.models import probes, sentence_folder, sentence_transformers
 from ranklet.export.imported import ORIGINAL, described, with_probes
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.runtime.rankers.splade import SPLADESettings
@@ -43,6 +44,12 @@ from ranklet.training.imported.importing import read_model
             SPLADESettings(queries="idf", max_document_tokens=256),
             {},
             "sparse encoder, queries by idf, 256 tokens",
+        ),
+        (
+            "colbert",
+            ColBERTSettings(),
+            {},
+            "late-interaction encoder, cosine, 180 tokens, 128 dimensions",
         ),
     ],
 )

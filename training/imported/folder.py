@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from torch import Tensor
 
-LIBRARY = "sentence_transformers"  # package of all modules that are supported
+# Packages of the modules that are supported, which are described and never run.
+LIBRARIES = ("sentence_transformers", "pylate")
 MODULES, CONFIG, SENTENCE = "modules.json", "config.json", "config_sentence_transformers.json"
 TRANSFORMER = "sentence_bert_config.json"  # of a Transformer module, in its folder
 WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
+METADATA = "artifact.metadata"  # of colbert-ir's ColBERT
 ADAPTER = "adapter_config.json"  # of peft
 # A tokenizer_config.json without a limit has this number or a larger one.
 NO_LIMIT = 1_000_000
@@ -78,7 +80,7 @@ class ModelFolder:
         """
         if not isinstance(kind, str) or not isinstance(place, str):
             raise TypeError
-        if not kind.startswith(f"{LIBRARY}."):
+        if not kind.startswith(tuple(f"{library}." for library in LIBRARIES)):
             raise ModelFolderError(
                 f"{str(self.path)!r} needs code of its own ({kind}), which is never run; modules "
                 "of sentence-transformers are supported"

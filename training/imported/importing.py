@@ -16,7 +16,9 @@ NAMES = {
     "static": "static embeddings",
     "cross_encoder": "cross-encoder",
     "splade": "sparse encoder",
+    "colbert": "late-interaction encoder",
 }
+LATE = ("ColBERT", "MultiVectorEncoder")  # PyLate's and sentence-transformers' names of models
 KINDS = {"static": "dense"}  # of what is no kind of its own
 # What can be chosen of a model, by the name of the choice in `read_model`.
 CHOICES = {"dense": ("dimension",), "static": ("dimension",), "cross_encoder": ("label",)}
@@ -34,6 +36,8 @@ def recognise(folder: ModelFolder) -> str:
     architecture = (config.get("architectures") or [""])[0]
     if folder.is_static:
         return "static"
+    if kind in LATE or architecture == "HF_ColBERT":
+        return "colbert"
     if kind == "SparseEncoder" or "SpladePooling" in names:
         return "splade"
     if names and kind != "CrossEncoder":

@@ -63,8 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="kind",
         metavar="KIND",
-        help="what the folder contains, if its files do not say it: dense, static, cross_encoder "
-        "or splade",
+        help="what the folder contains, if its files do not say it: dense, static, cross_encoder, "
+        "splade or colbert",
     )
     group.add_argument(
         "--label", help="label of a cross-encoder that means relevant, or its number"

@@ -276,6 +276,21 @@ RECOGNISED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "splade",
     ),
+    "colbert of colbert-ir": ({"config.json": {"architectures": ["HF_ColBERT"]}}, "colbert"),
+    "colbert of pylate": (
+        {
+            "config_sentence_transformers.json": {"model_type": "ColBERT"},
+            "modules.json": [ENCODER[0], {"type": "pylate.models.Dense.Dense", "path": "1"}],
+        },
+        "colbert",
+    ),
+    "colbert of sentence-transformers": (
+        {
+            "config_sentence_transformers.json": {"model_type": "MultiVectorEncoder"},
+            "modules.json": ENCODER[:1],
+        },
+        "colbert",
+    ),
     "naver-splade-v3": ({"config.json": {"architectures": ["BertForMaskedLM"]}}, "splade"),
 }  # fmt: skip
 
