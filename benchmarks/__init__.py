@@ -28,6 +28,7 @@ BENCHMARKS = {
     "sparsify_speed": "speed",
     "epic_speed": "speed",
     "splade_speed": "speed",
+    "maxsim_speed": "speed",
     "hybrid_cold_start": "footprint",
     "lambda_cold_start": "footprint",
     "http_load": "speed",
