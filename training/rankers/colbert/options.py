@@ -23,7 +23,9 @@ class Options(HeadOptions, TextPairOptions):
 
     GROUP = "colbert"
 
-    dimension: int = integer(128, "dimension of a vector; 0 for the encoder's, without a layer", 0)
+    dimension: int = integer(
+        128, "dimension of a vector; 0 for the encoder's, without a layer", 0, 4096
+    )
     similarity: str = one_of("cosine", SIMILARITIES, "of two vectors; cosine normalises them")
     expansion: str = one_of("none", EXPANSIONS, "[MASK] tokens that fill every query to its limit")
     markers: bool = switch(True, "no tokens that tell queries from documents", flag="--no-markers")
