@@ -25,6 +25,7 @@ from ranklet.commands.demo.results import FIRST, answered, hits
 
 PACKAGES = ("torch", "transformers", "onnxruntime")
 SERVED = "python-docs.ranklet"
+CONCLUSION = slice(-12, -3)  # the lines with the table and what it shows
 BUSY = 2  # processes that do nothing but compute
 SPIN = "while True: pass"
 
@@ -104,7 +105,7 @@ Questions with a right answer among the first {FIRST}; the goal of all four is 9
 {table(["system", "answered", ""], answers)}
 
 ```
-{chr(10).join(last.printed[-14:])}
+{chr(10).join(last.printed[CONCLUSION])}
 ```
 """
 
