@@ -65,11 +65,11 @@ TRIED = (
     Tried("qa-mix", "dev", "names of Wikipedia's articles, and those of medquad"),
     Tried("scifact", "test", "titles of papers, which state what was found"),
 )
-QUERIES = 500  # evaluated, at most
-DOCUMENTS = 10_000  # at most: the relevant ones, and others at even distances
+QUERIES = 400  # evaluated, at most
+DOCUMENTS = 5_000  # at most: the relevant ones, and others at even distances
 TUNING_QUERIES = 200
-STEPS = 200  # of 32 queries
-OPTIONS = Options(steps=STEPS, evaluations=2, save_every=50)
+STEPS = 100
+OPTIONS = Options(steps=STEPS, batch=16, max_document_tokens=64, evaluations=2, save_every=50)
 BACKBONE: Path | None = None  # None for MiniLM-L6 of a wheel
 DEPTH = 100
 BM25, UNTRAINED, JUDGED = "bm25", "untrained", "judged"
