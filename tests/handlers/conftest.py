@@ -176,3 +176,17 @@ def browser() -> Iterator[Any]:
         chromium = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """Return a page that fails the test where it logs an error or breaks the content policy."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    found, faults = context.new_page(), []
+    found.on("pageerror", lambda error: faults.append(str(error)))
+    found.on(
+        "console", lambda line: faults.append(line.text) if "Content Security" in line.text else 0
+    )
+    yield found
+    context.close()
+    assert faults == []

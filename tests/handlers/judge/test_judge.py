@@ -23,20 +23,6 @@ def judge(built: "Built", tmp_path: Path) -> Iterator[Judging]:
         yield found
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """Return a page that fails the test where it logs an error or breaks the content policy."""
-    context = browser.new_context(viewport={"width": 1100, "height": 900})
-    found, faults = context.new_page(), []
-    found.on("pageerror", lambda error: faults.append(str(error)))
-    found.on(
-        "console", lambda line: faults.append(line.text) if "Content Security" in line.text else 0
-    )
-    yield found
-    context.close()
-    assert faults == []
-
-
 def saved(judge: Judging) -> dict[str, dict[str, int]]:
     return read_qrels(judge.folder / "qrels.train.txt")
 

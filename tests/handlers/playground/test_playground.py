@@ -1,7 +1,6 @@
 """The playground in a real browser: what people see, and what a hostile document cannot do."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +11,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
 EVIL = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script> dough"
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """Return a page that fails the test where it logs an error or breaks the content policy."""
-    context = browser.new_context(viewport={"width": 1100, "height": 900})
-    found, faults = context.new_page(), []
-    found.on("pageerror", lambda error: faults.append(str(error)))
-    found.on(
-        "console", lambda line: faults.append(line.text) if "Content Security" in line.text else 0
-    )
-    yield found
-    context.close()
-    assert faults == []
 
 
 def ask(page: Any, query: str) -> None:
