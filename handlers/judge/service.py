@@ -23,7 +23,7 @@ from ranklet.handlers.api.errors import RequestError, error_body, failure
 from ranklet.handlers.api.fields import Fields, parse
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.server.request_body import read
-from ranklet.handlers.server.service import POLICY, encoded
+from ranklet.handlers.server.service import encoded, page_file
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.storage.documents import Documents
@@ -92,7 +92,10 @@ class JudgeService:
     ) -> None:
         self._bundle, self._documents, self._store = bundle, documents, store
         self._pipeline = pipeline
-        routes = [Route(path, _file(*file)) for path, file in FILES.items()]
+        routes = [
+            Route(path, page_file(file, media, x_content_type_options="nosniff"))
+            for path, (file, media) in FILES.items()
+        ]
         routes += [
             Route("/state", _answering(self._state)),
             Route("/rank", _answering(self._rank), methods=["POST"]),
@@ -208,15 +211,3 @@ def _answering(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
 def _json(body: Any, status: int = 200) -> Response:
     headers = {"content-type": "application/json", "cache-control": "no-store"}
     return Response(encoded(body), status, headers)
-
-
-def _file(path: Path, media: str) -> Callable[[Request], Response]:
-    content = path.read_bytes()
-    headers = {
-        "content-type": media,
-        "content-security-policy": POLICY,
-        "referrer-policy": "no-referrer",
-        "x-content-type-options": "nosniff",
-        "cache-control": "no-cache",
-    }
-    return lambda _: Response(content, headers=headers)

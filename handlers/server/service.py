@@ -73,7 +73,10 @@ class Service:
         self._pool = WorkerPool(settings.threads, settings.queue)
         self._live = LiveBundle(settings.bundle, settings.full_check, settings.device, logs.write)
         routes = [Route(path, self._answer, methods=["POST"]) for path in ANSWERS]
-        routes += [Route(path, _file(*file)) for path, file in FILES.items()]
+        routes += [
+            Route(path, page_file(PLAYGROUND / name, media))
+            for path, (name, media) in FILES.items()
+        ]
         routes += [
             Route("/info", self._info),
             Route("/healthz", self._healthz),
@@ -213,13 +216,20 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
     return _json(error_body(error.status_code, message), error.status_code, headers)
 
 
-def _file(name: str, media: str) -> Callable[[Request], Response]:
-    """Return a route to one of the page's files, which is read once, when the server starts."""
-    content = (PLAYGROUND / name).read_bytes()
+def page_file(path: Path, media: str, **more: str) -> Callable[[Request], Response]:
+    """Return a route to one of a page's files, which is read once, when the server starts.
+
+    Args:
+        path: the file.
+        media: its media type.
+        more: further headers; an underscore in a name stands for a hyphen.
+    """
+    content = path.read_bytes()
     headers = {
         "content-type": media,
         "content-security-policy": POLICY,
         "referrer-policy": "no-referrer",
         "cache-control": "no-cache",
+        **{name.replace("_", "-"): value for name, value in more.items()},
     }
     return lambda _: Response(content, headers=headers)
