@@ -122,18 +122,17 @@ def _counted(collection: Collection, specs: Sequence[str], lacking: Lacking) -> 
         relevant[query] = [name for name, grade in grades.items() if grade > 0]
         for name in relevant[query]:
             first.setdefault(name, query)
-    relevant_documents = len(first)
+    all_relevant = set(first)
     for query, grades in qrels.items():
         for name in grades:
             first.setdefault(name, query)
     gone = set(lacking(first))
     missing = tuple((name, query) for name, query in first.items() if name in gone)
-    all_relevant = {name for names in relevant.values() for name in names}
     known = set(texts)
     return JudgementCheck(
         splits=" and ".join(map(repr, dict.fromkeys(specs))),
         judged=len(first),
-        relevant=relevant_documents,
+        relevant=len(all_relevant),
         missing=missing,
         missing_relevant=len(gone & all_relevant),
         without_text=tuple(query for query in qrels if query not in known),

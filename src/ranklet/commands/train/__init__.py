@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(options, TrainingOptions):
         options = replace(options, folder=state)
     tuned, limit = arguments.kind in ONLY_TUNED, arguments.max_queries
-    found = material.read(arguments, options, output, tuned=tuned)
+    found = material.read(arguments, options, output, state, tuned=tuned)
     train = _module(arguments.kind, "training").train
     try:
         queries = read_split(found.collection, found.learn, limit=limit if tuned else None)

@@ -13,6 +13,7 @@ from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import options_of
 from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.weak import HELD_OUT, LEARN, LEAST_QUERIES, WEAK, make_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 # Whole documents by default, as `ranklet index` reads them.
 WHOLE = SourceOptions(passage_words=0, overlap_words=0)
-WEAK = ("titles", "sentences")
 QUERIES = 20_000  # one pass of a small encoder takes some ten minutes on two cores
 
 
@@ -72,13 +72,16 @@ def add_arguments(group: "argparse._ActionsContainer", *, tuned: bool) -> None:
     add_options(lambda _: group, WHOLE, shown=False)
 
 
-def read(arguments: argparse.Namespace, options: Any, output: Path, *, tuned: bool) -> Material:
+def read(
+    arguments: argparse.Namespace, options: Any, output: Path, state: Path, *, tuned: bool
+) -> Material:
     """Return what the arguments name; queries of --weak are made and written next to the output.
 
     Args:
         arguments: of the command line.
         options: of the kind, whose seed draws the queries.
         output: the checkpoint folder to write.
+        state: the folder that an interrupted training has left, if it exists.
         tuned: whether the kind is only tuned.
 
     Raises:
@@ -92,11 +95,10 @@ def read(arguments: argparse.Namespace, options: Any, output: Path, *, tuned: bo
     given = vars(arguments)
     _check(given, getattr(options, "query_log", ""))
     target = output.with_name(f"{output.name}.weak")
-    interrupted = output.with_name(f"{output.name}.run").exists()
     if arguments.weak is None:
-        if interrupted and target.exists():
+        if state.exists() and target.exists():
             raise InputError(
-                f"an interrupted training with --weak is in {f'{output}.run'!r}; pass --weak and "
+                f"an interrupted training with --weak is in {str(state)!r}; pass --weak and "
                 "--resume to continue it, or remove that folder"
             )
         learn, tune = _splits(tuned)
@@ -109,22 +111,21 @@ def read(arguments: argparse.Namespace, options: Any, output: Path, *, tuned: bo
         )
         facts = {"collection": collection.name, **splits}
         return Material(collection, splits["split"], splits.get("tune", tune), facts=facts)
-    return _made(arguments, getattr(options, "seed", 0), target, interrupted, tuned)
+    return _made(arguments, getattr(options, "seed", 0), target, state, tuned)
 
 
 def _made(
-    arguments: argparse.Namespace, seed: int, target: Path, interrupted: bool, tuned: bool
+    arguments: argparse.Namespace, seed: int, target: Path, state: Path, tuned: bool
 ) -> Material:
-    from ranklet.training.data.weak import HELD_OUT, LEARN, make_pairs
     from ranklet.training.progress import say
 
     path, most = Path(arguments.source), arguments.weak_queries or QUERIES
     documents = _documents(path, options_from(WHOLE, vars(arguments)))
     pairs = make_pairs(documents, arguments.weak, most=most, seed=seed, name=path.absolute().name)
     say(str(pairs))
-    if interrupted:
+    if state.exists():
         with tempfile.TemporaryDirectory() as scratch:
-            _check_same(target, pairs.write(Path(scratch) / "weak").path)
+            _check_same(target, pairs.write(Path(scratch) / "weak").path, state)
     collection = pairs.write(target)
     held_out = "" if tuned else "held-out "
     return Material(
@@ -150,8 +151,6 @@ def _documents(path: Path, options: SourceOptions) -> "Iterable[Document]":
 
 def _check(given: Mapping[str, Any], query_log: str) -> None:
     """Refuse arguments that would have no effect."""
-    from ranklet.training.data.weak import LEAST_QUERIES
-
     most = given["weak_queries"]
     if given["weak"] is not None:
         for name in ("split", "tune"):
@@ -173,14 +172,13 @@ def _check(given: Mapping[str, Any], query_log: str) -> None:
             raise InputError(f"{flag} needs --weak, because a collection has a known form")
 
 
-def _check_same(target: Path, new: Path) -> None:
-    """Raise InputError unless two collections have the same files."""
+def _check_same(target: Path, new: Path, state: Path) -> None:
+    """Raise InputError unless a training's two collections have the same files."""
     names = sorted(path.name for path in new.iterdir())
     same, *_ = cmpfiles(target, new, names, shallow=False)
     if sorted(same) != names:
-        run = target.with_suffix(".run")
         raise InputError(
-            f"{str(run)!r} holds an interrupted training that learned from other texts or with "
+            f"{str(state)!r} holds an interrupted training that learned from other texts or with "
             "other options of --weak; pass the same ones, or remove that folder"
         )
 
