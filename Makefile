@@ -28,13 +28,11 @@ demo-lexical: setup  ## the same with the lexical rankers alone (seconds)
 	$(BIN)/ranklet demo --lexical
 
 # One process per core and one thread per process, because tiny models on several threads wait for
-# one another. The demo's test, the longest by far, goes first,
-# after two that failed in a worker that other tests had used (docs/maintainers/LOG.md).
+# one another. The demo's test, the longest by far, goes first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test: setup     ## every test, doctests included (a few minutes)
-	$(PYTEST) --doctest-modules tests/training/learning/test_loop.py tests/training/test_checkpoint.py \
-		tests/commands/demo/test_demo.py tests src/ranklet
+	$(PYTEST) --doctest-modules tests/commands/demo/test_demo.py tests src/ranklet
 
 quick: setup    ## the quick tests of every folder, in about a minute
 	$(PYTEST) -m 'not slow' --hypothesis-profile=quick tests

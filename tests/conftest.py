@@ -1,5 +1,6 @@
 """Fixtures: two tiny collections and the bundles made of them, once per run."""
 
+import ctypes
 import gc
 import json
 import os
@@ -49,12 +50,30 @@ settings.register_profile("quick", deadline=None, max_examples=12)  # of `make q
 settings.load_profile("unhurried")
 
 
+class SignalStack(ctypes.Structure):
+    """The C type stack_t: where a thread's handlers of signals run."""
+
+    _fields_ = (
+        ("pointer", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t),
+    )  # fmt: skip
+
+
+SS_DISABLE = 2  # the flag of a stack_t that handlers run on the ordinary stack
+
+
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C be Python's to handle: shells have what they start in the background ignore it."""
+    """Let Ctrl-C be Python's to handle: shells have what they start in the background ignore it.
+
+    The handler runs on the thread's ordinary stack. After OpenVINO has run in this process, as an
+    earlier test may have let it, a signal on the alternate stack ends the process by SIGSEGV.
+    """
+    libc, alternate = ctypes.CDLL(None), SignalStack()
+    libc.sigaltstack(ctypes.byref(SignalStack(flags=SS_DISABLE)), ctypes.byref(alternate))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+    libc.sigaltstack(ctypes.byref(alternate), None)
 
 
 @pytest.hookimpl(trylast=True)
