@@ -1,0 +1,105 @@
+"""The settings of light contextualisation, and the names of its files in a bundle.
+
+Source: Boualili 2022, "Deep learning for information retrieval", chapter 8.
+"""
+
+from dataclasses import dataclass
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import integer, one_of, switch
+from ranklet.runtime.rankers.colbert.settings import (
+    MOST_TOKENS,
+    SIMILARITIES,
+    STORED,
+    ColBERTSettings,
+)
+
+# The files of the kind in rankers/NAME/, next to those of a ColBERT.
+TABLE = "table.npy"  # (vocabulary, sub-embeddings, dimension) int8
+TABLE_SCALES = "table.scales.npy"  # > 0, (vocabulary, sub-embeddings) float32
+MODULES = "modules.npz"  # the small matrices by the names in `modules.py`, float32
+IDF = "idf.npy"  # of each token in the collection, (vocabulary,) float32
+TOKENS = "codes.tokens.npy"  # of documents, (tokens,) uint16 or uint32
+WEIGHTS = "codes.weights.npy"  # of their sub-embeddings, (tokens, sub-embeddings) uint8
+
+MIXINGS = ("attention", "average", "top1")
+CONTEXTS = ("oracle", "neighbours")
+DOCUMENTS = ("light", "oracle")
+FORMS = ("thesis", "code")
+CODES = "codes"  # a stored form: token ids, and the weights of their sub-embeddings
+
+
+@dataclass(frozen=True)
+class SRMSettings(ColBERTSettings):
+    """How the vectors of tokens are made of static ones.
+
+    Attributes:
+        sub_embeddings: static vectors of each token of the vocabulary, K.
+        mixing: how they become one: by attention (SRM), their mean (SRM-Avg) or the one with the
+            most attention (SRM-Top1).
+        window: neighbours on each side that a token's vector is refined by (LCM); 0 for none, and
+            a window as long as the text for all of it.
+        heads: of the attention over sub-embeddings, and of that over neighbours.
+        context: what the attention queries are: vectors of the oracle, which is a network, or a
+            linear map of the static vectors of `context_window` neighbours on each side.
+        documents: whether documents have light vectors like queries, or the oracle's.
+        form: the formulas of the thesis, or those of its published code. The code has a second
+            softmax over the weights, a layer normalisation before the attention over neighbours,
+            biases, and no output matrix after it.
+        idf: whether each token of a query weighs as much as it is rare in the collection.
+        stored: as of a ColBERT, or `CODES`.
+    """
+
+    similarity: str = one_of("dot", SIMILARITIES, "of two vectors; cosine normalises them")
+    special_tokens: bool = switch(False, "whether [CLS], [SEP] and markers get vectors")
+    stored: str = one_of("int8", (*STORED, CODES), "how the vectors of documents are stored")
+    sub_embeddings: int = integer(10, "static vectors per token", 1, 255)
+    mixing: str = one_of("attention", MIXINGS, "how sub-embeddings become one vector")
+    window: int = integer(1, "neighbours on each side that refine a vector", 0, MOST_TOKENS)
+    heads: int = integer(4, "heads of attention", 1, 256)
+    context: str = one_of("oracle", CONTEXTS, "what attention queries are made of")
+    context_window: int = integer(2, "neighbours on each side, for the context neighbours", 0, 16)
+    documents: str = one_of("light", DOCUMENTS, "the vectors that documents have")
+    form: str = one_of("thesis", FORMS, "formulas of the thesis or of its code")
+    idf: bool = switch(False, "weigh the tokens of a query by their rarity")
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if self.dimension % (2 * self.heads):
+            raise InputError(
+                f"a vector of {self.dimension} numbers has no two halves of {self.heads} heads; "
+                f"choose heads that divide {self.dimension // 2}"
+            )
+        if self.expansion != "none":
+            raise InputError("light vectors have no expansion of the query; choose none")
+        if self.stored == CODES and (self.window or self.documents != "light"):
+            raise InputError(
+                f"{CODES} store sub-embeddings, which are the whole vector only with the window 0 "
+                "and light documents; choose another stored form"
+            )
+
+    @property
+    def element(self) -> str:
+        """The type of a stored number, int8 or int16; codes are decoded to int16."""
+        return "int16" if self.stored == CODES else STORED[self.stored]
+
+    @property
+    def mixes(self) -> bool:
+        """Whether the weights of sub-embeddings depend on the context."""
+        return self.sub_embeddings > 1 and self.mixing != "average"
+
+    @property
+    def needs_context(self) -> bool:
+        """Whether light vectors depend on anything but the token."""
+        return self.mixes or self.window > 0
+
+    @property
+    def static_queries(self) -> bool:
+        """Whether queries need no network."""
+        return self.context == "neighbours" or not self.needs_context
+
+    @property
+    def static_documents(self) -> bool:
+        """Whether documents need no network."""
+        return self.documents == "light" and self.static_queries
