@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.options import TextPairOptions
+from ranklet.training.learning.options import TextPairOptions, recorded
 from ranklet.training.learning.weights import weights_of
-from ranklet.training.outcome import Lists, counts
+from ranklet.training.outcome import Lists, compared, counts
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.progress import EVALUATING
 from ranklet.training.sampling.pool_baseline import bm25_mrr
@@ -129,20 +130,44 @@ class EncoderTexts:
         *,
         batches: Callable[[int], Sequence[Any]] | None = None,
         label: str = "training",
+        options: TextPairOptions | None = None,
         **facts: str,
     ) -> Checkpoint:
-        """Train a model and return its checkpoint; `facts` are added to the report."""
+        """Train a model and return its checkpoint; `facts` are added to the report.
+
+        Options that are given replace the length, the rate and the seed of the texts' own.
+        """
         made_of = {"backbone": self._backbone.source}
         learned = learn(
-            model, batches or self.pairs.batches, loss, self._options, evaluate, self._measured,
-            made_of=made_of, label=label,
+            model, batches or self.pairs.batches, loss, options or self._options, evaluate,
+            self._measured, made_of=made_of, label=label,
         )  # fmt: skip
+        found = self._checkpoint(kind, settings, model, {**learned.report, **facts})
+        return replace(found, curve=learned.curve)
+
+    def unchanged(
+        self, kind: str, settings: Any, model: nn.Module, measure: float, options: TextPairOptions
+    ) -> Checkpoint:
+        """Return the checkpoint of a model that has nothing to learn from judged queries.
+
+        The measure is what it has on the pool.
+        """
+        report = {
+            "measure": self._measured.measure,
+            "best": measure,
+            "comparison": compared(self._measured, None, measure),
+            "options": recorded(options),
+        }
+        return self._checkpoint(kind, settings, model, report)
+
+    def _checkpoint(
+        self, kind: str, settings: Any, model: nn.Module, report: dict[str, Any]
+    ) -> Checkpoint:
         return Checkpoint(
             kind,
             settings,
             tokenizer=self._backbone.tokenizer,
-            training={**self._counts, **learned.report, **facts},
-            curve=learned.curve,
+            training={**self._counts, **report},
             network=self._backbone.config_json(),
             weights=weights_of(model),
             probes=draw_probes(self._documents, self._dev, titles=self._options.titles),

@@ -56,6 +56,11 @@ class Tokens(NamedTuple):
         ids: list[int] = self.ids[self.offsets[number] : self.offsets[number + 1]].tolist()
         return ids
 
+    def rows(self, numbers: NDArray[np.integer]) -> "Tokens":
+        """Return the tokens of some of the texts."""
+        ids = [self.ids[self.offsets[at] : self.offsets[at + 1]] for at in numbers.tolist()]
+        return Tokens(*packed(ids))
+
     def padded(self, rows: NDArray[np.integer], padding: int) -> Padded:
         """Return input_ids and attention_mask of some texts, (rows, tokens) int64 each."""
         ids = padded(self.offsets, self.ids, rows, padding)
@@ -171,7 +176,7 @@ class Pool:
         self.texts = [usable[at].text for at in chosen]
         self.numbers: Numbers = np.concatenate([positives, others])
         self.queries = pairs.tokenise_queries([usable[at] for at in chosen])
-        self.documents = _rows(pairs.documents, self.numbers)
+        self.documents = pairs.documents.rows(self.numbers)
         self.relevant = known_positives([relevant[at] for at in chosen], self.numbers)
 
     def __len__(self) -> int:
@@ -184,8 +189,3 @@ class Pool:
     def mrr_of_scores(self, scores: Iterable[NDArray[np.float32]]) -> float:
         """Return MRR@10 of ranking the pool by the scores for each query, (documents,) float32."""
         return float(np.mean(list(map(reciprocal_rank, scores, self.relevant))))
-
-
-def _rows(tokens: Tokens, rows: Numbers) -> Tokens:
-    ids = [tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]] for row in rows.tolist()]
-    return Tokens(*packed(ids))

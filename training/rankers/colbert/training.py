@@ -4,8 +4,7 @@ Sources: Khattab & Zaharia 2020 (arXiv 2004.12832); Hofstätter et al. 2020 (arX
 learning from a cross-encoder.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from string import punctuation
@@ -21,12 +20,10 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
-from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.learning.device import full_precision, seeded
-from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax, margin_mse, ranknet_loss
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.start import load_network, load_start
@@ -34,9 +31,9 @@ from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.colbert.markers import marker_tokens
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max_sim
 from ranklet.training.rankers.colbert.options import Options
+from ranklet.training.rankers.colbert.teacher_margins import TeacherMargins
 from ranklet.training.sampling.encoder_texts import ENCODED, EncoderTexts
-from ranklet.training.sampling.negatives import relevant_numbers
-from ranklet.training.sampling.teacher import check_teacher, has_begun, teacher_scores
+from ranklet.training.sampling.teacher import check_teacher, has_begun
 from ranklet.training.sampling.text_pairs import Batch, Tokens
 
 MEASURED = "int16"  # how vectors are stored while the pool is ranked
@@ -80,7 +77,7 @@ def train(
         load_weights(model.head, start.weights, "head.")
     margins = None
     if teacher is not None:
-        margins = _TeacherMargins(teacher, collection, queries, texts, options)
+        margins = TeacherMargins(teacher, collection, queries, texts, options)
 
     def loss(batch: Batch) -> Tensor:
         of_queries = encode(model, layout, "query", texts.pairs.queries, batch.queries)
@@ -176,47 +173,3 @@ def _vectors(
         for number, own, has in zip(block.tolist(), made.float(), kept, strict=True):
             vectors[number] = own[has].cpu().numpy()
     return vectors
-
-
-class _TeacherMargins:
-    """The teacher's score margins of all pairs that the epochs draw."""
-
-    def __init__(
-        self,
-        teacher: Checkpoint,
-        collection: Collection,
-        queries: JudgedQueries,
-        texts: EncoderTexts,
-        options: Options,
-    ) -> None:
-        epochs = math.ceil(planned(options, len(texts.pairs.batches(0))).epochs)
-        drawn = [
-            pair
-            for epoch in range(epochs)
-            for batch in texts.pairs.batches(epoch)
-            for pair in self._pairs(batch)
-        ]
-        pairs = sorted(set(drawn))
-        usable, _ = relevant_numbers(texts.pairs.ids, queries)
-        documents = [
-            ranked_text(each.title, each.text, options.titles) for each in collection.documents()
-        ]
-        scores = teacher_scores(
-            teacher,
-            [(usable[query].text, documents[document]) for query, document in pairs],
-            options.folder,
-            options.device,
-        )
-        self._scores = dict(zip(pairs, scores.tolist(), strict=True))
-
-    @staticmethod
-    def _pairs(batch: Batch) -> list[tuple[int, int]]:
-        """Return each query with its relevant document, then each with its other document."""
-        queries: Sequence[int] = batch.queries.tolist()
-        return list(zip([*queries, *queries], batch.documents.tolist(), strict=True))
-
-    def of(self, batch: Batch) -> NDArray[np.float32]:
-        """Return the margin of each query of a batch, (queries,) float32."""
-        scores = np.array([self._scores[pair] for pair in self._pairs(batch)], np.float32)
-        own, other = scores.reshape(2, -1)
-        return np.asarray(own - other)

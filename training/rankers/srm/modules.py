@@ -168,7 +168,7 @@ class LightModules(nn.Module):
     def forward(
         self, ids: Tensor, attended: Tensor, context: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the light vectors, (texts, tokens, dimension), and the weights, (texts, tokens, K).
+        """Return the light vectors, (texts, tokens, dimension), and the weights.
 
         Args:
             ids: of tokens, (texts, tokens) int64.
@@ -182,9 +182,7 @@ class LightModules(nn.Module):
             context = self.neighbours(table.mean(2), attended)
         weights = self.weights(table, context)
         vectors = (
-            table.mean(2)
-            if weights is None
-            else torch.einsum("ntk,ntkd->ntd", weights, table)
+            table.mean(2) if weights is None else torch.einsum("ntk,ntkd->ntd", weights, table)
         )
         if self.local is not None and context is not None:
             vectors = self.local(vectors, context, attended)

@@ -1,0 +1,210 @@
+"""Light vectors learn: distillation comes near the oracle, and fine-tuning changes what it may."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.kinds import TinyRankers
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.srm.settings import SRMSettings
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.splits import read_split
+from ranklet.training.rankers.colbert.network import max_sim
+from ranklet.training.rankers.srm import training as srm
+from ranklet.training.rankers.srm.distillation import distillation_error
+from ranklet.training.rankers.srm.network import LightNetwork, load
+from ranklet.training.rankers.srm.options import Options
+
+SHORT: dict[str, Any] = {
+    "batch": 8, "max_query_tokens": 12, "max_document_tokens": 16, "device": "cpu", "steps": 2,
+    "sub_embeddings": 2, "heads": 2, "distil_steps": 20, "distil_batch": 16, "distil_tokens": 8,
+    "learning_rate": 1e-3,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def oracle(tiny: TinyRankers, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    checkpoint = tiny.checkpoint("colbert", similarity="dot", special_tokens=False)
+    return checkpoint.save(tmp_path_factory.mktemp("oracle") / "colbert")
+
+
+@pytest.fixture(scope="module")
+def material(tiny: TinyRankers, oracle: Path) -> srm.Material:
+    return read(tiny, oracle)
+
+
+def read(tiny: TinyRankers, oracle: Path | None, **changes: Any) -> srm.Material:
+    queries, dev = (read_split(tiny.data.collection, split) for split in ("train", "dev"))
+    options = Options(oracle=oracle, **{**SHORT, **changes})
+    return srm.Material.read(tiny.data.collection, queries, dev, options)
+
+
+def trained(material: srm.Material, oracle: Path, **changes: Any) -> Checkpoint:
+    return srm.learn(material, Options(oracle=oracle, **{**SHORT, **changes}))
+
+
+def error(material: srm.Material, checkpoint: Checkpoint) -> float:
+    model: Any = srm.network_of(checkpoint)
+    return distillation_error(model.light, material.documents, model.special, range(40))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"window": 0},
+        {"window": 1},
+        {"window": 100, "form": "code"},
+        {"window": 0, "context": "neighbours"},
+        {"sub_embeddings": 1, "window": 1},
+        {"mixing": "average"},
+        {"mixing": "top1"},
+        {"initial": "random", "window": 0},
+    ],
+    ids=str,
+)
+def test_distillation_comes_near_the_oracle(
+    material: srm.Material, oracle: Path, changes: dict[str, Any]
+) -> None:
+    own = {"fine_tune": False, **changes}
+    begun = error(material, trained(material, oracle, **own, distil_steps=0))
+    learned = error(material, trained(material, oracle, **own, distil_steps=60))
+    assert learned < begun
+
+
+def test_more_sub_embeddings_are_nearer(material: srm.Material, oracle: Path) -> None:
+    errors = [
+        error(
+            material,
+            trained(
+                material, oracle, sub_embeddings=count, window=0, fine_tune=False, distil_steps=60
+            ),
+        )
+        for count in (1, 4)
+    ]
+    assert errors[1] < errors[0]
+
+
+def test_fine_tuning_leaves_the_table_alone_unless_it_may_change(
+    material: srm.Material, oracle: Path
+) -> None:
+    distilled = trained(material, oracle, fine_tune=False)
+    for train_table in (False, True):
+        tuned = trained(material, oracle, train_table=train_table, evaluate_every=1000, steps=3)
+        same = {
+            name: np.array_equal(values, tuned.weights[name])
+            for name, values in distilled.weights.items()
+            if name.startswith("light.")
+        }
+        # If the first evaluation was the best, its weights were kept, so compare with the loss.
+        assert same["light.table.weight"] or train_table
+        assert tuned.training["comparison"]["before"] is not None
+
+
+def test_fine_tuning_lowers_the_error_of_margins(material: srm.Material, oracle: Path) -> None:
+    model: Any = srm.network_of(trained(material, oracle, fine_tune=False, distil_steps=1))
+    optimiser = torch.optim.Adam([*model.light.local.parameters()], lr=1e-3)
+    batches = material.texts.pairs.batches(0)
+    losses = []
+    for _ in range(15):
+        own, light = srm.score_margins(model, material, batches[0])
+        loss = ((own - light) ** 2).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+
+
+def test_margins_are_differences_of_max_sim() -> None:
+    draw = torch.Generator().manual_seed(0)
+    queries, documents = torch.randn(2, 3, 4, generator=draw), torch.randn(4, 5, 4, generator=draw)
+    kept = torch.tensor([[True, True, True], [True, False, True]])
+    read = torch.tensor([[True] * 5, [False] * 5, [True, False, True, False, False], [True] * 5])
+    scores = max_sim(queries, documents, kept, read)
+    expected = scores[[0, 1], [0, 1]] - scores[[0, 1], [2, 3]]
+    torch.testing.assert_close(srm.paired(queries, documents, kept, read), expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "has_oracle"),
+    [
+        ({}, True),
+        ({"context": "neighbours"}, False),
+        ({"sub_embeddings": 1, "window": 0}, False),
+        ({"context": "neighbours", "documents": "oracle"}, True),
+    ],
+    ids=str,
+)
+def test_a_checkpoint_has_the_oracle_only_if_serving_needs_it(
+    material: srm.Material, oracle: Path, tmp_path: Path, changes: dict[str, Any], has_oracle: bool
+) -> None:
+    checkpoint = trained(material, oracle, **changes, fine_tune=False, distil_steps=2)
+    read_again = read_checkpoint(checkpoint.save(tmp_path / "light"))
+    assert any(name.startswith("oracle.") for name in read_again.weights) == has_oracle
+    network = load(read_again)
+    assert (network.oracle is not None) == has_oracle
+    assert (
+        not any(each.requires_grad for each in network.parameters())
+        or not has_oracle
+        or all(
+            not each.requires_grad
+            for each in network.oracle.parameters()  # type: ignore[union-attr]
+        )
+    )
+
+
+def test_cached_vectors_give_what_the_whole_network_gives(
+    material: srm.Material, oracle: Path
+) -> None:
+    checkpoint = trained(material, oracle, fine_tune=False, distil_steps=2)
+    whole = load(checkpoint)
+    row, _ = material.documents.of(3)
+    ids = torch.tensor([row.ids])
+    with torch.inference_mode():
+        vectors, _ = whole(ids, torch.ones_like(ids))
+    (cached,) = srm.vectors_of(srm.network_of(checkpoint), material.documents, [3])
+    np.testing.assert_allclose(cached, vectors[0][row.kept].numpy(), atol=2e-3)  # float16
+
+
+def test_a_window_reads_no_further(material: srm.Material) -> None:
+    settings = SRMSettings(dimension=16, sub_embeddings=2, heads=2, window=1)
+    torch.manual_seed(0)
+    model = LightNetwork(settings, None, 50, [0]).eval()
+    ids, attended = torch.tensor([[1, 2, 3, 4, 5]]), torch.ones(1, 5) > 0
+    context = torch.randn(1, 5, 16)
+    before, _ = model.light(ids, attended, context)
+    after, _ = model.light(torch.tensor([[1, 2, 3, 4, 9]]), attended, context)
+    changed = (before != after).any(2)[0].tolist()
+    assert changed == [False, False, False, True, True]
+
+
+def test_interrupted_vectors_are_not_computed_again(
+    tiny: TinyRankers, oracle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = read(tiny, oracle, folder=tmp_path)
+    monkeypatch.setattr(type(first.network), "forward", lambda *_: pytest.fail("computed again"))
+    again = read(tiny, oracle, folder=tmp_path)
+    np.testing.assert_array_equal(first.documents.of(5)[1], again.documents.of(5)[1])
+
+
+def test_what_cannot_be_an_oracle_is_refused(tiny: TinyRankers, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give its checkpoint as --oracle"):
+        read(tiny, None)
+    dense = tiny.checkpoint("dense").save(tmp_path / "dense")
+    with pytest.raises(InputError, match="the oracle is a dense"):
+        read(tiny, dense)
+    colbert = tiny.checkpoint("colbert")
+    expands = replace(colbert.settings, expansion="attended")
+    with pytest.raises(InputError, match=r"\[MASK\]"):
+        srm.oracle_settings(replace(colbert, settings=expands))
+
+
+def test_options_that_do_not_go_together_are_refused(oracle: Path) -> None:
+    with pytest.raises(InputError, match="--oracle and have no --backbone"):
+        Options(oracle=oracle, backbone="somewhere")
+    with pytest.raises(InputError, match="--negatives bm25 or random"):
+        Options(oracle=oracle, negatives="in-batch")

@@ -1,0 +1,66 @@
+"""Light contextualisation: rescore by static token vectors that their neighbours refine."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import integer, number, one_of, place, switch
+from ranklet.runtime.rankers.srm.settings import CONTEXTS, DOCUMENTS, FORMS, MIXINGS, SRMSettings
+from ranklet.training.learning.options import TextPairOptions
+
+INITIAL = ("centroids", "random")
+DEFAULT = SRMSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(TextPairOptions):
+    """Options of light contextualisation, for an oracle of MiniLM-L6 on a processor.
+
+    Boualili, chapter 8, had a table that begins at random, 20 million passages, 4,096 of them and
+    50 tokens of each in a step, Adam with learning rate 2e-3, 10 epochs; then 30 epochs of batches
+    of 32 at 2e-5 with a cross-encoder as the teacher. Here the table begins with the centroids of
+    the oracle's vectors, so a few hundred steps are enough, and the oracle itself is the teacher
+    unless another one is given.
+    """
+
+    GROUP = "srm"
+
+    oracle: str | Path | None = place("checkpoint of the ColBERT that is imitated (needed)")
+    teacher: str | Path | None = place(
+        "checkpoint of a cross-encoder to fine-tune by (default: the oracle)"
+    )
+    sub_embeddings: int = integer(DEFAULT.sub_embeddings, "static vectors per token, K", 1, 255)
+    mixing: str = one_of(DEFAULT.mixing, MIXINGS, "how the K vectors of a token become one")
+    window: int = integer(DEFAULT.window, "neighbours on each side that refine a vector", 0, 8192)
+    heads: int = integer(DEFAULT.heads, "heads of attention", 1, 256)
+    context: str = one_of(
+        DEFAULT.context, CONTEXTS, "what attends: the oracle's vector, or static neighbours"
+    )
+    context_window: int = integer(
+        DEFAULT.context_window, "neighbours on each side, for the context neighbours", 0, 16
+    )
+    documents: str = one_of(
+        DEFAULT.documents, DOCUMENTS, "light, or the oracle's", flag="--document-vectors"
+    )
+    form: str = one_of(DEFAULT.form, FORMS, "formulas of the thesis, or of its published code")
+    idf: bool = switch(DEFAULT.idf, "weigh the tokens of a query by their rarity")
+    initial: str = one_of("centroids", INITIAL, "what the table begins with")
+    distil_steps: int = integer(400, "steps of distillation; 0 for none", 0)
+    distil_batch: int = integer(128, "texts per step of distillation", 1)
+    distil_tokens: int = integer(50, "tokens of a text that are compared", 1)
+    distil_texts: int = integer(20_000, "documents to distil on; 0 for all", 0)
+    distil_rate: float = number(2e-3, "learning rate of distillation", 1e-9, 10)
+    fine_tune: bool = switch(True, "only distil", flag="--no-fine-tuning")
+    train_table: bool = switch(False, "let fine-tuning change the table, too")
+    learning_rate: float = 3e-4
+    clip: float | None = 1
+    negatives: str = "bm25"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.backbone is not None:
+            raise InputError("light vectors imitate an --oracle and have no --backbone")
+        if self.negatives == "in-batch":
+            raise InputError(
+                "fine-tuning compares two documents of a query; give --negatives bm25 or random"
+            )
