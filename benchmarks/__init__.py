@@ -28,6 +28,7 @@ BENCHMARKS = {
     "sparsify_speed": "speed",
     "epic_speed": "speed",
     "splade_speed": "speed",
+    "light_quality": "quality",
     "maxsim_speed": "speed",
     "hybrid_cold_start": "footprint",
     "lambda_cold_start": "footprint",

@@ -47,6 +47,7 @@ class Judged(NamedTuple):
     """The queries of a collection, and what is reranked for them.
 
     Attributes:
+        ids: of the collection's documents, in their order.
         queries: with their relevant documents.
         candidates: documents of each query, (queries, `DEPTH`) int64, best first; -1 where BM25
             found fewer.
@@ -55,6 +56,7 @@ class Judged(NamedTuple):
         of_documents: the oracle's vectors of all documents of the collection.
     """
 
+    ids: list[str]
     queries: list[JudgedQuery]
     candidates: NDArray[np.int64]
     bm25: NDArray[np.float32]
@@ -112,6 +114,7 @@ def judged(place: Place, collection: str) -> Judged:
         numbers, scores = kept["numbers"], kept["scores"]
     with all_cores():
         return Judged(
+            [document.id for document in documents.documents()],
             queries,
             numbers,
             scores,
