@@ -6,7 +6,7 @@ trained and scored is kept, so that the tables can grow from run to run.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -35,6 +35,7 @@ from ranklet.training.evaluation.measures import Judged as Graded
 from ranklet.training.evaluation.measures import parse_measure, per_query
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
+from ranklet.training.rankers.srm.options import Options
 from ranklet.training.sampling.negatives import relevant_numbers
 from ranklet.training.tuning.cross_validation import interpolate
 
@@ -275,10 +276,11 @@ def _intro(place: Place) -> str:
     comparison = oracle["comparison"]
     return f"""\
 The oracle is MiniLM-L6 with a projection to 128 numbers, the cosine and in-batch negatives, \
-{oracle["steps"]} steps of {oracle["options"]["batch"]} queries of qa-mix \
-({oracle["seconds"] / 60:.0f} minutes): {comparison["measure"]} {comparison["before"]:.3f} before \
-and {comparison["after"]:.3f} after, BM25 {comparison["bm25"]:.3f}. Light vectors: the table begins \
-with centroids of the oracle's vectors, {BASE.get("distil_steps", 400)} steps of 128 texts with 50 \
-tokens each (all documents of qa-mix and of scifact, {LEARNING_QUERIES:,} training queries), then \
-{BASE["steps"]} steps of Margin-MSE with {BASE["batch"]} queries of qa-mix, the oracle as the \
-teacher. Nothing was chosen on the queries below, and no label of scifact was used."""
+{oracle["steps"]} steps of {oracle["options"]["batch"]} queries of qa-mix in \
+{oracle["seconds"] / 60:.0f} minutes. {comparison["measure"]} is {comparison["before"]:.3f} \
+before, {comparison["after"]:.3f} after, and {comparison["bm25"]:.3f} with BM25. The tables of \
+light vectors begin with centroids of the oracle's vectors. Distillation takes \
+{Options.distil_steps} steps of {Options.distil_batch} texts with {Options.distil_tokens} tokens \
+each (all documents of qa-mix and scifact, {LEARNING_QUERIES:,} training queries). Fine-tuning \
+takes {BASE["steps"]} steps of {BASE["batch"]} queries of qa-mix by Margin-MSE, with the oracle as \
+the teacher. Nothing was chosen on the queries below, and no judgement of scifact was used."""
