@@ -8,7 +8,8 @@ so that products are exact in any order of summation. A document therefore has t
 the bit, whatever it is scored with, and on any BLAS.
 """
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -92,28 +93,34 @@ def pooled(vectors: NDArray[np.float32], groups: Sequence[Sequence[int]]) -> NDA
     return means
 
 
-class TokenStore:
-    """The token vectors of documents, end to end, in memory or memory-mapped.
+# Where the tokens of a document begin and end among those of all documents.
+Span = tuple[int, int]
+# Returns the inner products with a query's whole numbers, (query tokens, tokens) float32.
+Products = Callable[[Sequence[Span]], NDArray[np.float32]]
+
+
+class MaxSimStore(ABC):
+    """Documents that MaxSim can score, whose tokens stand end to end.
 
     Args:
-        offsets: vectors of document d are at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
-        vectors: of all documents.
+        offsets: tokens of document d are at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
     """
 
-    def __init__(self, offsets: NDArray[np.int64], vectors: Quantised) -> None:
-        self.offsets, self.vectors = offsets, vectors
-
-    @classmethod
-    def of(
-        cls, documents: Sequence[NDArray[np.float32]], dtype: DTypeLike, dimension: int
-    ) -> "TokenStore":
-        """Return a store of some documents' vectors, each (tokens, dimension) float32."""
-        offsets = np.cumsum([0, *map(len, documents)])
-        whole = np.concatenate([*documents, np.empty((0, dimension), np.float32)])
-        return cls(offsets.astype(np.int64), quantise(whole, dtype))
+    def __init__(self, offsets: NDArray[np.int64]) -> None:
+        self.offsets = offsets
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @abstractmethod
+    def products(self, query: Quantised, spans: Sequence[Span], rows: int) -> Products:
+        """Return a function that multiplies a query by the tokens of some of the spans.
+
+        Args:
+            query: its whole numbers are multiplied, without its factors.
+            spans: of all documents that the function will be called for.
+            rows: the most tokens of a call.
+        """
 
     def scores(self, query: Quantised, documents: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return MaxSim of a query and some documents, (documents,) float32.
@@ -139,18 +146,13 @@ class TokenStore:
             return best
         spans = list(zip(begins[filled].tolist(), ends[filled].tolist(), strict=True))
         rows = max(BLOCK, max(end - begin for begin, end in spans))
-        values = np.empty((rows, self.vectors.values.shape[1]), np.float32)
-        scales = np.empty(rows, np.float32)
+        products = self.products(query, spans, rows)
         for block in _blocks(spans, rows):
             starts, at = [], 0
             for begin, end in spans[block]:
                 starts.append(at)
-                after = at + end - begin
-                values[at:after] = self.vectors.values[begin:end]
-                scales[at:after] = self.vectors.scales[begin:end]
-                at = after
-            products = _products(query, values[:at], scales[:at])
-            best[:, filled[block]] = np.maximum.reduceat(products, starts, axis=1)
+                at += end - begin
+            best[:, filled[block]] = np.maximum.reduceat(products(spans[block]), starts, axis=1)
         return best * query.scales[:, None]
 
     def similarities(self, query: Quantised, document: int) -> NDArray[np.float32]:
@@ -159,20 +161,66 @@ class TokenStore:
         The largest number of a row is exactly what `best` returns.
         """
         begin, end = self.offsets[document : document + 2].tolist()
-        values = self.vectors.values[begin:end].astype(np.float32)
-        return _products(query, values, self.vectors.scales[begin:end]) * query.scales[:, None]
+        spans = [(begin, end)]
+        return self.products(query, spans, end - begin)(spans) * query.scales[:, None]
 
 
-def _products(
-    query: Quantised, values: NDArray[np.float32], scales: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Return the inner products with the query's whole numbers, (query tokens, tokens) float32."""
-    products: NDArray[np.float32] = query.values @ values.T
-    products *= scales
+class TokenStore(MaxSimStore):
+    """The token vectors of documents, end to end, in memory or memory-mapped.
+
+    Args:
+        offsets: vectors of document d are at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
+        vectors: of all documents.
+    """
+
+    def __init__(self, offsets: NDArray[np.int64], vectors: Quantised) -> None:
+        super().__init__(offsets)
+        self.vectors = vectors
+
+    @classmethod
+    def of(
+        cls, documents: Sequence[NDArray[np.float32]], dtype: DTypeLike, dimension: int
+    ) -> "TokenStore":
+        """Return a store of some documents' vectors, each (tokens, dimension) float32."""
+        offsets = np.cumsum([0, *map(len, documents)])
+        whole = np.concatenate([*documents, np.empty((0, dimension), np.float32)])
+        return cls(offsets.astype(np.int64), quantise(whole, dtype))
+
+    def products(
+        self,
+        query: Quantised,
+        spans: Sequence[Span],  # noqa: ARG002
+        rows: int,
+    ) -> Products:
+        """Return a function that reads the spans' vectors; see `MaxSimStore.products`."""
+        values = np.empty((rows, self.vectors.values.shape[1]), np.float32)
+        scales = np.empty(rows, np.float32)
+
+        def of(own: Sequence[Span]) -> NDArray[np.float32]:
+            at = 0
+            for begin, end in own:
+                after = at + end - begin
+                values[at:after] = self.vectors.values[begin:end]
+                scales[at:after] = self.vectors.scales[begin:end]
+                at = after
+            return inner_products(query, Quantised(values[:at], scales[:at]))
+
+        return of
+
+
+def inner_products(query: Quantised, vectors: Quantised) -> NDArray[np.float32]:
+    """Return the inner products with a query's whole numbers, (query tokens, vectors) float32.
+
+    Args:
+        query: its whole numbers are multiplied, without its factors.
+        vectors: values of any type.
+    """
+    products: NDArray[np.float32] = query.values @ vectors.values.astype(np.float32, copy=False).T
+    products *= vectors.scales
     return products
 
 
-def _blocks(spans: Sequence[tuple[int, int]], rows: int) -> Iterator[slice]:
+def _blocks(spans: Sequence[Span], rows: int) -> Iterator[slice]:
     """Yield slices of spans that have at most `rows` tokens together."""
     first, taken = 0, 0
     for at, (begin, end) in enumerate(spans):

@@ -73,7 +73,7 @@ def index(
 
 
 def _encoded(encoder: ColBERTEncoder, texts: Sequence[str]) -> Arrays:
-    store, cut = encoder.encode_documents(texts)
+    store, cut = encoder.stored_vectors(texts)
     return {
         "lengths": np.diff(store.offsets),
         "values": store.vectors.values,

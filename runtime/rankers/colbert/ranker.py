@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.dense.maxsim import Quantised, TokenStore, longest
+from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, longest
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens
+from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
 from ranklet.runtime.rankers.colbert.explanation import explain_matches
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES, ColBERTSettings
 from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
@@ -43,10 +43,10 @@ class ColBERT(Retriever):
 
     encodes_queries = True
 
-    def __init__(self, encoder: ColBERTEncoder, bundle: "BundleFiles", name: str) -> None:
+    def __init__(self, encoder: TokenEncoder, bundle: "BundleFiles", name: str) -> None:
         self.encoder, self.settings = encoder, encoder.settings
         self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
-        self.analyzer = Analyzer.of_pieces(encoder.encoder.tokenizer)
+        self.analyzer = Analyzer.of_pieces(encoder.tokenizer)
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "ColBERT":
@@ -55,8 +55,8 @@ class ColBERT(Retriever):
 
     @property
     def provider(self) -> str:
-        """The provider that the encoder runs on."""
-        return self.encoder.encoder.provider
+        """The provider that the encoder of queries runs on."""
+        return self.encoder.provider
 
     def first_slice(self, *, texts: bool) -> int:
         """Return a larger number for stored candidates, because no network reads them."""
@@ -69,8 +69,13 @@ class ColBERT(Retriever):
     def _encoded(self, query: QueryContext) -> tuple[Quantised, bool]:
         return query.once(id(self), lambda: self.encoder.encode_query(query.text))
 
+    @property
+    def store(self) -> MaxSimStore:
+        """The documents."""
+        return self.token_store
+
     @cached_property
-    def store(self) -> TokenStore:
+    def token_store(self) -> TokenStore:
         """The mapped vectors of the documents."""
         bundle, folder, dimension = self._bundle, self._folder, self.settings.dimension
         bundle.need_collection()
@@ -128,7 +133,12 @@ class ColBERT(Retriever):
 
     def verify(self) -> None:
         """Check every vector and run the encoder; raise BundleError at a fault."""
-        values, scales = self.store.vectors
+        self.verify_vectors()
+        self.encoder.encode_documents(["a"])
+
+    def verify_vectors(self) -> None:
+        """Check every stored vector; raise BundleError at a fault."""
+        values, scales = self.token_store.vectors
         if not (np.isfinite(scales) & (scales > 0)).all():
             raise BundleError(f"{self._name}: a factor in {SCALES} is not finite and above 0")
         most = longest(self.settings.element, self.settings.dimension)
@@ -138,7 +148,6 @@ class ColBERT(Retriever):
                 raise BundleError(
                     f"{self._name}: a vector in {VALUES} is too long for exact products"
                 )
-        self.encoder.encode_documents(["a"])
 
 
 RANKER = ColBERT

@@ -18,11 +18,11 @@ def test_stored_vectors_are_those_that_the_encoder_returns(tiny: TinyRankers, na
     documents = BundleFiles(tiny.indexed("colbert")).documents
     assert documents is not None
     texts = documents.ranked_texts([0, 17, 47])
-    encoded = ranker.encoder.encode_documents(texts).store
+    encoded = ranker.encoder.stored_vectors(texts)[0]
     for at, number in enumerate((0, 17, 47)):
-        begin, end = ranker.store.offsets[number : number + 2]
+        begin, end = ranker.token_store.offsets[number : number + 2]
         own = slice(*encoded.offsets[at : at + 2])
-        for ours, theirs in zip(ranker.store.vectors, encoded.vectors, strict=True):
+        for ours, theirs in zip(ranker.token_store.vectors, encoded.vectors, strict=True):
             np.testing.assert_array_equal(ours[begin:end], theirs[own])
 
 
