@@ -149,6 +149,7 @@ BUILT_ON = {
     "tk": {"conformer_kernel"},  # the same terms, layers and training
     "neural_model1": {"model1"},  # the same formula, with another table
     "cross_encoder": {"neural_model1"},  # the head of BERT-Model1
+    "srm": {"colbert"},  # MaxSim, tokens, and the oracle
 }
 
 

@@ -46,6 +46,7 @@ KINDS = {
         Kind("epic", "impacts", own_tokenizer=True, needs_collection=False),
         Kind("splade", "impacts", own_tokenizer=True, needs_collection=False),
         Kind("colbert", "exhaustive", needs_collection=False),
+        Kind("srm", "exhaustive", needs_collection=False),
         Kind("cross_encoder", own_tokenizer=True, needs_collection=False),
         Kind("conformer_kernel", "impacts"),
         Kind("tk"),

@@ -14,13 +14,18 @@ from ranklet.runtime.rankers.colbert.settings import (
     ColBERTSettings,
 )
 
-# The files of the kind in rankers/NAME/, next to those of a ColBERT.
+# The files of the kind in rankers/NAME/, next to the tokenizer, the variants of the graph if there
+# is a network, and the vectors of a ColBERT unless codes are stored.
 TABLE = "table.npy"  # (vocabulary, sub-embeddings, dimension) int8
 TABLE_SCALES = "table.scales.npy"  # > 0, (vocabulary, sub-embeddings) float32
-MODULES = "modules.npz"  # the small matrices by the names in `modules.py`, float32
-IDF = "idf.npy"  # of each token in the collection, (vocabulary,) float32
-TOKENS = "codes.tokens.npy"  # of documents, (tokens,) uint16 or uint32
-WEIGHTS = "codes.weights.npy"  # of their sub-embeddings, (tokens, sub-embeddings) uint8
+MODULES = "modules/"  # the small matrices as files by the names in `modules.py`, float32
+IDF = "idf.npy"  # > 0, of each token in the collection, (vocabulary,) float32
+CODE_OFFSETS = "codes.offsets.npy"  # (documents + 1,) int64
+CODE_TOKENS = "codes.tokens.npy"  # (tokens,) uint16 or uint32
+CODE_WEIGHTS = "codes.weights.npy"  # (tokens, `code_width`) uint8, if that is not 0
+
+# The graph's second output if codes are stored, (batch, tokens, sub-embeddings) float32.
+WEIGHTS_OUTPUT = "sub_embedding_weights"
 
 MIXINGS = ("attention", "average", "top1")
 CONTEXTS = ("oracle", "neighbours")
@@ -78,6 +83,11 @@ class SRMSettings(ColBERTSettings):
                 f"{CODES} store sub-embeddings, which are the whole vector only with the window 0 "
                 "and light documents; choose another stored form"
             )
+        if self.documents == "oracle" and not self.static_queries:
+            raise InputError(
+                "if documents have the oracle's vectors, queries need no oracle; choose the "
+                "context neighbours"
+            )
 
     @property
     def element(self) -> str:
@@ -103,3 +113,19 @@ class SRMSettings(ColBERTSettings):
     def static_documents(self) -> bool:
         """Whether documents need no network."""
         return self.documents == "light" and self.static_queries
+
+    @property
+    def has_table(self) -> bool:
+        """Whether serving reads the table, and not only a graph that has it inside."""
+        return self.static_queries or self.stored == CODES
+
+    @property
+    def code_width(self) -> int:
+        """Stored bytes of a token in addition to its id.
+
+        These are a weight per sub-embedding, the number of the one, or nothing if the token
+        determines its vector.
+        """
+        if not self.mixes:
+            return 0
+        return 1 if self.mixing == "top1" else self.sub_embeddings

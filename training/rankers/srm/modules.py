@@ -85,21 +85,23 @@ class LocalContext(nn.Module):
             attended: which tokens neighbours read, (texts, tokens) bool.
         """
         texts, tokens, size = vectors.shape
-        kept, refined = vectors.split(size // 2, 2)
+        kept, refined = vectors[:, :, : size // 2], vectors[:, :, size // 2 :]
         inner = self.norm(refined)
 
         def heads(values: Tensor) -> Tensor:
             return values.view(texts, tokens, self.heads, -1).transpose(1, 2)
 
-        query, key, value = heads(self.query(context)), heads(self.key(inner)), None
+        query, key = heads(self.query(context)), heads(self.key(inner))
         value = heads(self.value(inner))
         logits = query @ key.transpose(2, 3) / math.sqrt(key.shape[3])
         places = torch.arange(tokens, device=vectors.device)
         near = (places[:, None] - places[None, :]).abs() <= self.window
         seen = near[None, None] & attended[:, None, None, :]
-        mixed = softmax(logits.masked_fill(~seen, MASKED), 3) @ value
+        # Of a row without a neighbour softmax would read everything, padding too; it reads nothing.
+        mixed = softmax(logits.masked_fill(~seen, MASKED), 3) * seen @ value
         whole = self.output(mixed.transpose(1, 2).reshape(texts, tokens, -1))
-        return self.gate(torch.cat([kept, whole], 2))
+        gated: Tensor = self.gate(torch.cat([kept, whole], 2))
+        return gated
 
 
 class Neighbours(nn.Module):
@@ -128,7 +130,7 @@ class Neighbours(nn.Module):
         """
         tokens, window = means.shape[1], self.window
         read = nn.functional.pad(means * attended.unsqueeze(2), (0, 0, window, window))
-        shifted = (read[:, at : at + tokens] @ own.T for at, own in enumerate(self.maps))
+        shifted = (read[:, at : at + tokens] @ each.T for at, each in enumerate(self.maps))
         # A token that neighbours do not read still has itself.
         own = (means * ~attended.unsqueeze(2)) @ self.maps[window].T
         return torch.stack([*shifted, own]).sum(0)
@@ -156,19 +158,19 @@ class LightModules(nn.Module):
         """Return the static vectors of tokens, (…, K, dimension) float32; ids are (…) int64."""
         settings = self.settings
         found: Tensor = self.table(ids)
-        return found.unflatten(-1, (settings.sub_embeddings, settings.dimension))
+        return found.reshape(*ids.shape, settings.sub_embeddings, settings.dimension)
 
     def weights(self, table: Tensor, context: Tensor | None) -> Tensor | None:
         """Return the weights of sub-embeddings, (texts, tokens, K); None for their mean."""
         if self.attention is None or context is None:
             return None
         weights: Tensor = self.attention(context.flatten(0, 1), table.flatten(0, 1))
-        return weights.unflatten(0, context.shape[:2])
+        return weights.reshape(*context.shape[:2], -1)
 
     def forward(
         self, ids: Tensor, attended: Tensor, context: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the light vectors, (texts, tokens, dimension), and the weights.
+        """Return the light vectors of tokens, and the weights of their sub-embeddings.
 
         Args:
             ids: of tokens, (texts, tokens) int64.
@@ -176,6 +178,9 @@ class LightModules(nn.Module):
                 tokens) bool.
             context: the oracle's vectors, (texts, tokens, dimension) float32; not used if the
                 context is that of neighbours.
+
+        Returns:
+            (texts, tokens, dimension) float32, and (texts, tokens, K) float32 or None.
         """
         table = self.sub_embeddings(ids)
         if self.neighbours is not None:

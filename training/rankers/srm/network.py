@@ -46,7 +46,8 @@ class LightNetwork(nn.Module):
     def attended(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return which tokens neighbours read, bool; ids and mask are (texts, tokens) int64."""
         special: Any = self.special
-        return (mask > 0) & ~(ids.unsqueeze(2) == special).any(2)
+        read: Tensor = (mask > 0) & ~(ids.unsqueeze(2) == special).any(2)
+        return read
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None

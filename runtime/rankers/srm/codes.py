@@ -1,0 +1,184 @@
+"""Documents stored as codes: token ids, and the weights of their sub-embeddings in 8 bits.
+
+A code becomes a vector by sums in a fixed order, and the vector is scored as one that is stored in
+16 bits. So a document has the same score to the bit, whatever it is scored with.
+"""
+
+from collections.abc import Sequence
+from math import e
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.dense.maxsim import (
+    MaxSimStore,
+    Products,
+    Quantised,
+    Span,
+    inner_products,
+    quantise,
+)
+from ranklet.runtime.errors import damaged
+from ranklet.runtime.rankers.srm.modules import normalised
+from ranklet.runtime.rankers.srm.settings import SRMSettings
+from ranklet.runtime.rankers.srm.table import SubEmbeddings
+
+LEVELS = 255  # the largest weight in 8 bits
+ELEMENT = "int16"  # what decoded vectors are rounded to
+DECODED = 4096  # vectors that are decoded at a time
+
+
+class Codes(NamedTuple):
+    """The codes of some tokens."""
+
+    tokens: NDArray[np.integer]  # their ids, (tokens,)
+    weights: NDArray[np.uint8]  # (tokens, `SRMSettings.code_width`)
+
+    def at(self, spans: Sequence[Span]) -> "Codes":
+        """Return the codes in some spans, end to end."""
+        if not spans:
+            return Codes(self.tokens[:0], self.weights[:0])
+        return Codes(*(np.concatenate([each[begin:end] for begin, end in spans]) for each in self))
+
+
+def token_type(vocabulary: int) -> type[np.uint16 | np.uint32]:
+    """Return the smallest type for the ids of a vocabulary."""
+    return np.uint16 if vocabulary <= 1 << 16 else np.uint32
+
+
+def coded_weights(
+    weights: NDArray[np.float32] | None, count: int, settings: SRMSettings
+) -> NDArray[np.uint8]:
+    """Return weights in 8 bits, (tokens, `code_width`).
+
+    Args:
+        weights: of the sub-embeddings, (tokens, K) float32; None if they all have the same.
+        count: number of tokens.
+        settings: of the kind.
+    """
+    if weights is None or not settings.code_width:
+        return np.empty((count, 0), np.uint8)
+    if settings.mixing == "top1":
+        return np.asarray(weights.argmax(1, keepdims=True).astype(np.uint8))
+    largest = weights.max(1, keepdims=True, initial=np.finfo(np.float32).tiny)
+    # A vector's length is lost by the cosine anyway, so each token can use all levels.
+    most = largest if settings.similarity == "cosine" else largest_weight(settings)
+    return np.asarray(np.rint(weights / most * LEVELS).clip(0, LEVELS).astype(np.uint8))
+
+
+def largest_weight(settings: SRMSettings) -> float:
+    """Return the largest weight that a sub-embedding can have (eq. 8.2).
+
+    In the form code it is a softmax over numbers from 0 to 1.
+    """
+    return e / (e + settings.sub_embeddings - 1) if settings.form == "code" else 1.0
+
+
+class Decoder:
+    """Turns codes into vectors.
+
+    Args:
+        settings: of the kind.
+        table: of the sub-embeddings.
+    """
+
+    def __init__(self, settings: SRMSettings, table: SubEmbeddings) -> None:
+        self.settings, self.table = settings, table
+
+    def vectors(self, codes: Codes) -> Quantised:
+        """Return the vectors of tokens as whole numbers of 16 bits.
+
+        Raises:
+            BundleError: a code is none of the table's, or a vector is not finite.
+        """
+        settings = self.settings
+        with np.errstate(over="ignore", invalid="ignore"):
+            if settings.code_width == 1:
+                vectors = self.table.chosen(codes.tokens, codes.weights[:, 0])
+            elif settings.code_width:
+                factor = np.float32(largest_weight(settings) / LEVELS)
+                vectors = self.table.mixed(codes.tokens, codes.weights * factor)
+            else:
+                shape = len(codes.tokens), settings.sub_embeddings
+                equal = np.full(shape, 1 / settings.sub_embeddings, np.float32)
+                vectors = self.table.mixed(codes.tokens, equal)
+            vectors = normalised(vectors, settings)
+            lengths = np.linalg.norm(vectors, axis=1)
+        if not np.isfinite(lengths).all():
+            raise damaged("a token's vector is not finite")
+        return quantise(vectors, ELEMENT)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether a code is one of few, so that tokens share vectors."""
+        return self.settings.code_width <= 1
+
+    def numbers(self, codes: Codes) -> NDArray[np.int64]:
+        """Return a number for each code, below `count`.
+
+        Raises:
+            BundleError: a code is none of the table's.
+        """
+        tokens = codes.tokens.astype(np.int64)
+        self.table.check(codes.tokens)
+        if self.settings.code_width:
+            self.check_chosen(codes.weights)
+            tokens = tokens * self.settings.sub_embeddings + codes.weights[:, 0]
+        return tokens
+
+    def check_chosen(self, chosen: NDArray[np.uint8]) -> None:
+        """Raise BundleError if the number of a sub-embedding is past the last one."""
+        if chosen.size and chosen.max() >= self.settings.sub_embeddings:
+            raise damaged(f"a token has the sub-embedding {chosen.max()}, which the table lacks")
+
+    @property
+    def count(self) -> int:
+        """How many codes there are."""
+        return len(self.table) * (self.settings.sub_embeddings if self.settings.code_width else 1)
+
+    def of_numbers(self, numbers: NDArray[np.int64]) -> Codes:
+        """Return the codes of some numbers."""
+        if not self.settings.code_width:
+            return Codes(numbers, np.empty((len(numbers), 0), np.uint8))
+        tokens, which = np.divmod(numbers, self.settings.sub_embeddings)
+        return Codes(tokens, which.astype(np.uint8)[:, None])
+
+
+class CodeStore(MaxSimStore):
+    """The codes of documents, end to end, in memory or memory-mapped.
+
+    Args:
+        offsets: codes of document d are at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
+        codes: of all documents.
+        decoder: makes their vectors.
+    """
+
+    def __init__(self, offsets: NDArray[np.int64], codes: Codes, decoder: Decoder) -> None:
+        super().__init__(offsets)
+        self.codes, self.decoder = codes, decoder
+
+    def products(self, query: Quantised, spans: Sequence[Span], rows: int) -> Products:
+        """Return a function that decodes the spans' vectors; see `MaxSimStore.products`.
+
+        If tokens share vectors, each of these is decoded once.
+        """
+        decoder = self.decoder
+        if not decoder.has_numbers:
+            return lambda own: inner_products(query, decoder.vectors(self.codes.at(own)))
+        seen = np.zeros(decoder.count, np.bool_)
+        for begin in range(0, len(spans), rows):
+            seen[decoder.numbers(self.codes.at(spans[begin : begin + rows]))] = True
+        numbers = np.flatnonzero(seen)
+        places = np.cumsum(seen) - 1
+        products = np.empty((len(query.values), len(numbers)), np.float32)
+        for begin in range(0, len(numbers), DECODED):
+            block = slice(begin, begin + DECODED)
+            vectors = decoder.vectors(decoder.of_numbers(numbers[block]))
+            products[:, block] = inner_products(query, vectors)
+
+        def of(own: Sequence[Span]) -> NDArray[np.float32]:
+            found = places[decoder.numbers(self.codes.at(own))]
+            return products[:, found]
+
+        return of
