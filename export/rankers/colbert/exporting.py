@@ -1,6 +1,6 @@
 """Export a ColBERT: one graph for queries and documents, proven by MaxSim scores of real pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -33,16 +33,30 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-class _Scores:
-    """Scores texts by vectors in 32 bits, so that a variant's error is not the stored form's."""
+class MaxSimScores:
+    """Scores texts by vectors in 32 bits, so that a variant's error is not the stored form's.
 
-    def __init__(self, settings: ColBERTSettings, tokenizer: "Tokenizer") -> None:
-        self._settings, self._tokenizer = settings, tokenizer
+    Args:
+        settings: of the ranker.
+        tokenizer: its tokenizer.
+        queries: returns the vectors of queries that do not come from the session.
+    """
+
+    def __init__(
+        self,
+        settings: ColBERTSettings,
+        tokenizer: "Tokenizer",
+        queries: Callable[[Sequence[str]], Vectors] | None = None,
+    ) -> None:
+        self._settings, self._tokenizer, self._queries = settings, tokenizer, queries
         self.first: tuple[Vectors, Vectors] | None = None  # vectors of the first call, PyTorch's
 
     def __call__(self, sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         encoder = self.encoder(sessions[0])
-        queries = encoder.encode(texts.queries, "query").vectors
+        if self._queries is None:
+            queries: Vectors = encoder.encode(texts.queries, "query").vectors
+        else:
+            queries = self._queries(texts.queries)
         documents = encoder.encode(texts.documents, "document").vectors
         self.first = self.first or (queries, documents)
         return float_scores(queries, documents)
@@ -76,17 +90,19 @@ def export(
         axes=axes,
         transformer=Transformer.of(checkpoint.network),
     )
-    score = _Scores(settings, tokenizer)
+    score = MaxSimScores(settings, tokenizer)
     folder, proof = f"rankers/{name}/", export_proven([graph], score, probes, name, writer, options)
     reports = list(proof.reports)
     if score.first is not None:
-        reports += form_reports(*score.first, _pairs(settings, tokenizer, probes), probes.relevant)
+        reports += form_reports(
+            *score.first, token_pairs(settings, tokenizer, probes), probes.relevant
+        )
     write_reports(reports, folder, writer)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
-def _pairs(
+def token_pairs(
     settings: ColBERTSettings, tokenizer: "Tokenizer", probes: Probes
 ) -> list[list[list[int]]]:
     """Return which vectors of each document share one if they are pooled."""

@@ -1,22 +1,21 @@
 """Index a collection as the token vectors of its documents."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ranklet.export.document_encoding import BLOCK, ENCODING, warn_of_long_documents
-from ranklet.export.rankers.colbert.stored_forms import bytes_of
 from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.dense.maxsim import Quantised, TokenStore
 from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
+from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, TokenEncoder
 from ranklet.runtime.rankers.colbert.ranker import EXHAUSTIVE
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES
 from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -27,40 +26,111 @@ from ranklet.training.progress import progress
 _log = logging.getLogger(__name__)
 
 
+class Column(NamedTuple):
+    """An array of a document's tokens, end to end.
+
+    Attributes:
+        file: its name in the ranker's folder.
+        dtype: of its numbers.
+        shape: of the numbers of a token.
+    """
+
+    file: str
+    dtype: DTypeLike
+    shape: tuple[int, ...]
+
+
+class Encoded(NamedTuple):
+    """Some documents as they are stored."""
+
+    offsets: NDArray[np.int64]  # tokens of document d are at offsets[d]:offsets[d + 1]
+    columns: Sequence[NDArray[Any]]
+    cut: list[int]  # indices of the documents that were truncated
+
+
 def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
-    """Encode every document with the exported model, and write the vectors in their stored form.
+    """Encode every document with the exported model, and write the vectors in their stored form."""
+    encoder = ColBERTEncoder.open(source, name, many=True)
+    writer.copy(source, f"rankers/{name}/", leave_out=(OFFSETS, VALUES, SCALES))
+    return index_vectors(source, name, analysed, writer, encoder)
+
+
+def index_vectors(
+    source: BundleFiles,
+    name: str,
+    analysed: AnalysedCollection,
+    writer: BundleWriter,
+    encoder: TokenEncoder,
+) -> RankerEntry:
+    """Write the vectors of all documents in their stored form; see `index_tokens`."""
+    settings = encoder.settings
+    columns = (
+        Column(VALUES, np.dtype(settings.element), (settings.dimension,)),
+        Column(SCALES, np.dtype(np.float32), ()),
+    )
+
+    def encoded(texts: Sequence[str]) -> Encoded:
+        store, cut = encoder.stored_vectors(texts)
+        return Encoded(store.offsets, store.vectors, cut)
+
+    return index_tokens(source, name, analysed, writer, encoder, OFFSETS, columns, encoded)
+
+
+def index_tokens(
+    source: BundleFiles,
+    name: str,
+    analysed: AnalysedCollection,
+    writer: BundleWriter,
+    encoder: TokenEncoder,
+    offsets_file: str,
+    columns: Sequence[Column],
+    encode: Callable[[Sequence[str]], Encoded],
+) -> RankerEntry:
+    """Write what is stored of the tokens of all documents, and return the ranker's entry.
 
     A finished block of documents is kept, so that an interrupted run continues.
+
+    Args:
+        source: the bundle without the collection.
+        name: of the ranker.
+        analysed: the collection.
+        writer: of the bundle with it.
+        encoder: its digest changes whenever what is stored would.
+        offsets_file: name of the file of the documents' offsets.
+        columns: what is stored.
+        encode: returns the columns of some documents.
     """
-    encoder, folder = ColBERTEncoder.open(source, name, many=True), f"rankers/{name}/"
     settings, texts = encoder.settings, analysed.ranked_texts()
-    writer.copy(source, folder, leave_out=(OFFSETS, VALUES, SCALES))
+    folder = f"rankers/{name}/"
     cache = BlockCache(writer.resume_folder / name, encoder.digest, str(settings.dimension))
-    types: dict[str, DTypeLike] = {
-        "lengths": np.dtype(np.int64), "values": np.dtype(settings.element),
-        "scales": np.dtype(np.float32), "cut": np.dtype(np.int64),
-    }  # fmt: skip
+    types: dict[str, DTypeLike] = {"lengths": np.dtype(np.int64), "cut": np.dtype(np.int64)}
+    types |= {_key(column): column.dtype for column in columns}
+
+    def block_of(own: Sequence[str]) -> Arrays:
+        made = encode(own)
+        arrays = {_key(each): values for each, values in zip(columns, made.columns, strict=True)}
+        cut = np.array(len(made.cut), np.int64)
+        return {"lengths": np.diff(made.offsets), "cut": cut, **arrays}
+
     lengths, truncated = [np.zeros(1, np.int64)], 0
-    with TemporaryFile() as values, TemporaryFile() as scales:
+    with ExitStack() as files:
+        written = [files.enter_context(TemporaryFile()) for _ in columns]
         for begin in progress(range(0, len(texts), BLOCK), ENCODING):
             block = texts[begin : begin + BLOCK]
-            arrays = cache.block("tokens", tuple(block), types, partial(_encoded, encoder, block))
+            arrays = cache.block("tokens", tuple(block), types, partial(block_of, block))
             lengths.append(arrays["lengths"])
             truncated += int(arrays["cut"])
-            values.write(arrays["values"].tobytes())
-            scales.write(arrays["scales"].tobytes())
+            for column, file in zip(columns, written, strict=True):
+                file.write(arrays[_key(column)].tobytes())
         offsets = np.cumsum(np.concatenate(lengths))
-        count = int(offsets[-1])
-        vectors = Quantised(
-            _mapped(values, settings.element, (count, settings.dimension)),
-            _mapped(scales, np.float32, (count,)),
-        )
-        writer.array(folder + OFFSETS, offsets)
-        writer.array(folder + VALUES, vectors.values)
-        writer.array(folder + SCALES, vectors.scales)
-        size = bytes_of(TokenStore(offsets, vectors))
+        count, size = int(offsets[-1]), offsets.nbytes
+        writer.array(folder + offsets_file, offsets)
+        for column, file in zip(columns, written, strict=True):
+            values = _mapped(file, column.dtype, (count, *column.shape))
+            size += values.nbytes
+            writer.array(folder + column.file, values)
     warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
     _warn_if_slow(source, name, count)
     documents = len(analysed.documents)
@@ -72,14 +142,8 @@ def index(
     return replace(source.manifest.rankers[name], measured=measured)
 
 
-def _encoded(encoder: ColBERTEncoder, texts: Sequence[str]) -> Arrays:
-    store, cut = encoder.stored_vectors(texts)
-    return {
-        "lengths": np.diff(store.offsets),
-        "values": store.vectors.values,
-        "scales": store.vectors.scales,
-        "cut": np.array(len(cut), np.int64),
-    }
+def _key(column: Column) -> str:
+    return column.file.removesuffix(".npy")
 
 
 def _mapped(file: IO[bytes], dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:

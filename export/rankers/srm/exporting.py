@@ -1,0 +1,210 @@
+"""Export a light ranker: its static part, and the graph of what needs a network, each proven."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.errors import ExportError
+from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs
+from ranklet.export.options import ExportOptions
+from ranklet.export.proof.report import Report, compare_scores
+from ranklet.export.proof.variants import (
+    Graph,
+    export_proven,
+    probes_of,
+    tokenizer_of,
+    why_refused,
+    write_reports,
+)
+from ranklet.export.rankers import Exporter
+from ranklet.export.rankers.colbert.exporting import MaxSimScores, token_pairs
+from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
+from ranklet.export.rankers.srm.indexing import index
+from ranklet.export.rankers.srm.static_part import static_bytes, static_part, write_static
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.dense.maxsim import quantise_query
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
+from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
+from ranklet.runtime.rankers.colbert.settings import OUTPUT
+from ranklet.runtime.rankers.srm.codes import ELEMENT
+from ranklet.runtime.rankers.srm.encoder import LightEncoder, StaticVectors
+from ranklet.runtime.rankers.srm.settings import CODES, WEIGHTS_OUTPUT, SRMSettings
+from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.probes import Probes
+
+if TYPE_CHECKING:
+    import torch
+    from tokenizers import Tokenizer
+
+    from ranklet.training.rankers.srm.network import LightNetwork
+
+STATIC = "static int8"  # the variant of a static part
+
+
+class _Export:
+    """What the steps of an export share."""
+
+    def __init__(self, checkpoint: Checkpoint, name: str, options: ExportOptions) -> None:
+        from ranklet.training.rankers.srm.network import load
+
+        self.checkpoint, self.name, self.options = checkpoint, name, options
+        self.settings: SRMSettings = checkpoint.settings
+        self.probes, self.tokenizer = _material(checkpoint, name, options)
+        self.network: LightNetwork = load(checkpoint, attention="eager")
+        self.static: StaticVectors = static_part(checkpoint, self.tokenizer)
+        self.queries: Vectors = (
+            self.by_pytorch(self.network).encode(self.probes.queries, "query").vectors
+        )
+        self.documents: Vectors = (
+            self.by_pytorch(self.of_documents).encode(self.probes.documents, "document").vectors
+        )
+
+    @property
+    def of_documents(self) -> "torch.nn.Module":
+        """The network whose vectors documents have."""
+        if self.settings.documents == "light" or self.network.oracle is None:
+            return self.network
+        return self.network.oracle
+
+    def by_pytorch(self, module: "torch.nn.Module") -> ColBERTEncoder:
+        """Return an encoder whose network is a module."""
+        size = self.settings.dimension
+        whole = Encoder(TorchSession(module), OUTPUT, self.tokenizer, size)
+        return ColBERTEncoder(self.settings, whole)
+
+    def prove_static(self) -> Report:
+        """Compare the static part with PyTorch, with PyTorch's vectors of texts that need a network.
+
+        Raises:
+            ExportError: it is out of tolerance.
+        """
+        encoder = LightEncoder(self.settings, self.tokenizer, self.static)
+        begin, documents, texts = perf_counter(), self.documents, len(self.probes.queries)
+        queries = encoder.encode(self.probes.queries, "query").vectors
+        if self.settings.static_documents:
+            documents = encoder.encode(self.probes.documents, "document").vectors
+            texts += len(documents)
+        seconds = perf_counter() - begin
+        report = compare_scores(
+            STATIC,
+            static_bytes(self.static),
+            float_scores(self.queries, self.documents),
+            float_scores(queries, documents),
+            self.probes.relevant,
+        )
+        report = replace(report, ms=seconds * 1e3 / texts)
+        if reason := why_refused(report, self.options):
+            raise ExportError(
+                f"the static part of {self.name!r} is out of tolerance, so nothing is written "
+                f"({reason})"
+            )
+        return report
+
+    def prove_network(self, writer: BundleWriter) -> list[Report]:
+        """Write the variants of the network that are within their tolerance.
+
+        If only documents need it, it is the oracle, and queries are static.
+        """
+        from ranklet.export.rankers.srm.outputs import Vectors as Outputs
+
+        settings, oracle = self.settings, self.network.oracle
+        axes = {each: {0: "batch", 1: "tokens"} for each in (*self.network.inputs, OUTPUT)}
+        module, queries = self.of_documents, None
+        if settings.static_queries:
+            static = LightEncoder(settings, self.tokenizer, self.static)
+
+            def queries(texts: Sequence[str]) -> Vectors:
+                return static.encode(texts, "query").vectors
+        else:
+            has_weights = settings.stored == CODES
+            module = Outputs(self.network, weights=has_weights)
+            if has_weights:
+                axes[WEIGHTS_OUTPUT] = {0: "batch", 1: "tokens"}
+        graph = Graph(
+            module=module,
+            inputs=example_inputs(self.network.inputs),
+            output=OUTPUT,
+            axes=axes,
+            transformer=Transformer.of(self.checkpoint.network),
+        )
+        score = MaxSimScores(settings, self.tokenizer, queries)
+        return export_proven([graph], score, self.probes, self.name, writer, self.options).reports
+
+    def forms(self) -> list[Report]:
+        """Return how each stored form ranks the probes, next to vectors in 32 bits."""
+        pairs = token_pairs(self.settings, self.tokenizer, self.probes)
+        reports = form_reports(self.queries, self.documents, pairs, self.probes.relevant)
+        if self.settings.window or self.settings.documents != "light":
+            return reports
+        return [*reports, self._codes()]
+
+    def _codes(self) -> Report:
+        from ranklet.export.rankers.srm.outputs import Weights
+
+        settings = replace(self.settings, stored=CODES)
+        encoder = LightEncoder(
+            settings, self.tokenizer, self.static, lambda: self.by_pytorch(Weights(self.network))
+        )
+        store = encoder.encode_documents(self.probes.documents).store
+        everything = np.arange(len(store))
+        scores: NDArray[np.float32] = np.stack(
+            [store.scores(quantise_query(query, ELEMENT), everything) for query in self.queries]
+        )
+        offsets, codes, _ = encoder.codes(self.probes.documents)
+        size = sum(each.nbytes for each in (offsets, *codes)) / max(1, len(store))
+        reference = float_scores(self.queries, self.documents)
+        return compare_scores(
+            f"stored {CODES}", round(size), reference, scores, self.probes.relevant
+        )
+
+
+def export(
+    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
+) -> RankerEntry:
+    """Write the static part, the variants of the network and the tokenizer.
+
+    A part that a ranker's settings do not need is not written. Each part is proven against PyTorch.
+    The report also has a row per stored form.
+
+    Raises:
+        ExportError: there are no probes, or no variant is within its tolerance.
+    """
+    made = _Export(checkpoint, name, options)
+    settings, folder, reports = made.settings, f"rankers/{name}/", []
+    if settings.static_queries:
+        reports.append(made.prove_static())
+    if not settings.static_documents:
+        reports += made.prove_network(writer)
+    write_reports([*reports, *made.forms()], folder, writer)
+    if settings.has_table:
+        write_static(made.static, folder, writer)
+    writer.data(folder + TOKENIZER, made.tokenizer.to_str().encode())
+    return RankerEntry(checkpoint.kind, asdict(settings))
+
+
+def _material(
+    checkpoint: Checkpoint, name: str, options: ExportOptions
+) -> tuple[Probes, "Tokenizer"]:
+    """Return the probes and the tokenizer, whose ids all have a row of the table.
+
+    Raises:
+        ExportError: there are no probes or no tokenizer, or an id has no row.
+    """
+    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
+    rows, largest = (
+        len(checkpoint.weights["light.table.weight"]),
+        max(tokenizer.get_vocab().values()),
+    )
+    if largest >= rows:
+        raise ExportError(
+            f"the tokenizer of {name!r} has the id {largest:,}, but the table has {rows:,} rows"
+        )
+    return probes, tokenizer
+
+
+EXPORTER = Exporter(export, index, settings=("stored", "idf"))
