@@ -62,6 +62,7 @@ class Row:
         rankers: those in the kind's bundle, which has a BM25, too: name → settings that differ
             from the kind's.
         backbone: the option that names the tiny backbone, if it has one.
+        oracle: the kind and the settings of the checkpoint that the option of this name takes.
         probes: queries and documents that are left of the checkpoint's, relevant ones first.
         options: how they are exported.
     """
@@ -69,6 +70,7 @@ class Row:
     training: Mapping[str, Any]
     rankers: Mapping[str, Mapping[str, Any]]
     backbone: str = ""
+    oracle: tuple[str, Mapping[str, Any]] | None = None
     probes: tuple[int, int] | None = None
     options: ExportOptions = LOOSE
 
@@ -109,6 +111,28 @@ ROWS: dict[str, Row] = {
             "pooled": {"stored": "int8-pooled", "special_tokens": False, "similarity": "dot"},
         },
         backbone="backbone",
+    ),
+    "srm": Row(
+        {
+            "learning_rate": 1e-3, "steps": 2, "device": "cpu", "sub_embeddings": 3, "heads": 2,
+            "distil_steps": 8, "distil_batch": 16, "distil_tokens": 8, **SHORT_TEXTS,
+        },
+        {
+            "light": {},
+            "static": {"context": "neighbours", "form": "code", "similarity": "cosine"},
+            "single_codes": {"sub_embeddings": 1, "window": 0, "stored": "codes"},
+            "mixed_codes": {"window": 0, "stored": "codes"},
+            "static_codes": {
+                "window": 0, "stored": "codes", "context": "neighbours", "similarity": "cosine",
+            },
+            "top1_codes": {
+                "window": 0, "stored": "codes", "context": "neighbours", "mixing": "top1",
+            },
+            "oracle_documents": {"context": "neighbours", "documents": "oracle"},
+            "idf": {"mixing": "average", "window": 0, "stored": "int8-pooled", "idf": True},
+        },
+        oracle=("colbert", {"similarity": "dot", "special_tokens": False}),
+        probes=(6, 16),
     ),
     "cross_encoder": Row(
         {
@@ -164,12 +188,19 @@ def tiny_options(kind: str, **changes: Any) -> Any:
     return options.Options(**{**ROWS[kind].training, **changes})
 
 
-def train(kind: str, data: TinyData, **settings: Any) -> Checkpoint:
-    """Train a ranker of a kind as its row says, with other settings than the kind's."""
+def train(kind: str, data: TinyData, oracle: Path | None = None, **settings: Any) -> Checkpoint:
+    """Train a ranker of a kind as its row says, with other settings than the kind's.
+
+    Args:
+        kind: of the ranker.
+        data: what it is trained on.
+        oracle: the checkpoint that the option of this name takes, if the kind has it.
+        settings: by name.
+    """
     training = import_module(f"ranklet.training.rankers.{kind}.training")
     row = ROWS[kind]
     backbone = {row.backbone: data.bert} if row.backbone else {}
-    chosen = tiny_options(kind, **backbone)
+    chosen = tiny_options(kind, **backbone, **({"oracle": oracle} if oracle else {}))
     if hasattr(chosen, "settings"):  # what is learned depends on them
         chosen = replace(chosen, settings=replace(chosen.settings, **settings))
     learned = {name: value for name, value in settings.items() if hasattr(chosen, name)}
@@ -196,14 +227,21 @@ class TinyRankers:
 
     def checkpoint(self, kind: str, **settings: Any) -> Checkpoint:
         """Return a trained ranker with these settings; a test may not change its arrays."""
-        chosen = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
-        path = self._folder / f"{kind}-{chosen}.checkpoint"
+        path = self.checkpoint_folder(kind, **settings)
         if path not in self._checkpoints:
-            with alone_at(path) as needed:
-                if needed:
-                    train(kind, self.data, **settings).save(path)
             self._checkpoints[path] = read_checkpoint(path)
         return self._checkpoints[path]
+
+    def checkpoint_folder(self, kind: str, **settings: Any) -> Path:
+        """Return the folder of a trained ranker with these settings; a test may not change it."""
+        chosen = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+        path, of = self._folder / f"{kind}-{chosen}.checkpoint", ROWS[kind].oracle
+        if path not in self._checkpoints:
+            oracle = self.checkpoint_folder(of[0], **of[1]) if of else None
+            with alone_at(path) as needed:
+                if needed:
+                    train(kind, self.data, oracle, **settings).save(path)
+        return path
 
     def checkpoints(self, kind: str) -> dict[str, Checkpoint]:
         """Return what the kind's bundle is exported from, by the names of its rankers."""

@@ -83,7 +83,7 @@ def _facts(main: Element, training: Mapping[str, Any]) -> None:
         stopped = training["stopped_by"]
         facts["ended because"] = ENDED.get(stopped, stopped)
         facts["saved weights"] = f"those of step {training['best_step']:,}"
-    else:
+    elif "seconds" in training:  # not if there was nothing to learn
         facts["time"] = duration(training["seconds"])
     listed = SubElement(_section(main, "Data and duration"), "dl")
     for name, value in facts.items():

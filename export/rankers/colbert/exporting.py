@@ -52,6 +52,7 @@ class MaxSimScores:
         self.first: tuple[Vectors, Vectors] | None = None  # vectors of the first call, PyTorch's
 
     def __call__(self, sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
+        """Return MaxSim of all pairs, (queries, documents) float32."""
         encoder = self.encoder(sessions[0])
         if self._queries is None:
             queries: Vectors = encoder.encode(texts.queries, "query").vectors

@@ -78,7 +78,7 @@ class _Export:
         return ColBERTEncoder(self.settings, whole)
 
     def prove_static(self) -> Report:
-        """Compare the static part with PyTorch, with PyTorch's vectors of texts that need a network.
+        """Compare the static part with PyTorch, whose vectors replace those of a network.
 
         Raises:
             ExportError: it is out of tolerance.
@@ -112,7 +112,7 @@ class _Export:
         """
         from ranklet.export.rankers.srm.outputs import Vectors as Outputs
 
-        settings, oracle = self.settings, self.network.oracle
+        settings = self.settings
         axes = {each: {0: "batch", 1: "tokens"} for each in (*self.network.inputs, OUTPUT)}
         module, queries = self.of_documents, None
         if settings.static_queries:

@@ -27,6 +27,7 @@ from ranklet.runtime.rankers.srm.table import SubEmbeddings
 LEVELS = 255  # the largest weight in 8 bits
 ELEMENT = "int16"  # what decoded vectors are rounded to
 DECODED = 4096  # vectors that are decoded at a time
+_MARKED = 1024  # documents whose codes are looked up at a time
 
 
 class Codes(NamedTuple):
@@ -158,7 +159,12 @@ class CodeStore(MaxSimStore):
         super().__init__(offsets)
         self.codes, self.decoder = codes, decoder
 
-    def products(self, query: Quantised, spans: Sequence[Span], rows: int) -> Products:
+    def products(
+        self,
+        query: Quantised,
+        spans: Sequence[Span],
+        rows: int,  # noqa: ARG002
+    ) -> Products:
         """Return a function that decodes the spans' vectors; see `MaxSimStore.products`.
 
         If tokens share vectors, each of these is decoded once.
@@ -167,8 +173,8 @@ class CodeStore(MaxSimStore):
         if not decoder.has_numbers:
             return lambda own: inner_products(query, decoder.vectors(self.codes.at(own)))
         seen = np.zeros(decoder.count, np.bool_)
-        for begin in range(0, len(spans), rows):
-            seen[decoder.numbers(self.codes.at(spans[begin : begin + rows]))] = True
+        for begin in range(0, len(spans), _MARKED):
+            seen[decoder.numbers(self.codes.at(spans[begin : begin + _MARKED]))] = True
         numbers = np.flatnonzero(seen)
         places = np.cumsum(seen) - 1
         products = np.empty((len(query.values), len(numbers)), np.float32)
