@@ -55,9 +55,9 @@ class Report:
         ndcg: nDCG@10 of the variant.
         torch_ndcg: nDCG@10 of PyTorch.
         loss_error: standard error of the relative loss over the queries.
-        variant: fp32, fp16, int8 or openvino; or table, impacts, a storage type of impacts, r=… for
-            the number of values that are kept of a sparse vector, or stored … for a stored form of
-            token vectors.
+        variant: fp32, fp16, int8 or openvino; or table, static int8, impacts, a storage type of
+            impacts, r=… for the number of values that are kept of a sparse vector, or stored … for
+            a stored form of token vectors.
         pairs: scored pairs, queries × documents.
         batch_error: largest difference between a document's scores alone and among others.
         bytes: size of the files; for r=… and stored … the size of one document.

@@ -159,6 +159,15 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--punctuation": False, "--no-special-tokens": True, "--loss": "in-batch",
         "--teacher": None,
     },
+    "srm": {
+        **ENCODER, "--lr": 3e-4, "--batch": 32, "--negatives": "bm25", "--oracle": None,
+        "--teacher": None, "--max-query-tokens": 32, "--max-document-tokens": 128,
+        "--sub-embeddings": 10, "--mixing": "attention", "--window": 1, "--heads": 4,
+        "--context": "oracle", "--context-window": 2, "--document-vectors": "light",
+        "--form": "thesis", "--idf": False, "--initial": "centroids", "--distil-steps": 400,
+        "--distil-batch": 128, "--distil-tokens": 50, "--distil-texts": 20_000,
+        "--distil-rate": 2e-3, "--no-fine-tuning": True, "--train-table": False,
+    },
     "cross_encoder": {
         **ENCODER, "--lr": 2e-5, "--head-rate": 10, "--batch": 4, "--accumulation": 4,
         "--negatives": "bm25", "--negatives-each": 1, "--start": None, "--head": "vanilla",

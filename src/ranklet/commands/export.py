@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.probes import Probes
 
-SETTINGS = ("impacts", "scorer", "search", "m", "ef_construction", "ef", "stored")
+SETTINGS = ("impacts", "scorer", "search", "m", "ef_construction", "ef", "stored", "idf")
 REFUSED = 3  # exit status if a variant was refused and others were written
 
 
@@ -105,7 +105,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stored",
         help="token vectors: stored as int8, int8-pooled, with one vector for two neighbouring "
-        "tokens, or int16 (default: int8)",
+        "tokens, int16, or as codes for kind srm without a window (default: int8)",
+    )
+    group.add_argument(
+        "--idf",
+        action=argparse.BooleanOptionalAction,
+        help="kind srm: whether the tokens of a query weigh as much as they are rare",
     )
 
 

@@ -30,14 +30,14 @@ class Options(TextPairOptions):
         "checkpoint of a cross-encoder to fine-tune by (default: the oracle)"
     )
     sub_embeddings: int = integer(DEFAULT.sub_embeddings, "static vectors per token, K", 1, 255)
-    mixing: str = one_of(DEFAULT.mixing, MIXINGS, "how the K vectors of a token become one")
+    mixing: str = one_of(DEFAULT.mixing, MIXINGS, "how the K vectors become one")
     window: int = integer(DEFAULT.window, "neighbours on each side that refine a vector", 0, 8192)
     heads: int = integer(DEFAULT.heads, "heads of attention", 1, 256)
     context: str = one_of(
-        DEFAULT.context, CONTEXTS, "what attends: the oracle's vector, or static neighbours"
+        DEFAULT.context, CONTEXTS, "what attends: the oracle, or static neighbours"
     )
     context_window: int = integer(
-        DEFAULT.context_window, "neighbours on each side, for the context neighbours", 0, 16
+        DEFAULT.context_window, "neighbours on each side in that context", 0, 16
     )
     documents: str = one_of(
         DEFAULT.documents, DOCUMENTS, "light, or the oracle's", flag="--document-vectors"
