@@ -15,6 +15,7 @@ from torch.nn.functional import gumbel_softmax, normalize, softmax
 from ranklet.runtime.rankers.srm.settings import SRMSettings
 
 SPREAD = 0.02  # standard deviation of matrices at the start, as in the published code
+SHARPNESS = 20.0  # of the first attention, in nats per unit of an inner product; see `begin`
 MASKED = -1e4  # of a logit, because infinity would make rows without a neighbour undefined
 
 
@@ -31,6 +32,13 @@ class SingleScoreAttention(nn.Module):
         self._softmax_twice, self._one = settings.form == "code", settings.mixing == "top1"
         self.query = _linear(size, size, bias=settings.form == "code")
         self.key = _linear(size, size, bias=settings.form == "code")
+
+    def begin(self) -> None:
+        """Attend to the sub-embeddings that are most like the context."""
+        each = self.query.weight.shape[0] // self.heads
+        with torch.no_grad():
+            for layer in (self.query, self.key):
+                nn.init.eye_(layer.weight).mul_(math.sqrt(SHARPNESS * math.sqrt(each)))
 
     def forward(self, context: Tensor, table: Tensor) -> Tensor:
         """Return the weights of sub-embeddings, (tokens, K) float32.
@@ -73,8 +81,17 @@ class LocalContext(nn.Module):
         self.value = _linear(half, half, bias=biased)
         self.output = nn.Identity() if biased else _linear(half, half, bias=False)
         self.gate = _linear(size, size, bias=biased)
-        with torch.no_grad():  # a gate that changes nothing keeps what the SRM has learned
-            nn.init.eye_(self.gate.weight)
+
+    def begin(self) -> None:
+        """Attend to the token itself, so that vectors are at first hardly refined."""
+        half = self.key.weight.shape[0]
+        sharp = math.sqrt(SHARPNESS * math.sqrt(half // self.heads))
+        with torch.no_grad():
+            nn.init.zeros_(self.query.weight)[:, half:] = torch.eye(half) * sharp
+            nn.init.eye_(self.key.weight).mul_(sharp)
+            for layer in (self.value, self.output, self.gate):
+                if isinstance(layer, nn.Linear):
+                    nn.init.eye_(layer.weight)
 
     def forward(self, vectors: Tensor, context: Tensor, attended: Tensor) -> Tensor:
         """Return the refined vectors, (texts, tokens, dimension) float32.
@@ -153,6 +170,12 @@ class LightModules(nn.Module):
         self.local = LocalContext(settings) if settings.window else None
         near = settings.context == "neighbours" and settings.needs_context
         self.neighbours = Neighbours(settings) if near else None
+
+    def begin(self) -> None:
+        """Let attention begin with what is most alike, which suits a table of centroids."""
+        for part in (self.attention, self.local):
+            if part is not None:
+                part.begin()
 
     def sub_embeddings(self, ids: Tensor) -> Tensor:
         """Return the static vectors of tokens, (…, K, dimension) float32; ids are (…) int64."""

@@ -228,6 +228,7 @@ def learn(material: Material, options: Options) -> Checkpoint:
             if options.initial == "centroids":
                 begun = material.centroids(options.sub_embeddings, options.seed)
                 table.copy_(torch.from_numpy(begun).flatten(1))
+                model.light.begin()
             else:
                 table.uniform_(-1, 1)  # as in the published code
         special: Any = model.special
