@@ -1,0 +1,159 @@
+"""Codes become the vectors that they were made of, and score the same in any company."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.rankers.srm.codes import (
+    Codes,
+    CodeStore,
+    Decoder,
+    coded_weights,
+    largest_weight,
+    token_type,
+)
+from ranklet.runtime.rankers.srm.modules import normalised
+from ranklet.runtime.rankers.srm.settings import SRMSettings
+from ranklet.runtime.rankers.srm.table import SubEmbeddings
+
+TOKENS, LENGTHS = 40, (7, 0, 3, 1, 12, 0, 5)
+PLAIN = SRMSettings(
+    dimension=8, sub_embeddings=4, heads=2, context="neighbours", window=0, stored="codes"
+)
+MIXINGS = {
+    "attention": PLAIN,
+    "code": replace(PLAIN, form="code"),
+    "cosine": replace(PLAIN, similarity="cosine"),
+    "average": replace(PLAIN, mixing="average"),
+    "top1": replace(PLAIN, mixing="top1"),
+    "top1-cosine": replace(PLAIN, mixing="top1", similarity="cosine"),
+    "single": replace(PLAIN, sub_embeddings=1),
+}
+
+
+def table_of(settings: SRMSettings) -> SubEmbeddings:
+    rng = np.random.default_rng(0)
+    shape = TOKENS, settings.sub_embeddings
+    values = rng.integers(-127, 128, (*shape, settings.dimension)).astype(np.int8)
+    return SubEmbeddings(values, rng.uniform(0.001, 0.01, shape).astype(np.float32))
+
+
+def weights_of(settings: SRMSettings, count: int) -> np.ndarray:
+    """Return weights as attention makes them, up to the largest that are possible."""
+    rng = np.random.default_rng(1)
+    weights = rng.uniform(0, largest_weight(settings), (count, settings.sub_embeddings))
+    if settings.mixing == "top1":
+        weights = np.eye(settings.sub_embeddings)[weights.argmax(1)]
+    return weights.astype(np.float32)
+
+
+def store_of(settings: SRMSettings) -> CodeStore:
+    rng = np.random.default_rng(2)
+    count = sum(LENGTHS)
+    ids = rng.integers(0, TOKENS, count).astype(np.uint16)
+    coded = coded_weights(weights_of(settings, count), count, settings)
+    offsets = np.cumsum([0, *LENGTHS]).astype(np.int64)
+    return CodeStore(offsets, Codes(ids, coded), Decoder(settings, table_of(settings)))
+
+
+@pytest.fixture(params=[*MIXINGS.values()], ids=[*MIXINGS])
+def settings(request: pytest.FixtureRequest) -> SRMSettings:
+    chosen: SRMSettings = request.param
+    return chosen
+
+
+def test_a_token_takes_the_bytes_that_it_needs(settings: SRMSettings) -> None:
+    width = {"attention": 4, "average": 0, "top1": 1}[settings.mixing]
+    expected = width if settings.sub_embeddings > 1 else 0
+    assert store_of(settings).codes.weights.shape == (sum(LENGTHS), expected)
+    assert settings.code_width == expected
+
+
+def test_decoded_vectors_are_near_those_that_were_coded(settings: SRMSettings) -> None:
+    store, table = store_of(settings), table_of(settings)
+    rows, weights = table.rows(store.codes.tokens), weights_of(settings, sum(LENGTHS))
+    expected = np.einsum("tk,tkd->td", weights, rows) if settings.mixes else rows.mean(1)
+    expected = normalised(expected, settings)
+    values, scales = store.decoder.vectors(store.codes)
+    made = values * scales[:, None]
+    lengths = np.linalg.norm(expected, axis=1)
+    error = np.linalg.norm(made - expected, axis=1) / lengths
+    assert values.dtype == np.int16
+    assert error.max() < (0.01 if settings.code_width > 1 else 0.001)
+
+
+def test_scores_are_those_of_the_decoded_vectors_in_16_bits(settings: SRMSettings) -> None:
+    store = store_of(settings)
+    plain = TokenStore(store.offsets, store.decoder.vectors(store.codes))
+    drawn = np.random.default_rng(3).normal(size=(5, 8)).astype(np.float32)
+    query = quantise_query(drawn, "int16")
+    everything = np.arange(len(LENGTHS))
+    together = store.scores(query, everything)
+    assert together.tolist() == plain.scores(query, everything).tolist()
+    assert (together[[1, 5]] == 0).all()
+    for number in range(len(LENGTHS)):
+        assert store.scores(query, np.array([number])).tolist() == [together[number]]
+        similarities = store.similarities(query, number)
+        assert similarities.shape == (5, LENGTHS[number])
+        best = similarities.max(1, initial=-np.inf) if LENGTHS[number] else np.zeros(5)
+        assert store.best(query, np.array([number]))[:, 0].tolist() == best.tolist()
+
+
+def test_many_tokens_are_decoded_in_blocks(settings: SRMSettings) -> None:
+    rng = np.random.default_rng(4)
+    count, offsets = 9000, np.arange(0, 9001, 3)
+    ids = rng.integers(0, TOKENS, count).astype(np.uint16)
+    codes = Codes(ids, coded_weights(weights_of(settings, count), count, settings))
+    store = CodeStore(offsets, codes, Decoder(settings, table_of(settings)))
+    plain = TokenStore(offsets, store.decoder.vectors(codes))
+    query = quantise_query(rng.normal(size=(3, 8)).astype(np.float32), "int16")
+    everything = np.arange(3000)
+    assert (store.scores(query, everything) == plain.scores(query, everything)).all()
+
+
+def test_weights_of_one_token_use_all_levels_if_the_cosine_loses_its_length() -> None:
+    weights = np.array([[0.01, 0.02, 0, 0.005]], np.float32)
+    assert coded_weights(weights, 1, MIXINGS["cosine"]).tolist() == [[128, 255, 0, 64]]
+    assert coded_weights(weights, 1, PLAIN).tolist() == [[3, 5, 0, 1]]
+    assert coded_weights(np.zeros((1, 4), np.float32), 1, MIXINGS["cosine"]).max() == 0
+    assert coded_weights(None, 2, MIXINGS["average"]).shape == (2, 0)
+
+
+def test_the_largest_weight_of_the_code_is_a_softmax_of_numbers_up_to_one() -> None:
+    ends = np.exp([1.0, 0, 0, 0])
+    assert largest_weight(MIXINGS["code"]) == pytest.approx(ends[0] / ends.sum())
+
+
+def test_ids_have_two_bytes_if_the_vocabulary_fits() -> None:
+    assert token_type(1 << 16) is np.uint16
+    assert token_type((1 << 16) + 1) is np.uint32
+
+
+def test_a_token_past_the_table_is_damage(settings: SRMSettings) -> None:
+    store = store_of(settings)
+    store.codes.tokens[0] = TOKENS
+    query = quantise_query(np.ones((1, 8), np.float32), "int16")
+    with pytest.raises(BundleError, match="the table has 40 rows"):
+        store.scores(query, np.array([0]))
+
+
+def test_a_sub_embedding_past_the_last_is_damage() -> None:
+    store = store_of(MIXINGS["top1"])
+    store.codes.weights[0] = 4
+    query = quantise_query(np.ones((1, 8), np.float32), "int16")
+    with pytest.raises(BundleError, match="sub-embedding 4"):
+        store.scores(query, np.array([0]))
+
+
+@pytest.mark.parametrize("factor", [np.nan, np.inf, 3e38])
+def test_a_factor_that_makes_no_finite_vector_is_damage(
+    settings: SRMSettings, factor: float
+) -> None:
+    store = store_of(settings)
+    store.decoder.table.scales[:] = factor
+    query = quantise_query(np.ones((1, 8), np.float32), "int16")
+    with pytest.raises(BundleError, match="not finite"):
+        store.scores(query, np.array([0]))

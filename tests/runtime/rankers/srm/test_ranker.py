@@ -1,0 +1,227 @@
+"""A light ranker in a bundle: equal scores everywhere, IDF, damaged files, and what is imported."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.damage import change_array
+from tests.kinds import ROWS, TinyRankers, opened, reranked_by, retrieved_by
+
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.rankers.srm.ranker import LightRanker
+from ranklet.runtime.verification import verify
+
+NAMES = tuple(ROWS["srm"].rankers)
+STATIC = ("static", "single_codes", "static_codes", "top1_codes", "idf")
+Change = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_callers_copy_of_a_document_scores_as_the_stored_one(
+    tiny: TinyRankers, name: str
+) -> None:
+    bundle = tiny.bundle("srm")
+    hits = bundle.rank("bright world", k=20, pipeline=retrieved_by(name))
+    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
+    scores = bundle.score("bright world", own, pipeline=retrieved_by(name))
+    assert scores.tolist() == [hit.score for hit in hits]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_document_has_the_same_score_retrieved_and_rescored(tiny: TinyRankers, name: str) -> None:
+    bundle = tiny.bundle("srm")
+    retrieved = {
+        hit.id: hit.score for hit in bundle.rank("red stream", k=48, pipeline=retrieved_by(name))
+    }
+    rescored = bundle.rank("red stream", k=48, pipeline=reranked_by(name))
+    assert rescored
+    assert all(retrieved[hit.id] == hit.score for hit in rescored)
+
+
+def test_idf_weighs_the_matches_of_a_query(tiny: TinyRankers) -> None:
+    bundle, pipeline = tiny.bundle("srm"), retrieved_by("idf")
+    ranker = opened(tiny.indexed("srm"), "idf", LightRanker)
+    weights = ranker.encoder.token_weights("red stream")
+    assert len({*weights.tolist()}) == 2
+    ids, features = bundle.features("red stream", pipeline=pipeline)
+    scores = bundle.score("red stream", ids=ids, pipeline=pipeline)
+    np.testing.assert_allclose(features["idf"], scores / weights.sum(), rtol=1e-6)
+    # Its vectors do not depend on their context, so the score is a weighted sum of single words'.
+    single = [
+        bundle.score(word, ids=ids, pipeline=pipeline).astype(np.float64)
+        for word in ("red", "stream")
+    ]
+    np.testing.assert_allclose(sum(single), scores, rtol=1e-4)
+
+
+def test_without_a_collection_all_tokens_weigh_the_same(tiny: TinyRankers) -> None:
+    ranker = opened(tiny.exported("srm"), "idf", LightRanker)
+    assert ranker.encoder.token_weights("red stream").tolist() == [1, 1]
+
+
+def test_every_network_is_named_and_no_other(tiny: TinyRankers) -> None:
+    for name in NAMES:
+        ranker = opened(tiny.indexed("srm"), name, LightRanker)
+        without = ranker.settings.static_queries
+        assert ranker.provider == ("" if without else "CPUExecutionProvider")
+        assert without == (name in {*STATIC, "oracle_documents"})
+
+
+def test_a_table_is_mapped_and_not_read(tiny: TinyRankers) -> None:
+    table = opened(tiny.indexed("srm"), "static", LightRanker).encoder.static.table
+    assert not table.values.flags.owndata
+    assert not table.values.flags.writeable
+
+
+SCRIPT = """
+import json, sys
+from ranklet.runtime.bundle import Bundle
+path, name, own = sys.argv[1:]
+bundle = Bundle(path, device="cpu")
+pipeline = [{"stage": "retrieve", "ranker": name, "k": 9}]
+hits = bundle.rank("red stream", pipeline=pipeline, explain=True)
+assert len(hits) == 9
+if own == "own":
+    bundle.rank("red stream", ["an old river", "red"], pipeline=pipeline)
+print(json.dumps([name in sys.modules for name in ("onnxruntime", "torch", "openvino")]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "loaded"),
+    [
+        *((name, "own", False) for name in STATIC),
+        ("oracle_documents", "stored", False),
+        ("oracle_documents", "own", True),
+        ("light", "stored", True),
+    ],
+)
+def test_static_vectors_need_no_onnxruntime(
+    tiny: TinyRankers, name: str, own: str, loaded: bool
+) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(tiny.indexed("srm")), name, own]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout) == [loaded, False, False]
+
+
+def put(value: float, at: Any = 0) -> Change:
+    def change(held: NDArray[Any]) -> NDArray[Any]:
+        made = held.copy()
+        made[at] = value
+        return made
+
+    return change
+
+
+def cut(held: NDArray[Any]) -> NDArray[Any]:
+    return held[:-1]
+
+
+def narrowed(held: NDArray[Any]) -> NDArray[Any]:
+    return held[..., :-1]
+
+
+def doubled(held: NDArray[Any]) -> NDArray[Any]:
+    return held.astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "change", "message"),
+    [
+        ("static", "table.scales", put(np.nan), "not finite and above 0"),
+        ("static", "table.scales", put(0.0, -1), "not finite and above 0"),
+        ("static", "table.scales", put(-1.0), "not finite and above 0"),
+        ("static", "table.scales", cut, "table.scales"),
+        ("static", "table.scales", narrowed, "table.scales"),
+        ("static", "table.scales", doubled, "table.scales"),
+        ("static", "table", narrowed, "table.npy"),
+        ("static", "table", lambda held: held[:, :-1], "table.npy"),
+        ("static", "table", lambda held: held.reshape(len(held), -1), "table.npy"),
+        ("static", "table", lambda held: held.astype(np.int16), "table.npy"),
+        ("static", "table", cut, "table.scales"),
+        ("static", "modules/neighbours.maps", put(np.inf, -1), "not finite"),
+        ("static", "modules/neighbours.maps", cut, "neighbours.maps"),
+        ("static", "modules/local.gate.weight", narrowed, "local.gate.weight"),
+        ("static", "modules/local.norm.bias", doubled, "local.norm.bias"),
+        ("static", "modules/attention.key.bias", put(np.nan, -1), "not finite"),
+        ("static", "vectors.scales", put(0.0), "not finite and above 0"),
+        ("idf", "idf", put(0.0), "not finite and above 0"),
+        ("idf", "idf", put(np.nan, -1), "not finite and above 0"),
+        ("idf", "idf", cut, "but the tokenizer has"),
+        ("idf", "idf", doubled, "idf.npy"),
+        ("idf", "idf", lambda held: held[:, None], "idf.npy"),
+        ("single_codes", "codes.tokens", put(60_000, -1), "past the table"),
+        ("single_codes", "codes.tokens", cut, "codes.tokens"),
+        ("single_codes", "codes.tokens", lambda held: held.astype(np.uint32), "codes.tokens"),
+        ("single_codes", "codes.tokens", lambda held: held.astype(np.int16), "codes.tokens"),
+        ("single_codes", "codes.offsets", put(1), "begin with 0"),
+        ("single_codes", "codes.offsets", put(-5, 3), "never decrease"),
+        ("single_codes", "codes.offsets", put(10**12, -1), "codes.tokens"),
+        ("single_codes", "codes.offsets", cut, "codes.offsets"),
+        ("mixed_codes", "codes.weights", cut, "codes.weights"),
+        ("mixed_codes", "codes.weights", narrowed, "codes.weights"),
+        ("mixed_codes", "codes.weights", lambda held: held.astype(np.int8), "codes.weights"),
+        ("top1_codes", "codes.weights", put(3, -1), "sub-embedding 3"),
+    ],
+)
+def test_verify_finds_damaged_files(
+    tiny: TinyRankers, tmp_path: Path, name: str, file: str, change: Change, message: str
+) -> None:
+    victim = Path(shutil.copytree(tiny.indexed("srm"), tmp_path / "victim"))
+    change_array(victim, f"rankers/{name}/{file}.npy", change)
+    with pytest.raises(BundleError, match=message):
+        list(verify(victim))
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "change"),
+    [
+        ("static", "modules/neighbours.maps", put(np.nan, slice(None))),
+        ("static", "modules/local.query.weight", put(3e38, slice(None))),
+        ("static", "table.scales", put(3e38, slice(None))),
+        ("static_codes", "table.scales", put(np.inf, slice(None))),
+        ("top1_codes", "codes.weights", put(255, slice(None))),
+        ("single_codes", "codes.tokens", put(65_535, slice(None))),
+        ("idf", "idf", put(np.nan, slice(None))),
+        ("idf", "idf", lambda held: held[:1]),
+    ],
+)
+def test_damage_is_no_answer(
+    tiny: TinyRankers, tmp_path: Path, name: str, file: str, change: Change
+) -> None:
+    victim = Path(shutil.copytree(tiny.indexed("srm"), tmp_path / "victim"))
+    change_array(victim, f"rankers/{name}/{file}.npy", change)
+    with pytest.raises(BundleError):
+        Bundle(victim, device="cpu").rank("red stream", pipeline=retrieved_by(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("static", {"sub_embeddings": 2}),
+        ("static", {"dimension": 8}),
+        ("static", {"context_window": 1}),
+        ("static", {"stored": "codes"}),
+        ("static", {"heads": 3}),
+        ("top1_codes", {"mixing": "attention"}),
+        ("single_codes", {"sub_embeddings": 2}),
+        ("idf", {"sub_embeddings": 1}),
+    ],
+)
+def test_settings_that_the_files_do_not_fit_are_damage(
+    tiny: TinyRankers, tmp_path: Path, name: str, changes: dict[str, Any]
+) -> None:
+    victim = Path(shutil.copytree(tiny.indexed("srm"), tmp_path / "victim"))
+    manifest = json.loads((victim / "manifest.json").read_text("utf-8"))
+    manifest["rankers"][name]["settings"] |= changes
+    (victim / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(BundleError):
+        Bundle(victim, device="cpu").rank("red stream", pipeline=retrieved_by(name))
