@@ -174,8 +174,10 @@ class LightEncoder(TokenEncoder):
         Raises:
             BundleError: as `run`; or a token has no IDF.
         """
-        (query, cut), weights = super().encode_query(text), self.token_weights(text)
-        return Quantised(query.values, query.scales * weights), cut
+        query, cut = super().encode_query(text)
+        if self.idf is None:
+            return query, cut
+        return Quantised(query.values, query.scales * self.token_weights(text)), cut
 
     def token_weights(self, text: str) -> NDArray[np.float32]:
         """Return the IDF of the tokens of a query that get a vector, or ones, (tokens,) float32.

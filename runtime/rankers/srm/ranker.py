@@ -12,6 +12,7 @@ import numpy as np
 
 from ranklet.runtime.dense.maxsim import MaxSimStore
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.runtime.rankers.srm.codes import Codes, CodeStore, token_type
@@ -51,6 +52,11 @@ class LightRanker(ColBERT):
     def open(cls, bundle: "BundleFiles", name: str) -> "LightRanker":
         """Open the ranker `name` of a bundle; arrays are mapped."""
         return cls(LightEncoder.open(bundle, name), bundle, name)
+
+    def first_slice(self, *, texts: bool) -> int:
+        """Return fewer candidates if each of their tokens has a vector of its own to decode."""
+        decodes = self.settings.stored == CODES and self.settings.code_width > 1
+        return FIRST_SLICE if decodes else super().first_slice(texts=texts)
 
     @property
     def store(self) -> MaxSimStore:
