@@ -61,7 +61,7 @@ class SRMSettings(ColBERTSettings):
     sub_embeddings: int = integer(10, "static vectors per token", 1, 255)
     mixing: str = one_of("attention", MIXINGS, "how sub-embeddings become one vector")
     window: int = integer(1, "neighbours on each side that refine a vector", 0, MOST_TOKENS)
-    heads: int = integer(4, "heads of attention", 1, 256)
+    heads: int = integer(1, "heads of attention", 1, 256)
     context: str = one_of("oracle", CONTEXTS, "what attention queries are made of")
     context_window: int = integer(2, "neighbours on each side, for the context neighbours", 0, 16)
     documents: str = one_of("light", DOCUMENTS, "the vectors that documents have")

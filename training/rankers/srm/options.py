@@ -46,13 +46,13 @@ class Options(TextPairOptions):
     idf: bool = switch(DEFAULT.idf, "weigh the tokens of a query by their rarity")
     initial: str = one_of("centroids", INITIAL, "what the table begins with")
     distil_steps: int = integer(400, "steps of distillation; 0 for none", 0)
-    distil_batch: int = integer(128, "texts per step of distillation", 1)
+    distil_batch: int = integer(64, "texts per step of distillation", 1)
     distil_tokens: int = integer(50, "tokens of a text that are compared", 1)
     distil_texts: int = integer(20_000, "documents to distil on; 0 for all", 0)
-    distil_rate: float = number(2e-3, "learning rate of distillation", 1e-9, 10)
+    distil_rate: float = number(1e-2, "learning rate of distillation", 1e-9, 10)
     fine_tune: bool = switch(True, "only distil", flag="--no-fine-tuning")
     train_table: bool = switch(False, "let fine-tuning change the table, too")
-    learning_rate: float = 3e-4
+    learning_rate: float = 1e-3
     clip: float | None = 1
     negatives: str = "bm25"
 

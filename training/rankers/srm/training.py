@@ -7,7 +7,7 @@ options say otherwise. The oracle never changes.
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +80,7 @@ class Material:
         numbers: of the collection's documents that have vectors, ascending.
         pool_queries: the oracle's vectors of the queries of the pool.
         more: further texts to distil on.
+        tables: centroids that were computed, by their number and the seed.
     """
 
     oracle: Checkpoint
@@ -92,6 +93,7 @@ class Material:
     pool_queries: TokenVectors
     margins: TeacherMargins | None = None
     more: Sequence[TokenVectors] = ()
+    tables: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -156,9 +158,11 @@ class Material:
 
     def centroids(self, clusters: int, seed: int) -> NDArray[np.float32]:
         """Return what the table begins with, (vocabulary, clusters, dimension) float32."""
-        found = [_sample_tokens(source, seed) for source in self.sources]
-        ids, vectors = (np.concatenate(each) for each in zip(*found, strict=True))
-        return centroids(ids, vectors, self.alone, clusters, seed)
+        if (clusters, seed) not in self.tables:
+            found = [_sample_tokens(source, seed) for source in self.sources]
+            ids, vectors = (np.concatenate(each) for each in zip(*found, strict=True))
+            self.tables[clusters, seed] = centroids(ids, vectors, self.alone, clusters, seed)
+        return self.tables[clusters, seed]
 
     @property
     def sources(self) -> list[TokenVectors]:
