@@ -30,6 +30,8 @@ BENCHMARKS = {
     "splade_speed": "speed",
     "light_quality": "quality",
     "maxsim_speed": "speed",
+    "late_interaction_speed": "late_interaction",
+    "stored_vectors": "late_interaction",
     "hybrid_cold_start": "footprint",
     "lambda_cold_start": "footprint",
     "http_load": "speed",

@@ -1,4 +1,4 @@
-"""The ColBERT of qa-mix: the oracle that lighter encoders learn from."""
+"""The ColBERT of qa-mix, the oracle that lighter encoders learn from, and its bundle."""
 
 import shutil
 from pathlib import Path
@@ -12,6 +12,8 @@ from benchmarks.built.trained import (
     tuned_bm25,
 )
 from benchmarks.harness.place import Place
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import read_split
 from ranklet.training.learning.state import STATE
 from ranklet.training.rankers.colbert import training as colbert
@@ -26,6 +28,24 @@ COLBERT = (
     "training/rankers/colbert",
 )
 
+# What its bundle depends on. The rest of training/, export/ and runtime/ may change.
+BUNDLE = (
+    *COLBERT,
+    "training/indexing",
+    "training/rankers/bm25",
+    "export/onnx",
+    "export/rankers/bm25.py",
+    "export/rankers/colbert",
+    *(f"export/{name}.py" for name in ("bundles", "document_encoding", "options", "writer")),
+    "runtime/rankers/bm25.py",
+    "runtime/rankers/colbert",
+    "runtime/dense/maxsim.py",
+    "runtime/storage/manifest.py",
+    "runtime/onnx",
+    "runtime/lexical",
+    "runtime/text",
+)
+
 
 def qa_mix_colbert(place: Place) -> Path:
     """Return the folder of a ColBERT of qa-mix, MiniLM-L6 trained for `COLBERT_MINUTES`.
@@ -34,29 +54,66 @@ def qa_mix_colbert(place: Place) -> Path:
     chapter 8. That one has inner products of 768 numbers and learned by Margin-MSE. With inner
     products of untrained states, the first losses were erratic, so this one has the cosine.
     """
-    collection, state = place.collection("qa-mix"), place.state("qa-mix.colbert", COLBERT)
 
     def build(path: Path) -> None:
-        options = ColBERTOptions(
-            markers=False,
-            special_tokens=False,
-            punctuation=True,
-            batch=16,
-            learning_rate=CROSS_RATES[1],
-            epochs=3,
-            max_minutes=COLBERT_MINUTES,
-            evaluate_every=150,
-            bm25=tuned_bm25(place, "qa-mix"),
-            folder=state,
-            resume=(state / STATE).is_file(),
-        )
-        with all_cores():
-            colbert.train(
-                collection,
-                read_split(collection, LEARN),
-                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-                options,
-            ).save(path)
-        shutil.rmtree(state, ignore_errors=True)
+        train_colbert(place, path, "colbert", COLBERT_MINUTES)
 
     return place.keep("qa-mix.colbert", build, COLBERT)
+
+
+def train_colbert(
+    place: Place, path: Path, name: str, minutes: float, *, start: Path | None = None
+) -> None:
+    """Train a ColBERT of qa-mix, and save it at a path; resumed if it was interrupted.
+
+    Args:
+        place: of the run.
+        path: of the new checkpoint.
+        name: of the training's state.
+        minutes: of training.
+        start: the checkpoint of a ColBERT to go on with; None for a new one of MiniLM-L6.
+    """
+    collection, state = place.collection("qa-mix"), place.state(f"qa-mix.{name}", COLBERT)
+    options = ColBERTOptions(
+        start=start,
+        dimension=ColBERTOptions.dimension if start is None else 0,
+        markers=False,
+        special_tokens=False,
+        punctuation=True,
+        batch=16,
+        learning_rate=CROSS_RATES[1],
+        epochs=3,
+        max_minutes=minutes,
+        evaluate_every=150,
+        bm25=tuned_bm25(place, "qa-mix"),
+        folder=state,
+        resume=(state / STATE).is_file(),
+    )
+    with all_cores():
+        colbert.train(
+            collection,
+            read_split(collection, LEARN),
+            read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+            options,
+        ).save(path)
+    shutil.rmtree(state, ignore_errors=True)
+
+
+def qa_mix_colbert_bundle(place: Place) -> Path:
+    """Return an indexed bundle of qa-mix: BM25, tuned, and the ColBERT, encoded and stored in int8.
+
+    Encoding takes some 10 minutes of one core. Blocks of documents that are encoded are kept, so an
+    interrupted build continues.
+    """
+    learned = qa_mix_colbert(place)
+
+    def build(path: Path) -> None:
+        checkpoints = {
+            "bm25": Checkpoint("bm25", tuned_bm25(place, "qa-mix")),
+            "colbert": read_checkpoint(learned),
+        }
+        rankers = path.with_name(f"{path.name}.rankers")
+        export_bundle(checkpoints, rankers, overwrite=True)
+        index_bundle(rankers, place.collection("qa-mix"), path, overwrite=True)
+
+    return place.keep("qa-mix-colbert.ranklet", build, BUNDLE)

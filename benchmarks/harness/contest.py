@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,24 @@ def contest(
 
 def peer_python(place: Place) -> Path:
     """Return the Python of an environment with the peers; what is missing is installed."""
-    folder = place.work / "peers"
+    return environment(place, "peers", PEERS)
+
+
+def environment(place: Place, name: str, packages: Sequence[str]) -> Path:
+    """Return the Python of an environment of some packages; it is made if it lacks any.
+
+    Args:
+        place: of the run.
+        name: of the environment's folder.
+        packages: as pip takes them, in the order in which they are installed.
+    """
+    folder = place.work / name
     python, listed = folder / "bin" / "python", folder / "peers.txt"
-    wanted = "\n".join(PEERS)
+    wanted = "\n".join(packages)
     if not listed.is_file() or listed.read_text() != wanted:
         print("installing the peers …", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        for package in PEERS:  # torch first: the build for processors, where it can be had
+        for package in packages:  # torch first: the build for processors, where it can be had
             command = [str(python), "-m", "pip", "install", "--quiet", package]
             subprocess.run(command, check=True)
         listed.write_text(wanted)

@@ -1,0 +1,1 @@
+"""Benchmarks of late interaction: speed end to end, and stored vectors."""
