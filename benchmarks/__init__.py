@@ -33,6 +33,7 @@ BENCHMARKS = {
     "late_interaction_speed": "late_interaction",
     "stored_vectors": "late_interaction",
     "hybrid_cold_start": "footprint",
+    "static_cold_start": "footprint",
     "lambda_cold_start": "footprint",
     "http_load": "speed",
 }

@@ -55,7 +55,7 @@ WARP_SETTINGS: dict[str, dict[str, Any]] = {
     "32 probes": {"nprobe": 32},
     "128 probes": {"nprobe": 128, "bound": 4096, "centroid_score_threshold": 0.0},
 }
-CODE = (*BUNDLE, "benchmarks/late_interaction")
+CODE = (*BUNDLE, "benchmarks/late_interaction/engines.py")
 
 
 class Measured(NamedTuple):
@@ -207,7 +207,7 @@ def _vectors(place: Place, bundle: BundleFiles, queries: Sequence[JudgedQuery]) 
 
     def build(path: Path) -> None:
         own = ranker.encoder.encode([query.text for query in queries], "query").vectors
-        Vectors.write(path, ranker.store, own)
+        Vectors.write(path, ranker.token_store, own)
 
     return Vectors(place.keep(f"{COLLECTION}.late-vectors", build, CODE))
 
@@ -251,7 +251,7 @@ def _report(
                 f"{np.median(each.peaks) / 1e6:,.0f}",
             ]
         )
-    store = bundle.ranker("colbert").store  # type: ignore[attr-defined]
+    store = bundle.ranker("colbert").token_store  # type: ignore[attr-defined]
     head = ["", "p50 ms", "p95 ms", "p50 without encoding", *MEASURES, "index, MB", "memory, MB"]
     return f"""
 {COLLECTION}: {len(store):,} documents, {len(store.vectors.values):,} token vectors of \
