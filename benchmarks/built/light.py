@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmarks.built.late_interaction import COLBERT, qa_mix_colbert
 from benchmarks.built.trained import HELD_OUT, LEARN, TUNING_QUERIES, all_cores, tuned_bm25
 from benchmarks.harness.place import Place
-from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
+from ranklet.runtime.dense.maxsim import Quantised, TokenStore, quantise_query
 from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
@@ -35,6 +35,7 @@ from ranklet.training.sampling.text_pairs import Tokens
 
 LEARNING_QUERIES = 15_000  # of qa-mix's train
 DEPTH = 100  # candidates
+BLOCK = 2048  # documents whose vectors are in memory in 32 bits at a time
 ELEMENT = "int16"  # how documents are stored while candidates are scored
 # Collection: split, queries, and tokens of a document.
 REPORTED = {"qa-mix": ("dev", 1000, 128), "scifact": ("test", 300, 256)}
@@ -186,13 +187,12 @@ def candidate_scores(found: Judged, model: LightNetwork | None) -> NDArray[np.fl
     """Return MaxSim with each candidate, (queries, `DEPTH`); by the oracle if there is no model."""
     used = np.unique(found.candidates[found.candidates >= 0])
     everything = range(len(found.queries))
-    if model is None:
-        documents = [found.of_documents.tokens([n])[1].astype(np.float32) for n in used.tolist()]
-        queries = [found.of_queries.tokens([n])[1].astype(np.float32) for n in everything]
-    else:
-        documents = document_vectors(model, found.of_documents, used.tolist())
-        queries = vectors_of(model, found.of_queries, everything)
-    store = TokenStore.of(documents, ELEMENT, documents[0].shape[1])
+    queries = (
+        [found.of_queries.tokens([n])[1].astype(np.float32) for n in everything]
+        if model is None
+        else vectors_of(model, found.of_queries, everything)
+    )
+    store = _stored(found.of_documents, used, model)
     weigh = model is not None and model.light.settings.idf
     rarity = idf(found.of_documents) if weigh else None
     scored = np.full(found.candidates.shape, -np.inf, np.float32)
@@ -205,6 +205,24 @@ def candidate_scores(found: Judged, model: LightNetwork | None) -> NDArray[np.fl
             quantised = quantised._replace(scales=quantised.scales * weights)
         row[present] = store.scores(quantised, places)
     return scored
+
+
+def _stored(
+    texts: TokenVectors, numbers: NDArray[np.int64], model: LightNetwork | None
+) -> TokenStore:
+    """Return the vectors of documents as they are scored, block by block to save memory."""
+    lengths, values, scales = [0], [], []
+    for begin in range(0, len(numbers), BLOCK):
+        block = numbers[begin : begin + BLOCK].tolist()
+        if model is None:
+            vectors = [texts.tokens([number])[1].astype(np.float32) for number in block]
+        else:
+            vectors = document_vectors(model, texts, block)
+        stored = TokenStore.of(vectors, ELEMENT, vectors[0].shape[1])
+        lengths += np.diff(stored.offsets).tolist()
+        values.append(stored.vectors.values)
+        scales.append(stored.vectors.scales)
+    return TokenStore(np.cumsum(lengths), Quantised(np.concatenate(values), np.concatenate(scales)))
 
 
 def idf(documents: TokenVectors) -> NDArray[np.float32]:

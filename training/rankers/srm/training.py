@@ -139,7 +139,8 @@ class Material:
 
     def documents_at(self, numbers: NDArray[np.integer]) -> list[int]:
         """Return where the vectors of some of the collection's documents stand."""
-        return np.searchsorted(self.numbers, numbers).tolist()
+        places: list[int] = np.searchsorted(self.numbers, numbers).tolist()
+        return places
 
     @cached_property
     def alone(self) -> NDArray[np.float32]:
