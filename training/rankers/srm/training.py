@@ -371,10 +371,18 @@ def _needed(texts: EncoderTexts, options: Options) -> Numbers:
     rng = np.random.default_rng((options.seed, 1))
     chosen = [rng.permutation(count)[: options.distil_texts], texts.pool.numbers]
     if options.fine_tune:
-        epochs = math.ceil(planned(options, len(texts.pairs.batches(0))).epochs)
-        batches = [batch for epoch in range(epochs) for batch in texts.pairs.batches(epoch)]
-        chosen += [batch.documents for batch in batches]
+        chosen += [batch.documents for batch in _drawn(texts, options)]
     return np.unique(np.concatenate(chosen))
+
+
+def _drawn(texts: EncoderTexts, options: Options) -> list[Batch]:
+    """Return the batches that fine-tuning draws if nothing ends it earlier."""
+    length = planned(options, len(texts.pairs.batches(0)))
+    batches: list[Batch] = []
+    for epoch in range(math.ceil(length.epochs)):
+        left = length.steps - epoch * length.per_epoch
+        batches += texts.pairs.batches(epoch)[: left * options.accumulation]
+    return batches
 
 
 def _template(tokenizer: "Tokenizer", layout: TokenLayout) -> tuple[list[int], int]:
