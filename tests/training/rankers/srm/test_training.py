@@ -112,7 +112,7 @@ def test_fine_tuning_lowers_the_error_of_margins(material: srm.Material, oracle:
     losses = []
     for _ in range(15):
         own, light = srm.score_margins(model, material, batches[0])
-        loss = ((own - light) ** 2).mean()
+        loss: Any = ((own - light) ** 2).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
