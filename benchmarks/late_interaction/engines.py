@@ -23,12 +23,9 @@ from ranklet.runtime.dense.maxsim import TokenStore
 
 PEERS = ("torch==2.11.0", "fast-plaid==1.7.0.2110", "xtr-warp-rs==2.1.0.2110")
 # Documents that the peers learn their centroids from. By default they take some 35,000 of 41,250,
-# and the 32,768 centroids then take half an hour.
+# which is four times the work. Indexing is long even so, because fast-plaid compares all vectors
+# with 16,384 centroids in half precision, at 4 GFLOP/s of a core that has 35 in float32.
 SAMPLED = 10_000
-# fast-plaid compares all vectors with all centroids in half precision, at 4 GFLOP/s of a core that
-# has 35 in float32. With its default, 32,768 centroids of 4.5 million vectors take three hours of a
-# core. So it has fewer, which its indexing allows but its own `create` does not pass on.
-PLAID_CENTROIDS = 8_192
 WARMING = 10  # queries that are answered before the clock starts
 BUILT = ".seconds"  # suffix of a file next to an index
 MOST_SECONDS = 30.0  # of a process that is timed; what is slow answers fewer queries
@@ -104,9 +101,7 @@ documents = list(torch.split(whole, np.diff(ends, prepend=0).tolist()))
 BUILD_PLAID = (
     DOCUMENTS
     + """
-from functools import partial
-from fast_plaid.search import FastPlaid, fast_plaid
-fast_plaid.compute_kmeans = partial(fast_plaid.compute_kmeans, num_partitions=centroids)
+from fast_plaid.search import FastPlaid
 index = FastPlaid(index=path, device="cpu")
 index.create(documents, n_samples_kmeans=min(sampled, len(documents)))
 """
@@ -208,13 +203,7 @@ def peer_index(
     cores = os.cpu_count() or 1
 
     def build(path: Path) -> None:
-        values = {
-            "path": str(path),
-            "sampled": SAMPLED,
-            "centroids": PLAID_CENTROIDS,
-            "threads": cores,
-            **vectors.documents(),
-        }
+        values = {"path": str(path), "sampled": SAMPLED, "threads": cores, **vectors.documents()}
         many = dict.fromkeys(ONE_THREAD, str(cores))
         begin = perf_counter()
         fresh(snippet, values, python=peers(place), environment=many)

@@ -23,7 +23,6 @@ from benchmarks.late_interaction.engines import (
     MOST_SECONDS,
     OURS,
     PLAID,
-    PLAID_CENTROIDS,
     SAMPLED,
     WARP,
     Engine,
@@ -280,8 +279,8 @@ measure).
 of the query, as float32, and this time is added to theirs in *p50* and *p95*. Their memory is \
 without an encoder, and includes PyTorch, which they need.
 - The others index the vectors that our bundle stores, in 4 bits by default. Their centroids are \
-learned from {SAMPLED:,} documents. fast-plaid has {PLAID_CENTROIDS:,} and not 32,768, because it \
-computes in half precision, and comparing all vectors with so many would take hours.
+learned from {SAMPLED:,} documents. fast-plaid computes in half precision, which is slow on a \
+processor without instructions for it.
 - R@{DEEP} of what rescores is bounded by BM25's, and equals it where BM25 gathers {DEEP}.
 {chr(10).join(notes)}
 """
