@@ -20,16 +20,11 @@ from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.indexing.analysed import analyse, open_bm25
+from ranklet.training.rankers.srm.material import Material
 from ranklet.training.rankers.srm.network import LightNetwork
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import TokenVectors, oracle_vectors
-from ranklet.training.rankers.srm.training import (
-    Material,
-    document_vectors,
-    learn,
-    network_of,
-    vectors_of,
-)
+from ranklet.training.rankers.srm.training import document_vectors, learn, network_of, vectors_of
 from ranklet.training.sampling.ragged import packed
 from ranklet.training.sampling.text_pairs import Tokens
 
@@ -166,7 +161,9 @@ def scores(place: Place, name: str, seed: int, changes: Mapping[str, Any]) -> "F
                 "comparison": checkpoint.training["comparison"],
                 "seconds": checkpoint.training.get("seconds", 0),
             }
-        arrays = {each: candidate_scores(judged(place, each), model) for each in REPORTED}
+        arrays: dict[str, Any] = {
+            each: candidate_scores(judged(place, each), model) for each in REPORTED
+        }
         with path.open("wb") as file:
             np.savez(file, facts=np.array(json.dumps(facts)), **arrays)
 

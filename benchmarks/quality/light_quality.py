@@ -294,7 +294,7 @@ The oracle is MiniLM-L6 with a projection to 128 numbers, the cosine and in-batc
 {oracle["seconds"] / 60:.0f} minutes. {comparison["measure"]} is {comparison["before"]:.3f} \
 before, {comparison["after"]:.3f} after, and {comparison["bm25"]:.3f} with BM25. The tables of \
 light vectors begin with centroids of the oracle's vectors. Distillation takes \
-{Options.distil_steps} steps of {Options.distil_batch} texts with {Options.distil_tokens} tokens \
+{BASE["distil_steps"]} steps of {BASE["distil_batch"]} texts with {Options.distil_tokens} tokens \
 each (all documents of qa-mix and scifact, {LEARNING_QUERIES:,} training queries). Fine-tuning \
 takes {BASE["steps"]} steps of {BASE["batch"]} queries of qa-mix by Margin-MSE, with the oracle as \
 the teacher. Nothing was chosen on the queries below, and no judgement of scifact was used."""

@@ -16,6 +16,7 @@ from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.colbert.network import max_sim
 from ranklet.training.rankers.srm import training as srm
 from ranklet.training.rankers.srm.distillation import distillation_error
+from ranklet.training.rankers.srm.material import Material, oracle_settings
 from ranklet.training.rankers.srm.network import LightNetwork, load
 from ranklet.training.rankers.srm.options import Options
 
@@ -33,21 +34,21 @@ def oracle(tiny: TinyRankers, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def material(tiny: TinyRankers, oracle: Path) -> srm.Material:
+def material(tiny: TinyRankers, oracle: Path) -> Material:
     return read(tiny, oracle)
 
 
-def read(tiny: TinyRankers, oracle: Path | None, **changes: Any) -> srm.Material:
+def read(tiny: TinyRankers, oracle: Path | None, **changes: Any) -> Material:
     queries, dev = (read_split(tiny.data.collection, split) for split in ("train", "dev"))
     options = Options(oracle=oracle, **{**SHORT, **changes})
-    return srm.Material.read(tiny.data.collection, queries, dev, options)
+    return Material.read(tiny.data.collection, queries, dev, options)
 
 
-def trained(material: srm.Material, oracle: Path, **changes: Any) -> Checkpoint:
+def trained(material: Material, oracle: Path, **changes: Any) -> Checkpoint:
     return srm.learn(material, Options(oracle=oracle, **{**SHORT, **changes}))
 
 
-def error(material: srm.Material, checkpoint: Checkpoint) -> float:
+def error(material: Material, checkpoint: Checkpoint) -> float:
     model: Any = srm.network_of(checkpoint)
     return distillation_error(model.light, material.documents, model.special, range(40))
 
@@ -67,7 +68,7 @@ def error(material: srm.Material, checkpoint: Checkpoint) -> float:
     ids=str,
 )
 def test_distillation_comes_near_the_oracle(
-    material: srm.Material, oracle: Path, changes: dict[str, Any]
+    material: Material, oracle: Path, changes: dict[str, Any]
 ) -> None:
     own = {"fine_tune": False, **changes}
     begun = error(material, trained(material, oracle, **own, distil_steps=0))
@@ -75,7 +76,7 @@ def test_distillation_comes_near_the_oracle(
     assert learned < begun
 
 
-def test_more_sub_embeddings_are_nearer(material: srm.Material, oracle: Path) -> None:
+def test_more_sub_embeddings_are_nearer(material: Material, oracle: Path) -> None:
     errors = [
         error(
             material,
@@ -90,7 +91,7 @@ def test_more_sub_embeddings_are_nearer(material: srm.Material, oracle: Path) ->
 
 @pytest.mark.parametrize("train_table", [False, True])
 def test_fine_tuning_leaves_the_table_alone_unless_it_may_change(
-    material: srm.Material, oracle: Path, monkeypatch: pytest.MonkeyPatch, train_table: bool
+    material: Material, oracle: Path, monkeypatch: pytest.MonkeyPatch, train_table: bool
 ) -> None:
     distilled = trained(material, oracle, fine_tune=False)
     better = iter(range(100))  # so that the last weights are kept
@@ -105,7 +106,7 @@ def test_fine_tuning_leaves_the_table_alone_unless_it_may_change(
     assert ("light.table.weight" in changed) == train_table
 
 
-def test_fine_tuning_lowers_the_error_of_margins(material: srm.Material, oracle: Path) -> None:
+def test_fine_tuning_lowers_the_error_of_margins(material: Material, oracle: Path) -> None:
     model: Any = srm.network_of(trained(material, oracle, fine_tune=False, distil_steps=1))
     optimiser = torch.optim.Adam([*model.light.local.parameters()], lr=1e-3)
     batches = material.texts.pairs.batches(0)
@@ -141,7 +142,7 @@ def test_margins_are_differences_of_max_sim() -> None:
     ids=str,
 )
 def test_a_checkpoint_has_the_oracle_only_if_serving_needs_it(
-    material: srm.Material, oracle: Path, tmp_path: Path, changes: dict[str, Any], has_oracle: bool
+    material: Material, oracle: Path, tmp_path: Path, changes: dict[str, Any], has_oracle: bool
 ) -> None:
     checkpoint = trained(material, oracle, **changes, fine_tune=False, distil_steps=2)
     read_again = read_checkpoint(checkpoint.save(tmp_path / "light"))
@@ -158,9 +159,7 @@ def test_a_checkpoint_has_the_oracle_only_if_serving_needs_it(
     )
 
 
-def test_cached_vectors_give_what_the_whole_network_gives(
-    material: srm.Material, oracle: Path
-) -> None:
+def test_cached_vectors_give_what_the_whole_network_gives(material: Material, oracle: Path) -> None:
     checkpoint = trained(material, oracle, fine_tune=False, distil_steps=2)
     whole = load(checkpoint)
     row, _ = material.documents.of(3)
@@ -171,7 +170,7 @@ def test_cached_vectors_give_what_the_whole_network_gives(
     np.testing.assert_allclose(cached, vectors[0][row.kept].numpy(), atol=2e-3)  # float16
 
 
-def test_a_window_reads_no_further(material: srm.Material) -> None:
+def test_a_window_reads_no_further(material: Material) -> None:
     settings = SRMSettings(dimension=16, sub_embeddings=2, heads=2, window=1)
     torch.manual_seed(0)
     model = LightNetwork(settings, None, 50, [0]).eval()
@@ -201,7 +200,7 @@ def test_what_cannot_be_an_oracle_is_refused(tiny: TinyRankers, tmp_path: Path) 
     colbert = tiny.checkpoint("colbert")
     expands = replace(colbert.settings, expansion="attended")
     with pytest.raises(InputError, match=r"\[MASK\]"):
-        srm.oracle_settings(replace(colbert, settings=expands))
+        oracle_settings(replace(colbert, settings=expands))
 
 
 def test_options_that_do_not_go_together_are_refused(oracle: Path) -> None:

@@ -1,0 +1,197 @@
+"""What light vectors learn from: texts with the oracle's vectors, and margins of a teacher."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
+from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
+from ranklet.runtime.rankers.srm.special import special_ids
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.learning.length import planned
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.rankers.colbert import training as colbert
+from ranklet.training.rankers.colbert.network import ColBERTNetwork
+from ranklet.training.rankers.colbert.teacher_margins import TeacherMargins
+from ranklet.training.rankers.srm.centroids import centroids
+from ranklet.training.rankers.srm.options import Options
+from ranklet.training.rankers.srm.oracle import TokenVectors, oracle_vectors
+from ranklet.training.sampling.encoder_texts import EncoderTexts
+from ranklet.training.sampling.negatives import Numbers
+from ranklet.training.sampling.teacher import check_teacher
+from ranklet.training.sampling.text_pairs import Batch, Tokens
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+ALONE = 512  # tokens of the vocabulary that the oracle reads at a time
+CLUSTERED = 2_000_000  # occurrences of tokens whose vectors centroids are made of, at most
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """What light vectors learn from. Several trainings can share it.
+
+    Attributes:
+        oracle: the checkpoint that is imitated.
+        network: its network.
+        texts: the batches, and the pool.
+        layout: makes the rows of texts.
+        queries: the oracle's vectors of the queries to learn from.
+        documents: those of the documents in `numbers`.
+        numbers: of the collection's documents that have vectors, ascending.
+        pool_queries: the oracle's vectors of the queries of the pool.
+        more: further texts to distil on.
+        tables: centroids that were computed, by their number and the seed.
+    """
+
+    oracle: Checkpoint
+    network: ColBERTNetwork
+    texts: EncoderTexts
+    layout: TokenLayout
+    queries: TokenVectors
+    documents: TokenVectors
+    numbers: Numbers
+    pool_queries: TokenVectors
+    margins: TeacherMargins | None = None
+    more: Sequence[TokenVectors] = ()
+    tables: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict)
+
+    @classmethod
+    def read(
+        cls, collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
+    ) -> "Material":
+        """Read texts, and run the oracle on those that are needed; see `train`."""
+        if options.oracle is None:
+            raise InputError(
+                "light vectors imitate a ColBERT; train one (`ranklet train colbert`) and give its "
+                "checkpoint as --oracle"
+            )
+        oracle = read_checkpoint(options.oracle)
+        settings = oracle_settings(oracle)
+        network = colbert.load(oracle)
+        layout = TokenLayout(settings, oracle.need_tokenizer())
+        backbone = load_backbone(options.oracle, segments=False)
+        limits = options.max_query_tokens, options.max_document_tokens
+        texts = EncoderTexts(collection, queries, dev, options, backbone, limits=limits)
+        numbers = _needed(texts, options)
+        folder = options.folder
+
+        def vectors(role: Role, tokens: Tokens, label: str) -> TokenVectors:
+            return oracle_vectors(network, layout, role, tokens, folder, label)
+
+        margins = None
+        if options.teacher is not None:
+            teacher = read_checkpoint(options.teacher)
+            check_teacher(teacher)
+            margins = TeacherMargins(teacher, collection, queries, texts, options)
+        return cls(
+            oracle=oracle,
+            network=network,
+            texts=texts,
+            layout=layout,
+            queries=vectors("query", texts.pairs.queries, "the oracle's vectors of queries"),
+            documents=vectors(
+                "document", texts.pairs.documents.rows(numbers), "the oracle's vectors of documents"
+            ),
+            numbers=numbers,
+            pool_queries=vectors("query", texts.pool.queries, "the oracle's vectors of the pool"),
+            margins=margins,
+        )
+
+    def documents_at(self, numbers: NDArray[np.integer]) -> list[int]:
+        """Return where the vectors of some of the collection's documents stand."""
+        places: list[int] = np.searchsorted(self.numbers, numbers).tolist()
+        return places
+
+    @cached_property
+    def alone(self) -> NDArray[np.float32]:
+        """The oracle's vector of each token without context, (vocabulary, dimension) float32."""
+        tokenizer = self.oracle.need_tokenizer()
+        size = max(tokenizer.get_vocab_size(), int(self.oracle.network.get("vocab_size", 0)))
+        around, middle = _template(tokenizer, self.layout)
+        made = []
+        with torch.inference_mode():
+            for begin in range(0, size, ALONE):
+                ids = np.repeat(np.array([around], np.int64), min(ALONE, size - begin), 0)
+                ids[:, middle] = np.arange(begin, begin + len(ids))
+                inputs = torch.from_numpy(ids), torch.ones(ids.shape, dtype=torch.int64)
+                made.append(self.network(*inputs)[:, middle].numpy())
+        return np.concatenate(made)
+
+    def centroids(self, clusters: int, seed: int) -> NDArray[np.float32]:
+        """Return what the table begins with, (vocabulary, clusters, dimension) float32."""
+        if (clusters, seed) not in self.tables:
+            found = [_sample_tokens(source, seed) for source in self.sources]
+            ids, vectors = (np.concatenate(each) for each in zip(*found, strict=True))
+            self.tables[clusters, seed] = centroids(ids, vectors, self.alone, clusters, seed)
+        return self.tables[clusters, seed]
+
+    @property
+    def sources(self) -> list[TokenVectors]:
+        """The texts to distil on."""
+        return [self.documents, self.queries, *self.more]
+
+
+def oracle_settings(oracle: Checkpoint) -> ColBERTSettings:
+    """Return the settings of an oracle.
+
+    Raises:
+        InputError: it is no ColBERT, or it expands queries.
+    """
+    settings = oracle.settings
+    if oracle.kind != "colbert" or not isinstance(settings, ColBERTSettings):
+        raise InputError(f"the oracle is a {oracle.kind}; give the checkpoint of a colbert")
+    if settings.expansion != "none":
+        raise InputError(
+            "the oracle fills queries up with [MASK], whose vectors have no static ones; give an "
+            "oracle that was trained with --expansion none"
+        )
+    return settings
+
+
+def _needed(texts: EncoderTexts, options: Options) -> Numbers:
+    """Return the numbers of the documents whose vectors are needed, ascending."""
+    count = len(texts.pairs.ids)
+    if not options.distil_texts or options.distil_texts >= count:
+        return np.arange(count)
+    rng = np.random.default_rng((options.seed, 1))
+    chosen = [rng.permutation(count)[: options.distil_texts], texts.pool.numbers]
+    if options.fine_tune:
+        chosen += [batch.documents for batch in _drawn(texts, options)]
+    return np.unique(np.concatenate(chosen))
+
+
+def _drawn(texts: EncoderTexts, options: Options) -> list[Batch]:
+    """Return the batches that fine-tuning draws if nothing ends it earlier."""
+    length = planned(options, len(texts.pairs.batches(0)))
+    batches: list[Batch] = []
+    for epoch in range(math.ceil(length.epochs)):
+        left = length.steps - epoch * length.per_epoch
+        batches += texts.pairs.batches(epoch)[: left * options.accumulation]
+    return batches
+
+
+def _template(tokenizer: "Tokenizer", layout: TokenLayout) -> tuple[list[int], int]:
+    """Return the row of a document of one token, and the place of this token."""
+    row = layout.row(tokenizer.encode("a").ids, "document")
+    special = set(special_ids(tokenizer))
+    return row.ids, next(at for at, id_ in enumerate(row.ids) if id_ not in special)
+
+
+def _sample_tokens(
+    source: TokenVectors, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
+    """Return the tokens of texts that are drawn until there are enough, and their vectors."""
+    order = np.random.default_rng((seed, 2)).permutation(len(source))
+    lengths = np.cumsum(source.lengths[order])
+    return source.tokens(order[: 1 + int((lengths < CLUSTERED).sum())].tolist())
