@@ -160,13 +160,13 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--teacher": None,
     },
     "srm": {
-        **ENCODER, "--lr": 3e-4, "--batch": 32, "--negatives": "bm25", "--oracle": None,
+        **ENCODER, "--lr": 1e-3, "--batch": 32, "--negatives": "bm25", "--oracle": None,
         "--teacher": None, "--max-query-tokens": 32, "--max-document-tokens": 128,
-        "--sub-embeddings": 10, "--mixing": "attention", "--window": 1, "--heads": 4,
+        "--sub-embeddings": 10, "--mixing": "attention", "--window": 1, "--heads": 1,
         "--context": "oracle", "--context-window": 2, "--document-vectors": "light",
         "--form": "thesis", "--idf": False, "--initial": "centroids", "--distil-steps": 400,
-        "--distil-batch": 128, "--distil-tokens": 50, "--distil-texts": 20_000,
-        "--distil-rate": 2e-3, "--no-fine-tuning": True, "--train-table": False,
+        "--distil-batch": 64, "--distil-tokens": 50, "--distil-texts": 20_000,
+        "--distil-rate": 1e-2, "--no-fine-tuning": True, "--train-table": False,
     },
     "cross_encoder": {
         **ENCODER, "--lr": 2e-5, "--head-rate": 10, "--batch": 4, "--accumulation": 4,
