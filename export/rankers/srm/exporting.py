@@ -24,7 +24,7 @@ from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.colbert.exporting import MaxSimScores, token_pairs
 from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
 from ranklet.export.rankers.srm.indexing import index
-from ranklet.export.rankers.srm.static_part import static_bytes, static_part, write_static
+from ranklet.export.rankers.srm.static_part import WEIGHTS, static_bytes, static_part, write_static
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.dense.maxsim import quantise_query
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
@@ -196,10 +196,7 @@ def _material(
         ExportError: there are no probes or no tokenizer, or an id has no row.
     """
     probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
-    rows, largest = (
-        len(checkpoint.weights["light.table.weight"]),
-        max(tokenizer.get_vocab().values()),
-    )
+    rows, largest = len(checkpoint.weights[WEIGHTS]), max(tokenizer.get_vocab().values())
     if largest >= rows:
         raise ExportError(
             f"the tokenizer of {name!r} has the id {largest:,}, but the table has {rows:,} rows"

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LIGHT = "light."  # the prefix of the modules' weights in a checkpoint
+WEIGHTS = f"{LIGHT}table.weight"  # of the table
 
 
 def static_part(checkpoint: Checkpoint, tokenizer: "Tokenizer") -> StaticVectors:
     """Return a checkpoint's static part as it is served; each sub-embedding has one factor."""
     settings: SRMSettings = checkpoint.settings
-    whole = checkpoint.weights[f"{LIGHT}table.weight"]
+    whole = checkpoint.weights[WEIGHTS]
     values, scales = quantise_rows(whole.reshape(-1, settings.dimension))
     shape = len(whole), settings.sub_embeddings
     table = SubEmbeddings(values.reshape(*shape, settings.dimension), scales.reshape(shape))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.dense.maxsim import Quantised
+from ranklet.runtime.dense.maxsim import Quantised, quantise_query
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
@@ -174,10 +174,10 @@ class LightEncoder(TokenEncoder):
         Raises:
             BundleError: as `run`; or a token has no IDF.
         """
-        query, cut = super().encode_query(text)
-        if self.idf is None:
-            return query, cut
-        return Quantised(query.values, query.scales * self.token_weights(text)), cut
+        rows, cut = self.layout.rows([text], "query")
+        (vectors,) = self.run(rows, "query")
+        query = quantise_query(vectors, self.settings.element)
+        return Quantised(query.values, query.scales * self._weights_of(rows[0])), bool(cut)
 
     def token_weights(self, text: str) -> NDArray[np.float32]:
         """Return the IDF of the tokens of a query that get a vector, or ones, (tokens,) float32.
@@ -186,6 +186,9 @@ class LightEncoder(TokenEncoder):
             BundleError: a token has no IDF.
         """
         (row,), _ = self.layout.rows([text], "query")
+        return self._weights_of(row)
+
+    def _weights_of(self, row: Row) -> NDArray[np.float32]:
         if self.idf is None:
             return np.ones(len(row.kept), np.float32)
         ids = np.array(row.ids, np.int64)[row.kept]

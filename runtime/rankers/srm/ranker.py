@@ -45,9 +45,6 @@ class LightRanker(ColBERT):
     encoder: LightEncoder
     settings: SRMSettings
 
-    def __init__(self, encoder: LightEncoder, bundle: "BundleFiles", name: str) -> None:
-        super().__init__(encoder, bundle, name)
-
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "LightRanker":
         """Open the ranker `name` of a bundle; arrays are mapped."""
@@ -79,6 +76,8 @@ class LightRanker(ColBERT):
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / sum of the tokens' weights, so that longer queries have no larger scores."""
+        if self.encoder.idf is None:
+            return super().scale(query)
         total = float(self.encoder.token_weights(query.text).sum())
         return 1 / total if total else 1.0
 

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from ranklet.training.errors import TrainingError
 from ranklet.training.progress import progress
-from ranklet.training.rankers.srm.modules import LightModules
+from ranklet.training.rankers.srm.network import LightNetwork, light_vectors
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import Padded, TokenVectors
 
@@ -25,23 +24,21 @@ WARM_UP = 0.1  # share of the steps in which the learning rate grows from 0
 
 
 def distil(
-    light: LightModules, sources: Sequence[TokenVectors], special: Tensor, options: Options
+    model: LightNetwork, sources: Sequence[TokenVectors], options: Options
 ) -> list[float]:
-    """Change the modules in place, and return the loss of each step.
+    """Change the light modules of a network in place, and return the loss of each step.
 
     Args:
-        light: the modules.
+        model: the network; its oracle is not used.
         sources: texts with the oracle's vectors.
-        special: ids of special tokens, (special,) int64.
         options: steps, texts per step, tokens per text and learning rate.
 
     Raises:
         TrainingError: a loss is not finite.
     """
-    table, rest = (
-        light.table.weight,
-        [each for name, each in light.named_parameters() if not name.startswith("table.")],
-    )
+    light = model.light
+    table = light.table.weight
+    rest = [each for name, each in light.named_parameters() if not name.startswith("table.")]
     sparse = torch.optim.SparseAdam([table], lr=options.distil_rate)
     optimisers: list[torch.optim.Optimizer] = [sparse]
     if rest:
@@ -62,9 +59,8 @@ def distil(
             own = drawn[(drawn >= first) & (drawn < ends[at])] - first
             if len(own):
                 texts = source.padded(own.tolist())
-                loss = loss + _loss(light, texts, special, options.distil_tokens, generator) * (
-                    len(own) / len(drawn)
-                )
+                share = len(own) / len(drawn)
+                loss = loss + share * _loss(model, texts, options.distil_tokens, generator)
         if not torch.isfinite(loss):
             raise TrainingError(
                 f"the loss of distillation is {loss.item()} at step {step + 1}; lower --distil-rate"
@@ -78,26 +74,24 @@ def distil(
     return losses
 
 
-def distillation_error(
-    light: LightModules, source: TokenVectors, special: Tensor, numbers: Sequence[int]
-) -> float:
+def distillation_error(model: LightNetwork, source: TokenVectors, numbers: Sequence[int]) -> float:
     """Return the mean squared error on all tokens of some texts, per number of a vector."""
     with torch.inference_mode():
         texts = source.padded(numbers)
-        vectors, _ = light(texts.ids, texts.present & ~_is(special, texts.ids), texts.context)
+        vectors, _ = light_vectors(model, texts)
         return float(mse_loss(vectors[texts.kept], texts.context[texts.kept]))
 
 
 def _loss(
-    light: LightModules, texts: Padded, special: Tensor, tokens: int, rng: np.random.Generator
-) -> Tensor:
+    model: LightNetwork, texts: Padded, tokens: int, rng: np.random.Generator
+) -> torch.Tensor:
     """Return the mean squared error on the sampled tokens of some texts (eq. 8.8)."""
-    sampled = torch.from_numpy(sample(texts.kept.numpy(), tokens, rng))
+    light, sampled = model.light, torch.from_numpy(sample(texts.kept.numpy(), tokens, rng))
     if light.local is None and light.neighbours is None:  # a vector depends on its token alone
         context = texts.context[sampled][None]
         vectors, _ = light(texts.ids[sampled][None], torch.ones(context.shape[:2]) > 0, context)
         return mse_loss(vectors, context)
-    vectors, _ = light(texts.ids, texts.present & ~_is(special, texts.ids), texts.context)
+    vectors, _ = light_vectors(model, texts)
     return mse_loss(vectors[sampled], texts.context[sampled])
 
 
@@ -112,10 +106,6 @@ def sample(kept: NDArray[np.bool_], most: int, rng: np.random.Generator) -> NDAr
     drawn = np.zeros_like(kept)
     np.put_along_axis(drawn, order, values=True, axis=1)
     return drawn & kept
-
-
-def _is(special: Tensor, ids: Tensor) -> Tensor:
-    return torch.isin(ids, special)
 
 
 def _rate(done: float) -> float:

@@ -15,6 +15,7 @@ from ranklet.training.learning.weights import check_kind, trained
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork
 from ranklet.training.rankers.srm.modules import LightModules
+from ranklet.training.rankers.srm.oracle import Padded
 
 KIND = "srm"
 
@@ -65,6 +66,13 @@ class LightNetwork(nn.Module):
         attended = self.attended(input_ids, attention_mask)
         found: tuple[Tensor, Tensor | None] = self.light(input_ids, attended, context)
         return found
+
+
+def light_vectors(model: LightNetwork, texts: Padded) -> tuple[Tensor, Tensor | None]:
+    """Return the light vectors and weights of texts whose oracle's vectors are at hand."""
+    attended = model.attended(texts.ids, texts.present)
+    found: tuple[Tensor, Tensor | None] = model.light(texts.ids, attended, texts.context)
+    return found
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> LightNetwork:

@@ -7,7 +7,7 @@ options say otherwise. The oracle never changes.
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,13 +27,10 @@ from ranklet.training.learning.weights import trained
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.rankers.srm.distillation import distil
 from ranklet.training.rankers.srm.material import Material
-from ranklet.training.rankers.srm.network import KIND, LightNetwork
+from ranklet.training.rankers.srm.network import KIND, LightNetwork, light_vectors
 from ranklet.training.rankers.srm.options import Options
-from ranklet.training.rankers.srm.oracle import Padded, TokenVectors
+from ranklet.training.rankers.srm.oracle import TokenVectors
 from ranklet.training.sampling.text_pairs import Batch
-
-if TYPE_CHECKING:
-    pass
 
 _log = logging.getLogger(__name__)
 
@@ -101,8 +98,7 @@ def learn(material: Material, options: Options) -> Checkpoint:
                 model.light.begin()
             else:
                 table.uniform_(-1, 1)  # as in the published code
-        special: Any = model.special
-        losses = distil(model.light, material.sources, special, options)
+        losses = distil(model, material.sources, options)
     table.requires_grad_(options.train_table)
     model.light.table.sparse = False
     tuned = _fine_tuned(model, settings, material, options)
@@ -123,13 +119,6 @@ def network_of(checkpoint: Checkpoint) -> LightNetwork:
     model = LightNetwork(checkpoint.settings, None, tokens, special)
     own = {name: each for name, each in checkpoint.weights.items() if name.startswith("light.")}
     return trained(model, own)
-
-
-def light_vectors(model: LightNetwork, texts: Padded) -> tuple[Tensor, Tensor | None]:
-    """Return the light vectors and weights of some texts; see `LightModules`."""
-    attended = model.attended(texts.ids, texts.present)
-    found: tuple[Tensor, Tensor | None] = model.light(texts.ids, attended, texts.context)
-    return found
 
 
 def vectors_of(

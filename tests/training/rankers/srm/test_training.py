@@ -50,7 +50,7 @@ def trained(material: Material, oracle: Path, **changes: Any) -> Checkpoint:
 
 def error(material: Material, checkpoint: Checkpoint) -> float:
     model: Any = srm.network_of(checkpoint)
-    return distillation_error(model.light, material.documents, model.special, range(40))
+    return distillation_error(model, material.documents, range(40))
 
 
 @pytest.mark.parametrize(
