@@ -1,9 +1,11 @@
 """Light vectors of qa-mix's ColBERT: their material, their trainings and their scores, all kept."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,30 +13,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.built.late_interaction import COLBERT, qa_mix_colbert
+from benchmarks.built.token_vectors import (
+    FOLDER,
+    QUERY_TOKENS,
+    REPORTED,
+    Ranked,
+    ranked,
+    token_vectors,
+)
 from benchmarks.built.trained import HELD_OUT, LEARN, TUNING_QUERIES, all_cores, tuned_bm25
 from benchmarks.harness.place import Place
 from ranklet.runtime.dense.maxsim import Quantised, TokenStore, quantise_query
-from ranklet.runtime.onnx.tokens import token_ids
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
-from ranklet.runtime.text.ranked import ranked_text
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import analyse, open_bm25
+from ranklet.runtime.lexical.bm25 import idf
+from ranklet.training.checkpoint import read_checkpoint
+from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.srm.material import Material
 from ranklet.training.rankers.srm.network import LightNetwork
 from ranklet.training.rankers.srm.options import Options
-from ranklet.training.rankers.srm.oracle import TokenVectors, oracle_vectors
+from ranklet.training.rankers.srm.oracle import TokenVectors
 from ranklet.training.rankers.srm.training import document_vectors, learn, network_of, vectors_of
-from ranklet.training.sampling.ragged import packed
-from ranklet.training.sampling.text_pairs import Tokens
 
 LEARNING_QUERIES = 15_000  # of qa-mix's train
-DEPTH = 100  # candidates
 BLOCK = 2048  # documents whose vectors are in memory in 32 bits at a time
 ELEMENT = "int16"  # how documents are stored while candidates are scored
-# Collection: split, queries, and tokens of a document.
-REPORTED = {"qa-mix": ("dev", 1000, 128), "scifact": ("test", 300, 256)}
-LIGHT = (*COLBERT, "training/rankers/srm", "benchmarks/built/light.py")
+VOCABULARY = 1 << 16  # more than the ids of any token here
+LIGHT = (
+    *COLBERT,
+    "training/rankers/srm",
+    "benchmarks/built/light.py",
+    "benchmarks/built/token_vectors.py",
+)
 BASE: dict[str, Any] = {
     "batch": 32, "steps": 80, "evaluations": 1, "distil_texts": 0, "distil_steps": 150,
     "distil_batch": 32,
@@ -43,36 +51,32 @@ ORACLE = "oracle"
 
 
 class Judged(NamedTuple):
-    """The queries of a collection, and what is reranked for them.
+    """The queries of a collection, what is reranked for them, and the oracle's vectors.
 
     Attributes:
-        ids: of the collection's documents, in their order.
-        queries: with their relevant documents.
-        candidates: documents of each query, (queries, `DEPTH`) int64, best first; -1 where BM25
-            found fewer.
-        bm25: BM25's scores of the candidates, (queries, `DEPTH`) float32.
+        ranked: the queries with their candidates.
         of_queries: the oracle's vectors of the queries.
         of_documents: the oracle's vectors of all documents of the collection.
     """
 
-    ids: list[str]
-    queries: list[JudgedQuery]
-    candidates: NDArray[np.int64]
-    bm25: NDArray[np.float32]
+    ranked: Ranked
     of_queries: TokenVectors
     of_documents: TokenVectors
+
+
+class Found(NamedTuple):
+    """What is kept of a system."""
+
+    facts: dict[str, Any]
+    scores: dict[str, list[NDArray[np.float32]]]  # by collection, of each query's candidates
 
 
 def options(place: Place, **changes: Any) -> Options:
     """Return the options of a training that differs from `BASE` in some values."""
     return Options(
-        **{"oracle": qa_mix_colbert(place), "folder": _folder(place), **BASE, **changes},
+        **{"oracle": qa_mix_colbert(place), "folder": place.work / FOLDER, **BASE, **changes},
         bm25=tuned_bm25(place, "qa-mix"),
     )
-
-
-def _folder(place: Place) -> Path:
-    return place.work / "light.vectors"
 
 
 @lru_cache(maxsize=1)
@@ -86,104 +90,71 @@ def material(place: Place) -> Material:
             read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
             replace(options(place), resume=False),
         )
-        return replace(found, more=[_documents(place, found, "scifact")])
+    return replace(found, more=[judged(place, "scifact").of_documents])
 
 
 @lru_cache(maxsize=4)
 def judged(place: Place, collection: str) -> Judged:
     """Return the queries that are reported, with BM25's candidates and the oracle's vectors."""
-    split, limit, _ = REPORTED[collection]
-    documents, shared = place.collection(collection), material(place)
-    queries = read_split(documents, split, limit=limit)
-    bm25 = tuned_bm25(place, collection)
-
-    def build(path: Path) -> None:
-        analysed = analyse(documents.documents(), [bm25.field])
-        retriever = open_bm25(bm25, analysed.postings(bm25.field))
-        numbers = np.full((len(queries), DEPTH), -1, np.int64)
-        scores = np.zeros(numbers.shape, np.float32)
-        for at, query in enumerate(queries):
-            found = retriever.retrieve(QueryContext(query.text, analysed.analyzer.begin()), DEPTH)
-            numbers[at, : len(found[0])] = found[0]
-            scores[at, : len(found[0])] = found[1]
-        with path.open("wb") as file:
-            np.savez(file, numbers=numbers, scores=scores)
-
-    with np.load(place.keep(f"light.{collection}.candidates.npz", build, COLBERT)) as kept:
-        numbers, scores = kept["numbers"], kept["scores"]
-    with all_cores():
-        return Judged(
-            [document.id for document in documents.documents()],
-            queries,
-            numbers,
-            scores,
-            _encoded(place, shared, "query", [query.text for query in queries], 32),
-            _documents(place, shared, collection),
-        )
+    found, limit = ranked(place, collection), REPORTED[collection][2]
+    oracle, texts = qa_mix_colbert(place), [query.text for query in found.queries]
+    return Judged(
+        found,
+        token_vectors(place, oracle, "query", texts, QUERY_TOKENS),
+        token_vectors(place, oracle, "document", found.texts, limit),
+    )
 
 
-def _documents(place: Place, shared: Material, collection: str) -> TokenVectors:
-    if collection == "qa-mix":
-        return shared.documents
-    texts = [ranked_text(d.title, d.text, True) for d in place.collection(collection).documents()]
-    return _encoded(place, shared, "document", texts, REPORTED[collection][2])
-
-
-def _encoded(
-    place: Place, shared: Material, role: Role, texts: list[str], limit: int
-) -> TokenVectors:
-    settings = replace(shared.oracle.settings, max_document_tokens=limit, max_query_tokens=limit)
-    tokenizer = shared.oracle.need_tokenizer()
-    layout = TokenLayout(settings, tokenizer)
-    ids, _ = token_ids(tokenizer, texts, layout.limit(role))
-    tokens = Tokens(*packed([np.array(row, np.int64) for row in ids]))
-    return oracle_vectors(shared.network, layout, role, tokens, _folder(place), "oracle")
-
-
-def scores(place: Place, name: str, seed: int, changes: Mapping[str, Any]) -> "Found":
-    """Return a system's scores of the candidates of all collections; trained if it is not kept.
+def learned(place: Place, name: str, seed: int, changes: Mapping[str, Any]) -> Path:
+    """Return the folder of a light ranker; it is trained if it is not kept.
 
     Args:
         place: of the run.
-        name: of the system; `ORACLE` is the oracle.
+        name: of the system.
         seed: of its training.
         changes: options that differ from `BASE`.
     """
 
     def build(path: Path) -> None:
-        shared = material(place)
+        learn(material(place), options(place, seed=seed, **changes)).save(path)
+
+    return place.keep(_kept(name, seed, changes), build, LIGHT)
+
+
+def scores(place: Place, name: str, seed: int, changes: Mapping[str, Any]) -> Found:
+    """Return a system's scores of the candidates of all collections; see `learned`.
+
+    `ORACLE` is the oracle.
+    """
+
+    def build(path: Path) -> None:
         model, facts = None, {}
         if name != ORACLE:
-            checkpoint = learn(shared, options(place, seed=seed, **changes))
+            checkpoint = read_checkpoint(learned(place, name, seed, changes))
             model = network_of(checkpoint)
             facts = {
                 "distillation": checkpoint.training["distillation_loss"],
                 "comparison": checkpoint.training["comparison"],
                 "seconds": checkpoint.training.get("seconds", 0),
             }
-        arrays: dict[str, Any] = {
-            each: candidate_scores(judged(place, each), model) for each in REPORTED
-        }
+        arrays: dict[str, Any] = {}
+        for each in REPORTED:
+            found = judged(place, each)
+            arrays[each] = np.concatenate(candidate_scores(found, found.ranked.candidates, model))
         with path.open("wb") as file:
             np.savez(file, facts=np.array(json.dumps(facts)), **arrays)
 
-    digest = json.dumps([BASE, sorted(changes.items())])
-    kept = place.keep(f"light.{name}.{seed}.{_short(digest)}.npz", build, LIGHT)
-    with np.load(kept) as file:
-        return Found(json.loads(str(file["facts"])), {each: file[each] for each in REPORTED})
+    with np.load(place.keep(f"{_kept(name, seed, changes)}.npz", build, LIGHT)) as file:
+        found = {each: _of_queries(file[each], judged(place, each).ranked) for each in REPORTED}
+        return Found(json.loads(str(file["facts"])), found)
 
 
-class Found(NamedTuple):
-    """What is kept of a system."""
-
-    facts: dict[str, Any]
-    scores: dict[str, NDArray[np.float32]]  # of each collection, (queries, `DEPTH`)
-
-
-def candidate_scores(found: Judged, model: LightNetwork | None) -> NDArray[np.float32]:
-    """Return MaxSim with each candidate, (queries, `DEPTH`); by the oracle if there is no model."""
-    used = np.unique(found.candidates[found.candidates >= 0])
-    everything = range(len(found.queries))
+def candidate_scores(
+    found: Judged, candidates: Sequence[NDArray[np.int64]], model: LightNetwork | None
+) -> list[NDArray[np.float32]]:
+    """Return MaxSim of each query and its candidates; by the oracle if there is no model."""
+    used = np.unique(np.concatenate(candidates))
+    everything = range(len(found.ranked.queries))
     queries = (
         [found.of_queries.tokens([n])[1].astype(np.float32) for n in everything]
         if model is None
@@ -191,17 +162,23 @@ def candidate_scores(found: Judged, model: LightNetwork | None) -> NDArray[np.fl
     )
     store = _stored(found.of_documents, used, model)
     weigh = model is not None and model.light.settings.idf
-    rarity = idf(found.of_documents) if weigh else None
-    scored = np.full(found.candidates.shape, -np.inf, np.float32)
-    for at, (row, query, numbers) in enumerate(zip(scored, queries, found.candidates, strict=True)):
-        present = numbers >= 0
-        places = np.searchsorted(used, numbers[present])
+    rarity = idf(frequencies(found.of_documents), len(found.of_documents)) if weigh else None
+    scored = []
+    for at, (query, numbers) in enumerate(zip(queries, candidates, strict=True)):
         quantised = quantise_query(query, ELEMENT)
         if rarity is not None:
             weights = rarity[found.of_queries.tokens([at])[0]]
             quantised = quantised._replace(scales=quantised.scales * weights)
-        row[present] = store.scores(quantised, places)
+        scored.append(store.scores(quantised, np.searchsorted(used, numbers)))
     return scored
+
+
+def frequencies(documents: TokenVectors) -> NDArray[np.int64]:
+    """Return in how many documents each token has a vector, (`VOCABULARY`,)."""
+    counts = np.zeros(VOCABULARY, np.int64)
+    for number in range(len(documents)):
+        counts[np.unique(documents.tokens([number])[0])] += 1
+    return counts
 
 
 def _stored(
@@ -222,16 +199,11 @@ def _stored(
     return TokenStore(np.cumsum(lengths), Quantised(np.concatenate(values), np.concatenate(scales)))
 
 
-def idf(documents: TokenVectors) -> NDArray[np.float32]:
-    """Return ln(1 + (N − df + ½) / (df + ½)) of each token, (vocabulary,) float32."""
-    counts = np.zeros(1 << 16)
-    for number in range(len(documents)):
-        counts[np.unique(documents.tokens([number])[0])] += 1
-    found = np.log1p((len(documents) - counts + 0.5) / (counts + 0.5))
-    return np.asarray(found, np.float32)
+def _of_queries(whole: NDArray[np.float32], found: Ranked) -> list[NDArray[np.float32]]:
+    return np.split(whole, np.cumsum([len(each) for each in found.candidates])[:-1])
 
 
-def _short(text: str) -> str:
-    from hashlib import sha256
-
-    return sha256(text.encode()).hexdigest()[:8]
+def _kept(name: str, seed: int, changes: Mapping[str, Any]) -> str:
+    """Return what a training is kept as; it names everything that it depends on but the code."""
+    digest = sha256(json.dumps([BASE, sorted(changes.items())]).encode()).hexdigest()[:8]
+    return f"light.{re.sub('[^a-z0-9]+', '-', name.lower())}.{seed}.{digest}"

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.built.light import DEPTH, REPORTED
 from benchmarks.built.trained import all_cores, tuned_bm25
 from benchmarks.harness.place import Place
 from ranklet.runtime.onnx.tokens import token_ids
@@ -24,6 +23,11 @@ from ranklet.training.sampling.ragged import packed
 from ranklet.training.sampling.text_pairs import Tokens
 
 BLOCK = 1024  # documents whose vectors are read at a time
+DEPTH = 100  # candidates
+QUERY_TOKENS = 32
+FOLDER = "light.vectors"  # of vectors that are kept
+# Collection: split, queries, and tokens of a document.
+REPORTED = {"qa-mix": ("dev", 1000, 128), "scifact": ("test", 300, 256)}
 
 
 class Ranked(NamedTuple):
@@ -33,16 +37,22 @@ class Ranked(NamedTuple):
         queries: with their relevant documents.
         ids: of the collection's documents, in their order.
         texts: of the documents.
-        candidates: numbers of BM25's first documents for each query, at most `DEPTH`.
+        candidates: numbers of BM25's first documents for each query, best first.
+        bm25: its scores of these, float32.
     """
 
     queries: list[JudgedQuery]
     ids: list[str]
     texts: list[str]
     candidates: list[NDArray[np.int64]]
+    bm25: list[NDArray[np.float32]]
+
+    def names(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Return the ids of documents."""
+        return [self.ids[number] for number in numbers.tolist()]
 
 
-def ranked(place: Place, name: str) -> Ranked:
+def ranked(place: Place, name: str, depth: int = DEPTH) -> Ranked:
     """Return the queries of a collection that are reported, with the candidates of a tuned BM25."""
     split, limit, _ = REPORTED[name]
     collection, bm25 = place.collection(name), tuned_bm25(place, name)
@@ -51,11 +61,13 @@ def ranked(place: Place, name: str) -> Ranked:
     analysed = analyse(documents, [bm25.field])
     retriever = open_bm25(bm25, analysed.postings(bm25.field))
     contexts = (QueryContext(query.text, analysed.analyzer.begin()) for query in queries)
+    found = [retriever.retrieve(context, depth) for context in contexts]
     return Ranked(
         queries,
         [document.id for document in documents],
         [ranked_text(document.title, document.text, True) for document in documents],
-        [retriever.retrieve(context, DEPTH)[0].astype(np.int64) for context in contexts],
+        [each.numbers.astype(np.int64) for each in found],
+        [each.scores for each in found],
     )
 
 
@@ -77,7 +89,7 @@ def token_vectors(
     layout = TokenLayout(settings, tokenizer)
     ids, _ = token_ids(tokenizer, texts, layout.limit(role))
     tokens = Tokens(*packed([np.array(row, np.int64) for row in ids]))
-    network, folder = colbert.load(checkpoint), place.work / "light.vectors"
+    network, folder = colbert.load(checkpoint), place.work / FOLDER
     with all_cores():
         return oracle_vectors(network, layout, role, tokens, folder, f"vectors of a {role}")
 

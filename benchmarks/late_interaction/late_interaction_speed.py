@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.built.late_interaction import BUNDLE, qa_mix_colbert_bundle
 from benchmarks.built.peers import opened
+from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from benchmarks.late_interaction.engines import (
@@ -35,7 +36,6 @@ from benchmarks.late_interaction.engines import (
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
 
@@ -138,20 +138,12 @@ def quality(
         queries: with their relevant documents.
         names: ids of the documents by their numbers.
     """
-    values = {}
+    values: dict[str, NDArray[np.float64]] = {}
     for measure, depth in MEASURES.items():
         found = hits.get(str(depth), hits[str(DEEP)])
         ranked = [[names[number] for number in own] for own in found]
-        pairs = list(zip(ranked, queries, strict=True))
-        judged = Judged.from_lists(
-            [-np.arange(len(own), dtype=np.float32)[:, None] for own in ranked],
-            [np.array([query.relevant.get(name, 0) for name in own]) for own, query in pairs],
-            [
-                np.array([grade for name, grade in query.relevant.items() if name not in set(own)])
-                for own, query in pairs
-            ],
-        )
-        values[measure] = per_query(judged, judged.features[:, :, 0], parse_measure(measure))
+        falling = [-np.arange(len(own), dtype=np.float32) for own in ranked]
+        values |= values_of(queries, ranked, falling, [measure])
     return values
 
 

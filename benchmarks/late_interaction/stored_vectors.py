@@ -12,9 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.built.late_interaction import COLBERT_MINUTES, qa_mix_colbert
-from benchmarks.built.light import DEPTH, REPORTED
 from benchmarks.built.small_colbert import SMALL, SMALL_MINUTES, qa_mix_colbert_small, turned
-from benchmarks.built.token_vectors import Ranked, blocks, ranked, token_vectors
+from benchmarks.built.token_vectors import (
+    DEPTH,
+    QUERY_TOKENS,
+    REPORTED,
+    Ranked,
+    blocks,
+    ranked,
+    token_vectors,
+)
+from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
 from benchmarks.late_interaction.special_tokens import Shares, special_shares
@@ -23,7 +31,6 @@ from ranklet.runtime.dense.maxsim import Quantised, TokenStore, pooled, quantise
 from ranklet.runtime.rankers.colbert.settings import STORED
 from ranklet.runtime.rankers.colbert.tokens import PAIR
 from ranklet.training.checkpoint import read_checkpoint
-from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
 
@@ -32,7 +39,6 @@ MEASURES = ("nDCG@10", "MRR@10")
 INTERVAL = 1.96  # standard errors: 95 %
 REFERENCE = "float32"
 FORMS = (REFERENCE, "int16", "int8", "int8-pooled")
-QUERY_TOKENS = 32
 MOST_LOSS = {"int8": 0.3, "int8-pooled": 1.0}  # % of nDCG@10, the goals at 64 dimensions
 # By name: the checkpoint, from a place.
 SYSTEMS: dict[str, Callable[[Place], Path]] = {
@@ -167,22 +173,8 @@ def measured(
         scores: of each query's candidates.
         found: the queries with their candidates.
     """
-    known = [{found.ids[n] for n in own.tolist()} for own in found.candidates]
-    judged = Judged.from_lists(
-        [own[:, None] for own in scores],
-        [
-            np.array([query.relevant.get(found.ids[n], 0) for n in own.tolist()])
-            for query, own in zip(found.queries, found.candidates, strict=True)
-        ],
-        [
-            np.array([grade for name, grade in query.relevant.items() if name not in own])
-            for query, own in zip(found.queries, known, strict=True)
-        ],
-    )
-    return {
-        measure: per_query(judged, judged.features[:, :, 0], parse_measure(measure))
-        for measure in MEASURES
-    }
+    names = [found.names(own) for own in found.candidates]
+    return values_of(found.queries, names, scores, MEASURES)
 
 
 def loss(found: Mapping[str, Form], form: str, measure: str) -> tuple[float, float]:

@@ -16,18 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.built.late_interaction import qa_mix_colbert
-from benchmarks.built.light import (
-    BASE,
-    DEPTH,
-    LEARNING_QUERIES,
-    ORACLE,
-    REPORTED,
-    Found,
-    Judged,
-    judged,
-    material,
-    scores,
-)
+from benchmarks.built.light import BASE, LEARNING_QUERIES, ORACLE, Found, judged, material, scores
+from benchmarks.built.token_vectors import DEPTH, REPORTED, Ranked
+from benchmarks.harness.judging import judged_lists, values_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.training.checkpoint import read_checkpoint
@@ -36,7 +27,6 @@ from ranklet.training.evaluation.measures import parse_measure, per_query
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
 from ranklet.training.rankers.srm.options import Options
-from ranklet.training.sampling.negatives import relevant_numbers
 from ranklet.training.tuning.cross_validation import interpolate
 
 PACKAGES = ("torch", "transformers")
@@ -51,12 +41,10 @@ class System(NamedTuple):
 
     Attributes:
         changes: options that differ from those that all systems share.
-        table: number of its table; it may be shown in others, too.
         seeds: of its trainings.
     """
 
     changes: dict[str, Any]
-    table: str
     seeds: tuple[int, ...] = SEEDS
 
 
@@ -67,27 +55,25 @@ MEANS: dict[str, Any] = {
 }  # fmt: skip
 ONE = (0,)  # seed of the systems that no relation and no bar below depends on
 SYSTEMS = {
-    "SRM-K1": System({"sub_embeddings": 1, "window": 0}, "8.1"),
-    "SRM, K = 5": System({"sub_embeddings": 5, "window": 0}, "8.1", ONE),
-    "SRM, K = 10": System({"window": 0}, "8.1"),
-    "SRM-Avg": System({"window": 0, "mixing": "average"}, "8.2"),
-    "SRM-Top1": System({"window": 0, "mixing": "top1"}, "8.2"),
-    "SRM-LCM, window 1": System({"window": 1}, "8.3"),
-    "SRM-LCM, window 3": System({"window": 3}, "8.3", ONE),
-    "SRM-LCM, window 5": System({"window": 5}, "8.3", ONE),
-    "SRM-LCM, whole text": System({"window": 512}, "8.3", ONE),
-    "SRM-K1-LCM": System({"sub_embeddings": 1, "window": 1}, "8.4"),
-    "SRM-Top1-LCM": System({"mixing": "top1", "window": 1}, "8.4", ONE),
-    "H1: SRM, static": System({**NEAR, "window": 0}, "static", ONE),
-    "H1: SRM-LCM, static": System({**NEAR, "window": 1}, "static"),
-    "H1: SRM-K1-LCM, static": System({**NEAR, "sub_embeddings": 1, "window": 1}, "static", ONE),
-    "H1: SRM-LCM, static, IDF": System({**NEAR, "window": 1, "idf": True}, "static"),
-    "H2: static query, oracle's documents": System(ORACLES, "static"),
-    "H2: the same, the table fine-tuned, too": System(
-        {**ORACLES, "train_table": True}, "static", ONE
-    ),
-    "H3: means of the oracle's vectors": System(MEANS, "static", ONE),
-    "H3: the same with IDF": System({**MEANS, "idf": True}, "static", ONE),
+    "SRM-K1": System({"sub_embeddings": 1, "window": 0}),
+    "SRM, K = 5": System({"sub_embeddings": 5, "window": 0}, ONE),
+    "SRM, K = 10": System({"window": 0}),
+    "SRM-Avg": System({"window": 0, "mixing": "average"}),
+    "SRM-Top1": System({"window": 0, "mixing": "top1"}),
+    "SRM-LCM, window 1": System({"window": 1}),
+    "SRM-LCM, window 3": System({"window": 3}, ONE),
+    "SRM-LCM, window 5": System({"window": 5}, ONE),
+    "SRM-LCM, whole text": System({"window": 512}, ONE),
+    "SRM-K1-LCM": System({"sub_embeddings": 1, "window": 1}),
+    "SRM-Top1-LCM": System({"mixing": "top1", "window": 1}, ONE),
+    "H1: SRM, static": System({**NEAR, "window": 0}, ONE),
+    "H1: SRM-LCM, static": System({**NEAR, "window": 1}),
+    "H1: SRM-K1-LCM, static": System({**NEAR, "sub_embeddings": 1, "window": 1}, ONE),
+    "H1: SRM-LCM, static, IDF": System({**NEAR, "window": 1, "idf": True}),
+    "H2: static query, oracle's documents": System(ORACLES),
+    "H2: the same, the table fine-tuned, too": System({**ORACLES, "train_table": True}, ONE),
+    "H3: means of the oracle's vectors": System(MEANS, ONE),
+    "H3: the same with IDF": System({**MEANS, "idf": True}, ONE),
 }
 TABLES = {
     "Table 8.1: sub-embeddings per token": [ORACLE, "SRM-K1", "SRM, K = 5", "SRM, K = 10"],
@@ -136,7 +122,7 @@ def run(place: Place) -> str:
     found = all_scores(place, SYSTEMS)
     parts = [_intro(place)]
     for collection in REPORTED:
-        lists = judged(place, collection)
+        lists = judged(place, collection).ranked
         values = {name: _values(each, collection, lists) for name, each in found.items()}
         values[BM25] = _bm25(lists)
         parts += _tables(collection, lists, values)
@@ -166,7 +152,7 @@ def _job(place: Place, job: tuple[str, int, dict[str, Any]]) -> Found:
     return scores(place, *job)
 
 
-def _values(found: Iterable[Found], collection: str, lists: Judged) -> Values:
+def _values(found: Iterable[Found], collection: str, lists: Ranked) -> Values:
     seeds = [_graded(lists, each.scores[collection]) for each in found]
     return Values(
         {
@@ -179,34 +165,26 @@ def _values(found: Iterable[Found], collection: str, lists: Judged) -> Values:
     )
 
 
-def _bm25(lists: Judged) -> Values:
-    graded = _graded(lists, lists.bm25)
-    own = {
-        measure: per_query(graded, graded.features[:, :, 0], parse_measure(measure))[None]
-        for measure in MEASURES
-    }
-    return Values(own, own[MEASURES[0]][0])
+def _bm25(lists: Ranked) -> Values:
+    own = values_of(lists.queries, _names(lists), lists.bm25, MEASURES)
+    return Values({name: each[None] for name, each in own.items()}, own[MEASURES[0]])
 
 
-def _graded(lists: Judged, scored: NDArray[np.float32]) -> Graded:
+def _graded(lists: Ranked, scored: Sequence[NDArray[np.float32]]) -> Graded:
     """Return candidates with the scores of BM25 and of a system, of unit variance per query."""
-    kept, relevant = relevant_numbers(lists.ids, lists.queries)
-    known = {query.id: numbers for query, numbers in zip(kept, relevant, strict=True)}
-    features, grades, missed = [], [], []
-    for query, numbers, first, second in zip(
-        lists.queries, lists.candidates, lists.bm25, scored, strict=True
-    ):
-        present = numbers >= 0
-        mine = known.get(query.id, np.zeros(0, np.int64))
-        columns = np.stack([first[present], second[present]], 1).astype(np.float64)
+    features = []
+    for both in zip(lists.bm25, scored, strict=True):
+        columns = np.stack(both, 1).astype(np.float64)
         deviation = columns.std(0) if len(columns) else np.ones(2)
         features.append((columns / np.maximum(deviation, 1e-9)).astype(np.float32))
-        grades.append(np.isin(numbers[present], mine).astype(np.float64))
-        missed.append(np.ones(len(np.setdiff1d(mine, numbers[present]))))
-    return Graded.from_lists(features, grades, missed)
+    return judged_lists(lists.queries, _names(lists), features)
 
 
-def _tables(collection: str, lists: Judged, values: Mapping[str, Values]) -> list[str]:
+def _names(lists: Ranked) -> list[list[str]]:
+    return [lists.names(own) for own in lists.candidates]
+
+
+def _tables(collection: str, lists: Ranked, values: Mapping[str, Values]) -> list[str]:
     means = {
         name: {measure: each.per_seed[measure].mean(0) for measure in MEASURES}
         for name, each in values.items()

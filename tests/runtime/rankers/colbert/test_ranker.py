@@ -16,30 +16,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.runtime.verification import verify
 
-NAMES = ("colbert", "expanded", "pooled")
 Change = Callable[[NDArray[Any]], NDArray[Any]]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_callers_copy_of_a_document_scores_as_the_stored_one(
-    tiny: TinyRankers, name: str
-) -> None:
-    bundle = tiny.bundle("colbert")
-    hits = bundle.rank("bright world", k=20, pipeline=retrieved_by(name))
-    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
-    scores = bundle.score("bright world", own, pipeline=retrieved_by(name))
-    assert scores.tolist() == [hit.score for hit in hits]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_document_has_the_same_score_retrieved_and_rescored(tiny: TinyRankers, name: str) -> None:
-    bundle = tiny.bundle("colbert")
-    retrieved = {
-        hit.id: hit.score for hit in bundle.rank("red stream", k=48, pipeline=retrieved_by(name))
-    }
-    rescored = bundle.rank("red stream", k=48, pipeline=reranked_by(name))
-    assert rescored
-    assert all(retrieved[hit.id] == hit.score for hit in rescored)
 
 
 def test_a_deadline_leaves_the_rest_unscored(tiny: TinyRankers) -> None:

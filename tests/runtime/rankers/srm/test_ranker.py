@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.damage import change_array
-from tests.kinds import ROWS, TinyRankers, opened, reranked_by, retrieved_by
+from tests.kinds import ROWS, TinyRankers, opened, retrieved_by
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
@@ -22,28 +22,6 @@ from ranklet.runtime.verification import verify
 NAMES = tuple(ROWS["srm"].rankers)
 STATIC = ("static", "single_codes", "static_codes", "top1_codes", "idf")
 Change = Callable[[NDArray[Any]], NDArray[Any]]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_callers_copy_of_a_document_scores_as_the_stored_one(
-    tiny: TinyRankers, name: str
-) -> None:
-    bundle = tiny.bundle("srm")
-    hits = bundle.rank("bright world", k=20, pipeline=retrieved_by(name))
-    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
-    scores = bundle.score("bright world", own, pipeline=retrieved_by(name))
-    assert scores.tolist() == [hit.score for hit in hits]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_document_has_the_same_score_retrieved_and_rescored(tiny: TinyRankers, name: str) -> None:
-    bundle = tiny.bundle("srm")
-    retrieved = {
-        hit.id: hit.score for hit in bundle.rank("red stream", k=48, pipeline=retrieved_by(name))
-    }
-    rescored = bundle.rank("red stream", k=48, pipeline=reranked_by(name))
-    assert rescored
-    assert all(retrieved[hit.id] == hit.score for hit in rescored)
 
 
 def test_idf_weighs_the_matches_of_a_query(tiny: TinyRankers) -> None:
