@@ -52,7 +52,11 @@ def test_the_size_of_32_bits_has_no_factors() -> None:
 
 def test_documents_that_are_no_candidates_count_in_the_ideal() -> None:
     found = token_vectors.Ranked(
-        [JudgedQuery("1", "", {"b": 1, "z": 1})], ["a", "b", "z"], ["", "", ""], [np.array([0, 1])]
+        [JudgedQuery("1", "", {"b": 1, "z": 1})],
+        ["a", "b", "z"],
+        ["", "", ""],
+        [np.array([0, 1])],
+        [np.zeros(2, np.float32)],
     )
     values = forms.measured([np.array([1, 2], np.float32)], found)
     np.testing.assert_allclose(values["MRR@10"], [1])
