@@ -33,6 +33,7 @@ def explain_matches(
     document: Sequence[TextToken],
     groups: Sequence[list[int]],
     similarities: NDArray[np.float32],
+    notes: Mapping[int, str] | None = None,
 ) -> Explanation:
     """Return a part for each token of the query, with the token that it found below it.
 
@@ -46,6 +47,7 @@ def explain_matches(
         document: the tokens of the document's row.
         groups: for each vector of the document, the places of the tokens that share it.
         similarities: (query vectors, document vectors) float32.
+        notes: follow the labels of the document's tokens, by their places in its row.
     """
     pieces = _piece_numbers(document)
     read = ReadSpans(field, ((0, len(pieces)),))
@@ -62,12 +64,14 @@ def explain_matches(
         if match.group:
             shared[match.group].append(match)
             continue
-        inner = _leaves(match, field, document, pieces)
+        inner = _leaves(match, field, document, pieces, notes or {})
         name = match.token.spelling
         parts.append(replace(Explanation.total(name, inner), query_token=(field, name)))
     total = float(values.sum())
     for name, own in shared.items():
-        inner = [leaf for match in own for leaf in _leaves(match, field, document, pieces)]
+        inner = [
+            leaf for match in own for leaf in _leaves(match, field, document, pieces, notes or {})
+        ]
         part = Explanation.total(name, inner)
         tokens = " ".join(dict.fromkeys(match.token.spelling.strip() for match in own))
         share = f", {part.value / total:.0%} of the score" if total > 0 else ""
@@ -91,7 +95,11 @@ def _piece_numbers(document: Sequence[TextToken]) -> dict[int, int]:
 
 
 def _leaves(
-    match: _Match, field: str, document: Sequence[TextToken], pieces: Mapping[int, int]
+    match: _Match,
+    field: str,
+    document: Sequence[TextToken],
+    pieces: Mapping[int, int],
+    notes: Mapping[int, str],
 ) -> list[Explanation]:
     """Return the tokens of the document that a token of the query found.
 
@@ -106,5 +114,7 @@ def _leaves(
             leaves.append(Explanation(f"{what} → {match.token.spelling.strip()}", amount))
             continue
         label, marks = f"{name} → {match.token.spelling.strip()}", ((pieces[place], amount),)
+        if place in notes:
+            label = f"{label} ({notes[place]})"
         leaves.append(Explanation(label, amount, source=(field, name), pieces=marks))
     return leaves

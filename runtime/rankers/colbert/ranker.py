@@ -3,6 +3,7 @@
 Source: Khattab & Zaharia 2020, "ColBERT" (arXiv 2004.12832).
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -123,7 +124,12 @@ class ColBERT(Retriever):
             layout.tokens(text, "document"),
             groups,
             similarities,
+            self.notes(text),
         )
+
+    def notes(self, text: str) -> Mapping[int, str]:  # noqa: ARG002
+        """Return what else is known of a document's tokens, by their places in its row."""
+        return {}
 
     def _stored(self, candidates: Candidates) -> tuple[StoredTokens, NDArray[np.integer]]:
         """Return vectors that include the candidates', and the candidates' numbers among them."""

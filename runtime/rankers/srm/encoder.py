@@ -223,6 +223,24 @@ class LightEncoder(TokenEncoder):
         offsets = np.cumsum([0, *map(len, kept)]).astype(np.int64)
         return offsets, Codes(ids.astype(kind), whole), cut
 
+    def sub_embedding_weights(
+        self, texts: Sequence[str]
+    ) -> tuple[list[Row], Sequence[NDArray[np.float32]] | None]:
+        """Return the rows of documents, and the weights of their tokens' sub-embeddings.
+
+        The weights are (tokens that get a vector, K) float32 for each document. They are None if
+        they do not depend on the context, or if the network does not return them because vectors
+        are stored.
+        """
+        rows, _ = self.layout.rows(texts, "document")
+        settings = self.settings
+        known = settings.documents == "light" and (
+            settings.static_documents or settings.stored == CODES
+        )
+        if not settings.mixes or not known:
+            return rows, None
+        return rows, [own for own in self._weights(rows) if own is not None]
+
     def _weights(self, rows: Sequence[Row]) -> Sequence[NDArray[np.float32] | None]:
         """Return the weights of sub-embeddings of each row's tokens that get a vector."""
         settings = self.settings

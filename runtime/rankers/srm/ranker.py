@@ -5,6 +5,7 @@ a query by their IDF is not part of the thesis. The weights come with the index,
 without a collection every token has the IDF 1.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,20 @@ class LightRanker(ColBERT):
             return super().scale(query)
         total = float(self.encoder.token_weights(query.text).sum())
         return 1 / total if total else 1.0
+
+    def notes(self, text: str) -> Mapping[int, str]:
+        """Return which sub-embedding weighs most in each token's vector, and its share."""
+        (row,), weights = self.encoder.sub_embedding_weights([text])
+        if weights is None:
+            return {}
+        count = self.settings.sub_embeddings
+        chosen = {
+            place: (f"sub-embedding {own.argmax() + 1} of {count}", own.max() / own.sum())
+            for place, own in zip(row.kept, weights[0], strict=True)
+        }
+        if self.settings.mixing == "top1":
+            return {place: which for place, (which, _) in chosen.items()}
+        return {place: f"{which}, {share:.0%}" for place, (which, share) in chosen.items()}
 
     def verify(self) -> None:
         """Check every number and run the encoder; raise BundleError at a fault."""

@@ -1,6 +1,7 @@
 """A light ranker in a bundle: equal scores everywhere, IDF, damaged files, and what is imported."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tests.kinds import ROWS, TinyRankers, opened, retrieved_by
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.rankers.srm.ranker import LightRanker
 from ranklet.runtime.verification import verify
 
@@ -203,3 +205,29 @@ def test_settings_that_the_files_do_not_fit_are_damage(
     (victim / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(BundleError):
         Bundle(victim, device="cpu").rank("red stream", pipeline=retrieved_by(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("static", r" \(sub-embedding [123] of 3, \d+%\)$"),
+        ("mixed_codes", r" \(sub-embedding [123] of 3, \d+%\)$"),
+        ("top1_codes", r" \(sub-embedding [123] of 3\)$"),
+        ("light", r"[^)]$"),  # the network returns no weights if vectors are stored
+        ("single_codes", r"[^)]$"),
+        ("oracle_documents", r"[^)]$"),
+    ],
+)
+def test_an_explanation_names_the_sub_embedding_that_weighs_most(
+    tiny: TinyRankers, name: str, pattern: str
+) -> None:
+    bundle = tiny.bundle("srm")
+    for hit in bundle.rank("quiet stream", k=5, pipeline=retrieved_by(name), explain=True):
+        assert hit.explanation is not None
+        labels = [leaf.label for leaf in _leaves(hit.explanation) if " → " in leaf.label]
+        assert labels
+        assert all(re.search(pattern, label) for label in labels)
+
+
+def _leaves(explanation: Explanation) -> list[Explanation]:
+    return [leaf for part in explanation.parts for leaf in _leaves(part)] or [explanation]
