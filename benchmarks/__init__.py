@@ -29,6 +29,7 @@ BENCHMARKS = {
     "epic_speed": "speed",
     "splade_speed": "speed",
     "light_quality": "quality",
+    "light_gathers": "quality",
     "maxsim_speed": "speed",
     "late_interaction_speed": "late_interaction",
     "stored_vectors": "late_interaction",
