@@ -109,6 +109,7 @@ def qa_mix_dense(place: Place) -> Checkpoint:
 
     def build(path: Path) -> None:
         options = DenseOptions(
+            loss="margin",
             similarity="dot",
             segments="distinct",
             max_minutes=REPBERT_MINUTES,

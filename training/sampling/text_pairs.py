@@ -149,6 +149,10 @@ class TextPairs:
             for rows in batches(self.documents.lengths[positives], size, seed, epoch)
         ]
 
+    def relevant_to(self, query: int) -> Numbers:
+        """Return the numbers of the documents that are relevant to a query, ascending."""
+        return self._relevant[query]
+
     def relevant(self, batch: Batch) -> NDArray[np.bool_]:
         """Return which documents are relevant to which query, (queries, documents) bool."""
         return known_positives([self._relevant[at] for at in batch.queries], batch.documents)

@@ -13,15 +13,18 @@ from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.learning.length import planned
+from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.pretrained.start import load_network
 from ranklet.training.rankers.dense.importing import describe_backbone, load_layers
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
-from ranklet.training.rankers.dense.options import KEEP, Options
+from ranklet.training.rankers.dense.options import KEEP, MINED, Options
 from ranklet.training.sampling.encoder_texts import EncoderTexts
+from ranklet.training.sampling.mined_negatives import MinedNegatives
 from ranklet.training.sampling.text_pairs import Batch
 
-SCALE = 20.0  # of cosines, whose differences are small; sentence-transformers' default
+SCALE = 20.0  # of cosines in the loss margin, because their differences are small
 
 
 def in_batch_loss(scores: Tensor, relevant: Tensor) -> Tensor:
@@ -72,15 +75,33 @@ def train(
     load_layers(model, begin)
     of_queries = partial(texts.encode, model, model.forward, 0)
     of_documents = partial(texts.encode, model, model.forward, settings.document_segment)
-    scale = SCALE if settings.similarity == "cosine" else 1.0
+    scale, score_loss = 1.0, {"softmax": in_batch_softmax, "margin": in_batch_loss}[options.loss]
+    if settings.similarity == "cosine":
+        scale = SCALE if options.loss == "margin" else 1 / options.temperature
 
     def loss(batch: Batch) -> Tensor:
         query_vectors = of_queries(texts.pairs.queries, batch.queries)
         vectors = of_documents(texts.pairs.documents, batch.documents)
-        return texts.in_batch(batch, in_batch_loss, scale * query_vectors, vectors)
+        return texts.in_batch(batch, score_loss, scale * query_vectors, vectors)
 
     evaluate = partial(texts.pool_mrr, of_queries, of_documents)
-    trained = texts.learn("dense", settings, model, loss, evaluate)
+    batches, length = None, options
+    if options.negatives == MINED:
+        batches = MinedNegatives(
+            model,
+            texts.pairs,
+            of_queries,
+            of_documents,
+            batches=options.mine_every * options.accumulation,
+            among=options.mine_among,
+            seed=options.seed,
+            folder=options.folder,
+            resume=options.resume,
+        ).batches
+        # The loop counts a part as an epoch, so the length is given in steps.
+        steps = planned(options, len(texts.pairs.batches(0))).steps
+        length = replace(options, steps=steps, epochs=Options.epochs)
+    trained = texts.learn("dense", settings, model, loss, evaluate, batches=batches, options=length)
     return replace(trained, network={**trained.network, LAYERS: list(begin.layers)})
 
 

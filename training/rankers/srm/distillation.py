@@ -23,9 +23,7 @@ LABEL = "distilling"
 WARM_UP = 0.1  # share of the steps in which the learning rate grows from 0
 
 
-def distil(
-    model: LightNetwork, sources: Sequence[TokenVectors], options: Options
-) -> list[float]:
+def distil(model: LightNetwork, sources: Sequence[TokenVectors], options: Options) -> list[float]:
     """Change the light modules of a network in place, and return the loss of each step.
 
     Args:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 OPTIONS = Options(
     learning_rate=1e-3, epochs=25, device="cpu", batch=8, max_query_tokens=12,
-    max_document_tokens=16,
+    max_document_tokens=16, loss="margin",
 )  # fmt: skip
 
 
@@ -233,10 +233,12 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("more", [[], ["--negatives", "mined", "--mine-every", "2"]])
 def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
     tiny_collection: Collection,
     tiny_bert: Path,
     tmp_path: Path,
+    more: list[str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -244,7 +246,7 @@ def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
         made = ["train", "dense", str(tiny_collection.path), "-o", str(tmp_path / name)]
         made += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
         made += ["--max-document-tokens", "16"]
-        return [*made, "--epochs", "3", "--batch", "8", "--lr", "0.001"]
+        return [*made, "--loss", "margin", *more, "--epochs", "3", "--batch", "8", "--lr", "0.001"]
 
     assert main(arguments("whole")) == FELL_SHORT  # by its few steps
     loss, calls = dense_training.in_batch_loss, [0]
@@ -288,6 +290,20 @@ def sentence_backbone(tiny: TinyRankers, tmp_path_factory: pytest.TempPathFactor
     prompts = {"prompts": {"query": "ask ", "passage": "text "}, "similarity_fn_name": "dot"}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
     return folder
+
+
+def test_a_softmax_with_mined_negatives_learns(tiny: TinyRankers, tiny_bert: Path) -> None:
+    learned = train(
+        tiny.data.collection, tiny_bert, loss="softmax", negatives="mined", mine_every=3,
+        similarity="cosine",
+    )  # fmt: skip
+    assert learned.training["best"] > learned.training["comparison"]["before"]
+    assert learned.training["steps"] == 25 * -(-learned.training["queries"] // OPTIONS.batch)
+
+
+def test_options_of_mining_need_mined_negatives() -> None:
+    with pytest.raises(InputError, match="need --negatives mined"):
+        replace(OPTIONS, mine_every=3)
 
 
 @pytest.mark.slow
