@@ -9,6 +9,7 @@ BENCHMARKS = {
     "weak_supervision": "quality",
     "fidelity": "quality",
     "repbert_quality": "quality",
+    "dense_quality": "quality",
     "epic_quality": "quality",
     "cross_quality": "quality",
     "conformer_quality": "quality",

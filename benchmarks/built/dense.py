@@ -1,0 +1,118 @@
+"""Dense encoders of qa-mix that learn in different ways, and vectors of texts by them, all kept."""
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.built.trained import DENSE, HELD_OUT, LEARN, TUNING_QUERIES, all_cores, tuned_bm25
+from benchmarks.harness.place import Place
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.splits import read_split
+from ranklet.training.imported.importing import read_model
+from ranklet.training.learning.state import STATE
+from ranklet.training.pretrained.backbone import wheel_folder
+from ranklet.training.rankers.dense import training as dense_training
+from ranklet.training.rankers.dense.options import Options
+from ranklet.training.sampling.encoder_texts import encoder_inputs
+from ranklet.training.sampling.ragged import by_length
+from ranklet.training.sampling.text_pairs import tokenise
+
+STEPS = 300  # of 32 queries
+BLOCK = 32  # texts that are encoded at a time
+# By name: options that differ from those of `ranklet train dense`, in order of the tables.
+WAYS: dict[str, dict[str, Any]] = {
+    "softmax, mined negatives": {"negatives": "mined", "mine_every": 100, "mine_among": 5_000},
+    "softmax, BM25's negatives": {"negatives": "bm25"},
+    "RepBERT's loss": {
+        "negatives": "bm25", "loss": "margin", "similarity": "dot", "segments": "distinct",
+    },
+}  # fmt: skip
+CODE = (*DENSE, "benchmarks/built/dense.py")
+
+
+def untrained() -> Checkpoint:
+    """Return MiniLM-L6 as it comes, which has the cosine."""
+    return read_model(wheel_folder())
+
+
+def learned(place: Place, name: str, seed: int = 0) -> Checkpoint:
+    """Return MiniLM-L6 trained on qa-mix in one of the `WAYS`; resumed if it was interrupted."""
+    collection = place.collection("qa-mix")
+    own = f"qa-mix.dense.{list(WAYS).index(name)}.{seed}"
+
+    def build(path: Path) -> None:
+        state = place.state(own, CODE)
+        options = Options(
+            steps=STEPS,
+            seed=seed,
+            evaluations=3,
+            bm25=tuned_bm25(place, "qa-mix"),
+            folder=state,
+            resume=(state / STATE).is_file(),
+            **WAYS[name],
+        )
+        with all_cores():
+            dense_training.train(
+                collection,
+                read_split(collection, LEARN),
+                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
+                options,
+            ).save(path)
+        shutil.rmtree(state, ignore_errors=True)
+
+    return read_checkpoint(place.keep(own, build, CODE))
+
+
+def vectors(
+    place: Place, checkpoint: Checkpoint, texts: Sequence[str], limit: int, *, documents: bool
+) -> NDArray[np.float32]:
+    """Return the vectors of texts in 32 bits of PyTorch, (texts, dimension); kept in 16 bits.
+
+    Args:
+        place: of the run.
+        checkpoint: of a dense encoder.
+        texts: to encode.
+        limit: tokens of a text that are read.
+        documents: whether they are documents, not queries.
+    """
+    import torch
+
+    settings = checkpoint.settings
+    segment = settings.document_segment if documents else 0
+    prompt = settings.document_prompt if documents else settings.query_prompt
+    digest = hashlib.sha256(f"{settings} {limit} {documents}".encode())
+    for name, values in sorted(checkpoint.weights.items()):
+        digest.update(name.encode() + np.ascontiguousarray(values).tobytes())
+    for text in texts:
+        digest.update(text.encode() + b"\0")
+    path = place.work / "dense.vectors" / f"{digest.hexdigest()[:16]}.npy"
+    if path.is_file():
+        return np.asarray(np.load(path), np.float32)
+    tokens = tokenise(checkpoint.need_tokenizer(), [prompt + text for text in texts], limit)
+    network = dense_training.load(checkpoint)
+
+    def encoded(rows: NDArray[np.integer]) -> NDArray[np.float32]:
+        inputs = encoder_inputs(tokens, rows, padding(checkpoint), segment)
+        return np.asarray(network(*inputs).numpy(), np.float32)
+
+    with all_cores(), torch.inference_mode():
+        found = by_length(tokens.lengths, BLOCK, partial(encoded), "vectors")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial_path = path.with_suffix(".partial")
+    with partial_path.open("wb") as file:
+        np.save(file, found.astype(np.float16))
+    partial_path.replace(path)
+    return np.asarray(found.astype(np.float16), np.float32)
+
+
+def padding(checkpoint: Checkpoint) -> int:
+    """Return the id that fills up the rows of a batch."""
+    from ranklet.training.indexing.wordpieces import padding_token
+
+    return padding_token(checkpoint.need_tokenizer())
