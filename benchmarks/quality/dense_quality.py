@@ -17,7 +17,7 @@ from benchmarks.built.trained import tuned_bm25
 from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from ranklet.runtime.pipeline.fusion import reciprocal_ranks
+from ranklet.runtime.pipeline.fusion import alternate, reciprocal_ranks
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.text.ranked import ranked_text
@@ -118,15 +118,17 @@ def by_vectors(place: Place, name: str, searched: Searched, checkpoint: Checkpoi
     return [top_k(of_documents @ own, DEPTH).astype(np.int64) for own in of_queries]
 
 
-def fused(first: Found, second: Found, documents: int) -> Found:
-    """Return both lists by reciprocal ranks."""
+def fused(first: Found, second: Found, documents: int, *, alternating: bool = False) -> Found:
+    """Return both lists by reciprocal ranks, or alternating from the first on (eq. 6)."""
     merged = []
     for lists in zip(first, second, strict=True):
         ranks = np.full((2, documents), np.nan)
         for row, own in zip(ranks, lists, strict=True):
             row[own] = np.arange(1, len(own) + 1)
-        scores = reciprocal_ranks(ranks, (1.0, 1.0))
-        merged.append(top_k(scores, DEPTH).astype(np.int64))
+        scores = alternate(ranks) if alternating else reciprocal_ranks(ranks, (1.0, 1.0))
+        scores = np.where(np.isnan(ranks).all(0), -np.inf, scores)
+        best = top_k(scores, DEPTH)
+        merged.append(best[np.isfinite(scores[best])].astype(np.int64))
     return merged
 
 
@@ -151,6 +153,13 @@ def _tables(name: str, searched: Searched, lists: Mapping[str, Found]) -> list[s
         for system, own in lists.items()
         if system not in (BM25, PRODUCT)
     }
+    for system in (START, *WAYS):
+        pair = lists[BM25], lists[system]
+        for label, (first, second) in {
+            f"BM25 / {system}, alternating": pair,
+            f"{system} / BM25, alternating": pair[::-1],
+        }.items():
+            both[label] = fused(first, second, count, alternating=True)
     values = {
         system: values_of(searched.queries, _names(searched, own), _falling(own), MEASURES)
         for system, own in {**lists, **both}.items()
@@ -177,7 +186,7 @@ def _tables(name: str, searched: Searched, lists: Mapping[str, Found]) -> list[s
 def _marks(values: Mapping[str, Mapping[str, NDArray[np.float64]]], measure: str) -> dict[str, str]:
     """Return each system's marks: of those alone against the start, of the fused ones likewise."""
     own = {system: each[measure] for system, each in values.items()}
-    pairs = [(name, START) for name in own if name not in (BM25, START) and "+" not in name]
+    pairs = [(name, START) for name in (PRODUCT, *WAYS)]
     pairs += [(START, BM25)] + [(name, BM25) for name in WAYS]
     pairs += [(f"BM25 + {name}", f"BM25 + {START}") for name in WAYS]
     signs: dict[str, str] = {}
@@ -222,4 +231,5 @@ held-out queries of train.
 In the tables below, + and − say that a difference is significant, and against what: s the \
 untrained start, b BM25, h BM25 fused with the untrained start († p < .05, ‡ p < .01, two-sided \
 paired t-tests, Holm's correction for each measure). *BM25 +* fuses two lists of {DEPTH:,} by \
-reciprocal ranks."""
+reciprocal ranks. *A / B, alternating* takes the first of A, then the first of B, and so on (Zhan \
+et al., eq. 6)."""
