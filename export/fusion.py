@@ -1,6 +1,7 @@
 """Learn a pipeline's fusion weights from the scores that serving adds up."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,18 +10,22 @@ from ranklet.export.default_pipelines import BY_RANKS, DEPTH, stages
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.pipeline.fusion import FIXED, SCALINGS
 from ranklet.runtime.pipeline.stages import Fuse, Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import check_name
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, parse_measure
+from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.progress import progress
 from ranklet.training.tuning.coordinate_ascent import FusionWeights, coordinate_ascent
 from ranklet.training.tuning.cross_validation import check_folds, interpolate
 
 PIPELINE = "linear"  # the name of the learned pipeline, unless another is given
-LEARNING_DEPTH = 200  # candidates per query; deeper ones hardly ever reach the top 10
+# Candidates per query with the fixed scale; deeper ones hardly ever reach the top 10. The other
+# scalings depend on all candidates, so weights are learned from as many as are served.
+LEARNING_DEPTH = 200
 
 
 def learn_weights(
@@ -32,6 +37,7 @@ def learn_weights(
     depth: int = LEARNING_DEPTH,
     folds: int = 0,
     seed: int = 0,
+    scaling: str = FIXED,
 ) -> FusionWeights:
     """Learn linear weights of rankers by coordinate ascent, or of two by cross-validation.
 
@@ -43,11 +49,14 @@ def learn_weights(
         depth: candidates per query.
         folds: folds of the cross-validation of α, see `interpolate`; 0 for coordinate ascent.
         seed: seed of the restarts or of the folds.
+        scaling: how scores are made comparable; see `Fuse`.
 
     Raises:
-        InputError: the measure or the number of folds is not allowed.
+        InputError: the measure, the number of folds or the scaling is not allowed.
     """
     parse_measure(measure)  # raises before hours of scoring, not after them
+    if scaling not in SCALINGS:
+        raise InputError(f"unknown scaling {scaling!r}; allowed are {', '.join(SCALINGS)}")
     if folds:
         check_folds(folds, len(rankers), len(queries))
     kinds = bundle.manifest.rankers
@@ -55,7 +64,7 @@ def learn_weights(
     pipeline = Pipeline((*stages(rankers, kinds, depth), ranks))
     rows, grades, missed = [], [], []
     for query in progress(queries, "features for fusion"):
-        ids, columns = bundle.features(query.text, pipeline=pipeline)
+        ids, columns = bundle.features(query.text, pipeline=pipeline, scaling=scaling)
         rows.append(np.column_stack([columns[name] for name in rankers]))
         grades.append(np.array([query.relevant.get(name, 0) for name in ids]))
         not_retrieved = set(query.relevant) - set(ids)
@@ -78,6 +87,7 @@ def fuse_bundle(
     depth: int = DEPTH,
     folds: int = 0,
     overwrite: bool = False,
+    scaling: str = FIXED,
 ) -> FusionWeights:
     """Write a bundle whose default pipeline fuses rankers by learned weights.
 
@@ -91,10 +101,15 @@ def fuse_bundle(
         depth: candidates of each impact index when serving.
         folds: above 0 to cross-validate the α of two rankers; see `learn_weights`.
         overwrite: whether a bundle at the target is replaced.
+        scaling: how the pipeline makes scores comparable; see `Fuse`.
+
+    Returns:
+        The weights, and what the pipeline of the new bundle reaches on the queries. With folds it
+        is what the weights of the other folds reach.
 
     Raises:
         BundleError: the source cannot be read.
-        InputError: the measure or the number of folds is not allowed.
+        InputError: the measure, the number of folds or the scaling is not allowed.
         ExportError: there are fewer than two rankers, one is named twice, or the target exists.
     """
     bundle, loaded = BundleFiles(source, check="full"), Bundle(source)
@@ -115,10 +130,21 @@ def fuse_bundle(
     except BundleError as error:
         raise ExportError(str(error)) from error
     with BundleWriter(target, overwrite=overwrite) as writer:  # raises now if the target exists
-        learned = learn_weights(loaded, names, queries, measure=measure, folds=folds)
+        learned = learn_weights(
+            loaded,
+            names,
+            queries,
+            measure=measure,
+            depth=LEARNING_DEPTH if scaling == FIXED else depth,
+            folds=folds,
+            scaling=scaling,
+        )
         weights = tuple(round(weight, 6) for weight in learned.weights)
-        fuse = Fuse("linear", names, weights)
+        fuse = Fuse("linear", names, weights, scaling=scaling)
         pipeline = Pipeline((*stages(names, manifest.rankers, depth), fuse))
+        if not folds:  # ranks once more, because lists may be deeper and passages others
+            (served,) = evaluate(loaded, queries, {name: pipeline}, measures=[measure])
+            learned = replace(learned, value=served.mean(measure))
         writer.copy(bundle)
         writer.finish(
             documents=manifest.documents,
@@ -131,6 +157,7 @@ def fuse_bundle(
                 **manifest.provenance,
                 f"fusion {name}": {
                     "measure": measure,
+                    **({} if scaling == FIXED else {"scaling": scaling}),
                     "value": learned.value,
                     "queries": len(queries),
                     **({"folds": folds, "alphas": list(learned.history[0])} if folds else {}),

@@ -30,6 +30,7 @@ from ranklet.runtime.pipeline.candidates import (
 )
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.fusion import FIXED
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
 from ranklet.runtime.pipeline.stages import Pipeline
@@ -323,24 +324,22 @@ class Bundle:
         return (ranker.analyzer or self._bundle.analyzer).begin()
 
     def features(
-        self, query: str, *, pipeline: PipelineLike = None
+        self, query: str, *, pipeline: PipelineLike = None, scaling: str = FIXED
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
-        """Return the candidates' ids and their scaled scores by ranker.
+        """Return the candidates' ids and their scaled scores by ranker; see `Fuse.scaling`.
 
-        Fusion weights are learned on these scores, because serving adds up the same numbers. A
-        document that is split has those of the passage that the pipeline ranks highest.
+        Fusion weights are learned on these scores, because serving adds up the same numbers. They
+        are in the collection's order, which decides between equal sums. A document that is split
+        has those of the passage that the pipeline ranks highest.
         """
         check_query(query)
-        execution = self._execute(
-            QueryContext(query, self._bundle.analyzer.begin()),
-            resolve_pipeline(pipeline, self.manifest),
-            None,
-        )
-        ids, columns = self._ids(execution.candidates), execution.scaled()
-        if not self.passages:
-            return ids, columns
-        best = np.sort(execution.top(len(ids))[1])
-        return [ids[at] for at in best], {name: each[best] for name, each in columns.items()}
+        context = QueryContext(query, self._bundle.analyzer.begin())
+        execution = self._execute(context, resolve_pipeline(pipeline, self.manifest), None)
+        columns = execution.scaled(scaling)
+        found, positions, _ = execution.top(len(execution.candidates))
+        order = np.argsort(numbers_of(found))
+        scores = {name: column[positions[order]] for name, column in columns.items()}
+        return self._ids(found.select(order)), scores
 
     def _execute(
         self,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.built.trained import CROSS, CROSS_BODY_MINUTES, cross_checkpoint, tuned_bm25
 from benchmarks.harness.place import Place
+from benchmarks.harness.query_scaling import of_unit_variance
 from benchmarks.harness.report import table
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
@@ -248,9 +249,7 @@ def _judged(
         mine = known.get(query.id, np.zeros(0, np.int64))
         grades.append(np.isin(numbers, mine).astype(np.float64))
         missed.append(np.ones(len(np.setdiff1d(mine, numbers))))
-        columns = (given[:, None] if given.ndim == 1 else given).astype(np.float64)
-        deviation = columns.std(0) if len(numbers) else np.ones(columns.shape[1])
-        scaled.append((columns / np.maximum(deviation, 1e-9)).astype(np.float32))
+        scaled.append(of_unit_variance(given[:, None] if given.ndim == 1 else given))
     return Judged.from_lists(scaled, grades, missed)
 
 

@@ -20,6 +20,7 @@ from benchmarks.built.light import BASE, LEARNING_QUERIES, ORACLE, Found, judged
 from benchmarks.built.token_vectors import DEPTH, REPORTED, Ranked
 from benchmarks.harness.judging import judged_lists, values_of
 from benchmarks.harness.place import Place
+from benchmarks.harness.query_scaling import of_unit_variance
 from benchmarks.harness.report import table
 from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.evaluation.measures import Judged as Graded
@@ -172,11 +173,8 @@ def _bm25(lists: Ranked) -> Values:
 
 def _graded(lists: Ranked, scored: Sequence[NDArray[np.float32]]) -> Graded:
     """Return candidates with the scores of BM25 and of a system, of unit variance per query."""
-    features = []
-    for both in zip(lists.bm25, scored, strict=True):
-        columns = np.stack(both, 1).astype(np.float64)
-        deviation = columns.std(0) if len(columns) else np.ones(2)
-        features.append((columns / np.maximum(deviation, 1e-9)).astype(np.float32))
+    both = zip(lists.bm25, scored, strict=True)
+    features = [of_unit_variance(np.stack(each, 1)) for each in both]
     return judged_lists(lists.queries, _names(lists), features)
 
 

@@ -22,7 +22,11 @@ from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.joined_pieces import join_pieces
 from ranklet.runtime.pipeline.prefetch import encode_ahead
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.rank_reasons import explain_alternate, explain_reciprocal_ranks
+from ranklet.runtime.pipeline.reasons import (
+    explain_alternate,
+    explain_linear,
+    explain_reciprocal_ranks,
+)
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.protocol import Ranker, Retriever
@@ -72,6 +76,8 @@ class Execution:
         # By rank fusion, the ranks of its inputs at that time, (inputs, candidates) float64, and
         # the documents that were retrieved, because a ranker may rescore them afterwards.
         self._ranks: dict[str, NDArray[np.float64]] = {}
+        # By linear fusion, the scaling of each input, because a cut leaves other candidates.
+        self._scalings: dict[str, list[fusion.Scaling]] = {}
         self._retrieved_before: dict[str, dict[str, NDArray[np.uint32]]] = {}
         # The score of candidates that there was no time to score, by ranker.
         self._floors: dict[str, float] = {}
@@ -128,11 +134,12 @@ class Execution:
         """Return the final score of every candidate, in their order, (candidates,) float32."""
         return self._filled(self._ordered_by)
 
-    def scaled(self) -> dict[str, NDArray[np.float32]]:
-        """Return scale · score by ranker, the features that a linear fusion weights."""
+    def scaled(self, scaling: str = fusion.FIXED) -> dict[str, NDArray[np.float32]]:
+        """Return the scaled scores by ranker, the features that a linear fusion weights."""
+        complete = {name: self._complete(name) for name in self._columns}
         return {
-            name: (self._complete(name) * self._scale(name)).astype(np.float32)
-            for name in self._columns
+            name: self._scaling(name, scaling).apply(column).astype(np.float32)
+            for name, column in complete.items()
         }
 
     def providers(self) -> dict[str, str]:
@@ -261,8 +268,9 @@ class Execution:
             return fusion.alternate(ranks)
         columns = [self._complete(name) for name in stage.inputs]
         with np.errstate(all="ignore"):
-            scales = [self._scale(name) for name in stage.inputs]
-            fused = fusion.linear(columns, stage.weights, scales)
+            scalings = [self._scaling(name, stage.scaling) for name in stage.inputs]
+            fused = fusion.linear(columns, stage.weights, scalings)
+        self._scalings[stage.name] = scalings
         return _finite(fused, f"the fusion {stage.name!r}")
 
     def _complete(self, name: str) -> NDArray[np.float32]:
@@ -284,8 +292,10 @@ class Execution:
             self._floors[name] = 0.0 if unscored.all() else float(np.nanmin(column))
         return np.where(unscored, np.float32(self._floors[name]), column)
 
-    def _scale(self, name: str) -> float:
-        return 1.0 if name in self._fusions else self._ranker(name).scale(self._query)
+    def _scaling(self, name: str, method: str) -> fusion.Scaling:
+        """Return the scaling of a column by the scores that there are, without filled-in ones."""
+        scale = 1.0 if name in self._fusions else self._ranker(name).scale(self._query)
+        return fusion.scaling_of(method, self._columns[name], scale)
 
     def _best(self, k: int) -> NDArray[np.intp]:
         column = self._columns[self._ordered_by]
@@ -334,15 +344,8 @@ class Execution:
 
     def _explain_fusion(self, stage: Fuse, position: int) -> Explanation:
         if stage.method == "linear":
-            return Explanation.total(
-                str(stage),
-                (
-                    self._explain(each, position).scaled(
-                        weight * self._scale(each), f"{weight:.4g}·{each}"
-                    )
-                    for each, weight in zip(stage.inputs, stage.weights, strict=True)
-                ),
-            )
+            scalings = self._scalings[stage.name]
+            return explain_linear(stage, scalings, lambda each: self._explain(each, position))
         retrieved, ranks = self._retrieved_before[stage.name], self._ranks[stage.name]
         of_candidate = ranks[:, position].tolist()
 

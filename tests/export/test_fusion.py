@@ -1,20 +1,26 @@
 """Weights of a fusion are learned, or cross-validated where networks rescore."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from tests.kinds import TinyRankers
 
 from ranklet.commands import main
-from ranklet.export.fusion import fuse_bundle
+from ranklet.export.fusion import fuse_bundle, learn_weights
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RankletError
-from ranklet.runtime.pipeline.stages import Fuse
+from ranklet.runtime.pipeline.fusion import SCALINGS
+from ranklet.runtime.pipeline.stages import Fuse, Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
+from ranklet.training.evaluation.systems import evaluate
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
 
 
 @pytest.fixture
@@ -48,6 +54,7 @@ def test_what_is_wrong_with_a_fusion_is_refused_before_it_scores(
     two = ("bm25", "cross")
     for wrong, message in (
         ({"measure": "MAP"}, "MAP"),
+        ({"scaling": "max"}, "unknown scaling 'max'; allowed are fixed, variance, minmax"),
         ({"folds": 1}, "folds is 1"),
         ({"folds": 1000}, "folds is 1000"),
         ({"target": tmp_path / "taken"}, "taken"),
@@ -55,3 +62,53 @@ def test_what_is_wrong_with_a_fusion_is_refused_before_it_scores(
         options: dict[str, Any] = {"target": tmp_path / "new", "rankers": two, **wrong}
         with pytest.raises(RankletError, match=message):
             fuse_bundle(path, options.pop("target"), queries, **options)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("measure", ["MRR@10", "nDCG@10"])
+def test_what_fuse_prints_is_what_eval_measures(
+    built: "Built", tmp_path: Path, capsys: pytest.CaptureFixture[str], scaling: str, measure: str
+) -> None:
+    target, collection = str(tmp_path / "fused"), str(built.collection.path)
+    rankers = ["--rankers", "bm25,bm25_pieces,model1", "--split", "train"]
+    options = [*rankers, "--scaling", scaling, "--measure", measure, "--name", "mixed"]
+    assert main(["fuse", str(built.indexed), collection, "-o", target, *options]) == 0
+    printed = capsys.readouterr().out.split(f"{measure} ")[1].split(" ")[0]
+    options = ["--split", "train", "--pipelines", "mixed", "--measures", measure]
+    assert main(["eval", target, collection, *options]) == 0
+    (row,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("mixed"))
+    assert row.split()[1] == printed
+    fuse = load(target, device="cpu").manifest.pipelines["mixed"].stages[-1]
+    assert isinstance(fuse, Fuse)
+    assert fuse.scaling == scaling
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_a_held_out_value_is_that_of_the_pipelines_of_the_folds(
+    built: "Built", tmp_path: Path, scaling: str
+) -> None:
+    queries, rankers = read_split(built.collection, "train"), ("bm25", "model1")
+    target = tmp_path / "fused"
+    found = fuse_bundle(built.indexed, target, queries, rankers=rankers, folds=3, scaling=scaling)
+    bundle = Bundle(target)
+    *lists, _ = bundle.manifest.pipelines["linear"].stages
+    fold_of, values = np.random.default_rng(0).permutation(len(queries)) % 3, np.zeros(len(queries))
+    for fold, alpha in enumerate(found.history[0]):
+        fuse = Fuse("linear", rankers, (alpha, 1 - alpha), scaling=scaling)
+        pipelines = {"fold": Pipeline((*lists, fuse))}
+        (served,) = evaluate(bundle, queries, pipelines, measures=["MRR@10"])
+        values[fold_of == fold] = served.values["MRR@10"][fold_of == fold]
+    assert found.value == pytest.approx(values.mean(), abs=1e-9)
+
+
+def test_scalings_over_the_candidates_are_learned_from_as_many_as_are_served(
+    built: "Built", tmp_path: Path
+) -> None:
+    queries, rankers = read_split(built.collection, "train"), ("bm25", "model1")
+    options: dict[str, Any] = {"rankers": rankers, "scaling": "variance"}
+    found = fuse_bundle(built.indexed, tmp_path / "fused", queries, depth=4, **options)
+    wanted = learn_weights(Bundle(built.indexed), rankers, queries, depth=4, scaling="variance")
+    assert (found.weights, found.history) == (wanted.weights, wanted.history)
+    assert found.value == pytest.approx(wanted.value, abs=1e-9)
+    fusions = BundleFiles(tmp_path / "fused").manifest.provenance["fusion linear"]
+    assert (fusions["scaling"], fusions["value"]) == ("variance", found.value)

@@ -2,6 +2,8 @@
 
 import argparse
 
+from ranklet.runtime.pipeline.fusion import FIXED, SCALINGS
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -29,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with two rankers, choose α in α·first + (1 − α)·second by cross-validation over this "
         "many folds and print the held-out value",
     )  # fmt: skip
+    parser.add_argument(
+        "--scaling", choices=SCALINGS, default=FIXED,
+        help="how scores of different rankers are made comparable: fixed uses a factor of each "
+        "ranker, variance divides by the standard deviation over a query's candidates, minmax maps "
+        "to 0 … 1 over them",
+    )  # fmt: skip
     parser.add_argument("--name", default="linear", help="name of the new pipeline")
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
 
@@ -53,6 +61,7 @@ def run(options: argparse.Namespace) -> None:
         measure=options.measure,
         name=options.name,
         folds=options.folds,
+        scaling=options.scaling,
         overwrite=options.force,
     )
     weights = ", ".join(f"{weight:.4f}" for weight in learned.weights)

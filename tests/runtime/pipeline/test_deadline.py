@@ -247,6 +247,21 @@ def test_a_fusion_takes_a_column_that_is_not_full(run: Any, clock: Clock, method
     assert found.left_out == ["rescore by second: 34 of 40 candidates"]
 
 
+@pytest.mark.parametrize("scaling", ["variance", "minmax"])
+def test_scaling_uses_the_scores_that_there_are(run: Any, clock: Clock, scaling: str) -> None:
+    second = Sliced(clock, TURNED, each_ms=10)
+    found = run([RETRIEVE, RESCORE, fuse() | {"scaling": scaling}], 65, second=second)
+    assert found.left_out == ["rescore by second: 34 of 40 candidates"]
+    scored = np.arange(1.0, 7)  # TURNED of 0 to 5; the lowest stands in for the others
+    both = [np.array(list(FIRST.values())), np.append(scored, np.full(34, 1.0))]
+    if scaling == "variance":
+        wanted = both[0] / both[0].std() + both[1] / scored.std()
+    else:
+        wanted = (both[0] - 1) / 39 + (both[1] - 1) / 5
+    np.testing.assert_allclose(found.final(), wanted, rtol=1e-6)
+    order(found)  # explanations add up
+
+
 def test_lists_that_there_was_no_time_to_complete(run: Any, clock: Clock) -> None:
     a, b = {0: 9.0, 1: 5.0, 2: 4.0}, {3: 7.0, 1: 6.0}
     second = Slow(clock, b, retrieve_ms=20)
@@ -329,6 +344,8 @@ def test_every_budget_gives_a_valid_answer(run: Any, seed: int) -> None:
     stages += [{"stage": "rescore", "ranker": name} for name in rescored]
     method = str(rng.choice(["linear", "rrf", "alternate"]))
     stages.append(fuse(method, *lists, *rescored))
+    if method == "linear":
+        stages[-1]["scaling"] = ("fixed", "variance", "minmax")[seed % 3]
     if rng.random() < 0.5:
         stages.append(KEEP)
     if rng.random() < 0.5:

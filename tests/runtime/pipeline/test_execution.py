@@ -52,9 +52,14 @@ RESCORE = {"stage": "rescore", "ranker": "c"}
 
 
 def fuse(
-    method: str, inputs: Sequence[str] = "ab", name: str = "fused", *weights: float
+    method: str,
+    inputs: Sequence[str] = "ab",
+    name: str = "fused",
+    *weights: float,
+    scaling: str = "fixed",
 ) -> dict[str, Any]:
     return {
+        "scaling": scaling,
         "stage": "fuse",
         "method": method,
         "inputs": list(inputs),
@@ -236,6 +241,60 @@ def test_reasons_are_those_of_the_scores_that_were_ranked(run: Any) -> None:
     ((rank,),) = (part.parts for part in explanation.parts)
     assert rank.reasons.label == "because a scores 40 (index)"
     assert execution.scaled()["a"].max() == 2.0
+
+
+def test_scores_are_scaled_over_the_candidates_of_the_query(run: Any) -> None:
+    stages = [RETRIEVE_A, {"stage": "keep", "k": 2}, RESCORE]  # candidates 0 and 1
+    a, c = np.array([4, 3]), np.array([1, 5])
+    for scaling, of_a, of_c in (
+        ("variance", a / a.std(), c / c.std()),
+        ("minmax", [1, 0], [0, 1]),
+        ("fixed", 0.5 * a, 0.5 * c),
+    ):
+        found = ranked(run([*stages, fuse("linear", "ac", "fused", 0.3, 0.7, scaling=scaling)]))
+        wanted = 0.3 * np.asarray(of_a) + 0.7 * np.asarray(of_c)
+        assert found == {0: round(wanted[0], 4), 1: round(wanted[1], 4)}
+        features = run(stages).scaled(scaling)
+        np.testing.assert_allclose(features["a"], of_a, rtol=1e-6)
+        np.testing.assert_allclose(features["c"], of_c, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["variance", "minmax"])
+def test_a_scaled_fusion_scores_what_one_list_lacks_and_can_be_fused(
+    run: Any, scaling: str
+) -> None:
+    inner = fuse("linear", "ab", "x", scaling=scaling)
+    execution = run([RETRIEVE_A, RETRIEVE_B, inner, RESCORE, fuse("linear", "xc", scaling=scaling)])
+    rows = [[scores.get(n, 0) for n in range(5)] for scores in (A, B, C)]
+
+    def scaled(row: Any) -> Any:
+        row = np.asarray(row)
+        return row / row.std() if scaling == "variance" else (row - row.min()) / np.ptp(row)
+
+    wanted = scaled(scaled(rows[0]) + scaled(rows[1])) + scaled(rows[2])
+    assert ranked(execution) == {n: pytest.approx(wanted[n], abs=1e-4) for n in range(5)}
+    for at, score in enumerate(execution.final().tolist()):
+        assert execution.explain(at).value == pytest.approx(score, abs=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["variance", "minmax"])
+def test_a_later_cut_changes_no_scaling_in_the_explanation(run: Any, scaling: str) -> None:
+    fused = fuse("linear", "ac", scaling=scaling)
+    execution = run([RETRIEVE_A, RESCORE, fused, {"stage": "keep", "k": 2}])
+    for at, score in enumerate(execution.final().tolist()):
+        assert execution.explain(at).value == pytest.approx(score, abs=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["variance", "minmax"])
+def test_one_candidate_or_none_is_fused_with_the_fixed_scale(run: Any, scaling: str) -> None:
+    stages = [RETRIEVE_A, RESCORE, fuse("linear", "ac", scaling=scaling)]
+    assert ranked(run(stages, a=Fake({}))) == {}
+    assert ranked(run(stages, [])) == {}
+    assert ranked(run(stages, a=Fake({1: 4.0}))) == {1: 0.5 * 4 + 0.5 * 5}
+    equal = Fake(dict.fromkeys(range(3), 8.0))
+    spread = {at: run(stages, a=equal).final()[at] - 4 for at in range(3)}
+    alone = run([RETRIEVE_A, RESCORE, fuse("linear", "c", scaling=scaling)]).final()
+    assert list(spread.values()) == pytest.approx(alone.tolist(), abs=1e-6)
 
 
 def test_every_stage_is_timed(run: Any) -> None:

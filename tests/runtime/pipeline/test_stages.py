@@ -25,6 +25,8 @@ RIGHT = [
     [A, B, fuse("alternate")],
     [A, B, fuse("linear"), KEEP],
     [A, B, RESCORE, fuse("linear", ("a", "b", "c"), name="x"), fuse("rrf", ("x", "a"), name="y")],
+    [A, B, fuse("linear", scaling="variance"), KEEP],
+    [A, B, fuse("linear", scaling="minmax")],
     [A, fuse("rrf", ("a",))],
     [A, {"stage": "rescore", "ranker": "a"}],
     [A, *[KEEP] * 31],
@@ -84,6 +86,10 @@ def test_a_recipe_reads_back_what_was_written(raw: list[dict[str, Any]]) -> None
         ([A, B, fuse(weights=["1", "1"])], "weights must be numbers"),
         ([A, B, fuse(weights=2.0)], "weights must be numbers"),
         ([A, B, fuse(name=None)], "name must be a string"),
+        ([A, B, fuse("linear", scaling="max")], "scaling 'max'; allowed are fixed, variance, min"),
+        ([A, B, fuse("linear", scaling=1)], "scaling must be a string"),
+        ([A, B, fuse("rrf", scaling="variance")], "rrf uses no scores, so its scaling must be fix"),
+        ([A, B, fuse("alternate", scaling="minmax")], "alternate uses no scores"),
     ],
 )
 def test_a_wrong_recipe_is_refused(raw: Any, message: str) -> None:
@@ -105,4 +111,13 @@ def test_a_recipe_reads_like_one() -> None:
     linear = Fuse("linear", ("a", "b"), (0.25, 1.0))
     pipeline = Pipeline((Retrieve("a", 9), Rescore("b"), linear, Keep(3)))
     assert str(pipeline) == "retrieve 9 by a → rescore by b → fuse (linear) 0.25·a + 1·b → keep 3"
+    scaled = Fuse("linear", ("a", "b"), (0.25, 1.0), scaling="variance")
+    assert str(scaled) == "fuse (linear, variance) 0.25·a + 1·b"
     assert str(Fuse("alternate", ("a", "b"))) == "alternate between a and b"
+
+
+def test_only_a_scaling_that_earlier_runtimes_would_ignore_is_written() -> None:
+    """They refuse a stage with an option that they do not know, and read all others."""
+    for scaling, written in (("fixed", False), ("variance", True), ("minmax", True)):
+        pipeline = Pipeline.from_json([A, B, fuse("linear", scaling=scaling)])
+        assert ("scaling" in pipeline.to_json()[-1]) == written

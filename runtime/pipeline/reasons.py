@@ -1,4 +1,4 @@
-"""Explain fusions by ranks: what each ranker's rank adds, and why the ranker ranked it there."""
+"""Explain fusions: what each ranker's score or rank adds, and why it ranked a document there."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,6 +10,31 @@ from ranklet.runtime.pipeline import fusion
 from ranklet.runtime.pipeline.stages import Fuse
 
 Reasons = Callable[[str], Explanation]  # returns the explanation of an input's score
+
+
+def explain_linear(
+    stage: Fuse, scalings: Sequence[fusion.Scaling], reasons: Reasons
+) -> Explanation:
+    """Explain Σ weight · factor · (score − origin) by the scores, each in the unit of the sum.
+
+    Where scores are counted from another origin than 0, that is a part of its own.
+
+    Args:
+        stage: the fusion.
+        scalings: of each input for this query.
+        reasons: explains the score of an input.
+    """
+    parts = []
+    for name, weight, scaling in zip(stage.inputs, stage.weights, scalings, strict=True):
+        label, factor = f"{weight:.4g}·{scaling.term(name)}", weight * scaling.factor
+        score = reasons(name)
+        if scaling.origin:
+            origin = f"from {scaling.origin:.4g}, the lowest score of the candidates"
+            shares = [score.scaled(factor, name), Explanation(origin, -factor * scaling.origin)]
+            parts.append(Explanation.total(label, shares))
+        else:
+            parts.append(score.scaled(factor, label))
+    return Explanation.total(str(stage), parts)
 
 
 def explain_reciprocal_ranks(stage: Fuse, ranks: Sequence[float], reasons: Reasons) -> Explanation:

@@ -1,4 +1,4 @@
-"""Fusions by ranks say what each rank adds, and below it why the ranker ranked it there."""
+"""Fusions say what each score or rank adds, and why the ranker ranked the document there."""
 
 import math
 from typing import Any
@@ -9,7 +9,12 @@ from tests.explanations import check_sums
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.pipeline.rank_reasons import explain_alternate, explain_reciprocal_ranks
+from ranklet.runtime.pipeline.fusion import Scaling
+from ranklet.runtime.pipeline.reasons import (
+    explain_alternate,
+    explain_linear,
+    explain_reciprocal_ranks,
+)
 from ranklet.runtime.pipeline.stages import Fuse
 
 NAN = math.nan
@@ -42,6 +47,20 @@ def test_a_reciprocal_rank_has_the_reasons_of_its_own_ranker() -> None:
     assert reasons is not None
     assert reasons.label == "because b scores 7.25 (score of b)"
     assert (reasons.value, reasons.parts) == (7.25, own_score("b").parts)
+    check_sums(explanation)
+
+
+def test_a_sum_names_the_scaling_of_this_query_and_what_it_subtracts() -> None:
+    stage = Fuse("linear", ("a", "b", "c"), (0.5, 2.0, 1.0), scaling="minmax")
+    scalings = [Scaling(0.5, spread=2.0), Scaling(0.25, 7.0, 4.0), Scaling(0.1)]
+    explanation = explain_linear(stage, scalings, own_score)
+    assert [(part.label, part.value) for part in explanation.parts] == [
+        ("0.5·a / 2", 0.5 * 7.25 / 2), ("1·c", 0.725), ("2·(b - 7) / 4", 2 * 0.25 / 4),
+    ]  # fmt: skip
+    assert [(part.label, part.value) for part in explanation.parts[2].parts] == [
+        ("b", 2 * 7.25 / 4), ("from 7, the lowest score of the candidates", -2 * 7 / 4),
+    ]  # fmt: skip
+    assert explanation.label == "fuse (linear, minmax) 0.5·a + 2·b + 1·c"
     check_sums(explanation)
 
 
@@ -103,3 +122,21 @@ def test_the_amounts_of_buttons_are_in_the_unit_of_the_score(bundle: Bundle) -> 
     assert group.label == "bm25: rank 1"
     total = sum(part.value for _, part in group.query_tokens)
     assert total == pytest.approx(hit.score, rel=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["variance", "minmax"])
+def test_scaled_scores_add_up_and_are_marked_in_the_text(bundle: Bundle, scaling: str) -> None:
+    from ranklet.handlers.page.score_tree import groups
+
+    stages = [*RETRIEVE, RESCORE, fuse("linear", "bm25", "bm25_pieces", "model1")]
+    stages[-1]["scaling"] = scaling
+    for hit in bundle.rank(QUERY, k=8, pipeline=stages, explain=True):
+        assert hit.explanation is not None
+        assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
+        check_sums(hit.explanation)
+        assert bundle.highlight(hit)
+        assert groups(bundle, QUERY, hit)
+    (alone,) = bundle.rank(QUERY, [hit.text], pipeline=stages, explain=True)
+    assert bundle.highlight(alone)  # no other candidate, and still marks
+    stages[-1]["scaling"] = "fixed"
+    assert alone.score == bundle.rank(QUERY, [hit.text], pipeline=stages)[0].score
