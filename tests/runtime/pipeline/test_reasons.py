@@ -52,10 +52,10 @@ def test_a_reciprocal_rank_has_the_reasons_of_its_own_ranker() -> None:
 
 def test_a_sum_names_the_scaling_of_this_query_and_what_it_subtracts() -> None:
     stage = Fuse("linear", ("a", "b", "c"), (0.5, 2.0, 1.0), scaling="minmax")
-    scalings = [Scaling(0.5, spread=2.0), Scaling(0.25, 7.0, 4.0), Scaling(0.1)]
+    scalings = [Scaling(0.5, spread=2.0), Scaling(0.25, 7.0, 4.0), Scaling(0.125)]
     explanation = explain_linear(stage, scalings, own_score)
     assert [(part.label, part.value) for part in explanation.parts] == [
-        ("0.5·a / 2", 0.5 * 7.25 / 2), ("1·c", 0.725), ("2·(b - 7) / 4", 2 * 0.25 / 4),
+        ("0.5·a / 2", 0.25 * 7.25), ("1·c", 0.125 * 7.25), ("2·(b - 7) / 4", 0.125),
     ]  # fmt: skip
     assert [(part.label, part.value) for part in explanation.parts[2].parts] == [
         ("b", 2 * 7.25 / 4), ("from 7, the lowest score of the candidates", -2 * 7 / 4),
