@@ -246,13 +246,14 @@ def test_reasons_are_those_of_the_scores_that_were_ranked(run: Any) -> None:
 def test_scores_are_scaled_over_the_candidates_of_the_query(run: Any) -> None:
     stages = [RETRIEVE_A, {"stage": "keep", "k": 2}, RESCORE]  # candidates 0 and 1
     a, c = np.array([4, 3]), np.array([1, 5])
-    for scaling, of_a, of_c in (
+    cases: list[tuple[str, Any, Any]] = [
         ("variance", a / a.std(), c / c.std()),
-        ("minmax", [1, 0], [0, 1]),
+        ("minmax", np.array([1, 0]), np.array([0, 1])),
         ("fixed", 0.5 * a, 0.5 * c),
-    ):
+    ]
+    for scaling, of_a, of_c in cases:
         found = ranked(run([*stages, fuse("linear", "ac", "fused", 0.3, 0.7, scaling=scaling)]))
-        wanted = 0.3 * np.asarray(of_a) + 0.7 * np.asarray(of_c)
+        wanted = 0.3 * of_a + 0.7 * of_c
         assert found == {0: round(wanted[0], 4), 1: round(wanted[1], 4)}
         features = run(stages).scaled(scaling)
         np.testing.assert_allclose(features["a"], of_a, rtol=1e-6)
