@@ -10,7 +10,7 @@ from benchmarks.built.token_vectors import DEPTH, Ranked, ranked
 from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from benchmarks.quality.light_quality import BM25, SYSTEMS
+from benchmarks.late_interaction.light_quality import BM25, SYSTEMS
 from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
