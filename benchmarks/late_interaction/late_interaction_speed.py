@@ -57,8 +57,9 @@ WARP_SETTINGS: dict[str, dict[str, Any]] = {
     "32 probes": {"nprobe": 32},
     "128 probes": {"nprobe": 128, "bound": 4096, "centroid_score_threshold": 0.0},
 }
+PLAID_NAME = "fast-plaid"
 # xtr-warp-rs chooses its effort by the number of documents that are wanted.
-DEPTHS = {"fast-plaid": (DEEP,), "xtr-warp-rs": (TOP, DEEP)}
+DEPTHS = {PLAID_NAME: (DEEP,), "xtr-warp-rs": (TOP, DEEP)}
 CODE = (*BUNDLE, "benchmarks/late_interaction/engines.py")
 
 
@@ -80,9 +81,15 @@ def run(place: Place) -> str:
     engines, sizes = dict(ours), dict.fromkeys(ours, _size(bundle))
     sizes[BM25] = _size(bundle, colbert=False)
     for name, settings, snippets in (
-        ("fast-plaid", PLAID_SETTINGS, (BUILD_PLAID, PLAID)),
+        (PLAID_NAME, PLAID_SETTINGS, (BUILD_PLAID, PLAID)),
         ("xtr-warp-rs", WARP_SETTINGS, (BUILD_WARP, WARP)),
     ):
+        if name == PLAID_NAME and not has_half_precision():
+            notes.append(
+                f"- {name} has no row, because this processor has no instructions for half "
+                "precision, in which it computes. Indexing would take more than an hour."
+            )
+            continue
         try:
             theirs = _peers(place, name, settings, snippets, vectors)
         except RuntimeError as reason:  # its own process has failed
@@ -271,11 +278,25 @@ measure).
 of the query, as float32, and this time is added to theirs in *p50* and *p95*. Their memory is \
 without an encoder, and includes PyTorch, which they need.
 - The others index the vectors that our bundle stores, in 4 bits by default. Their centroids are \
-learned from {SAMPLED:,} documents. fast-plaid computes in half precision, which is slow on a \
-processor without instructions for it.
+learned from {SAMPLED:,} documents.
 - R@{DEEP} of what rescores is bounded by BM25's, and equals it where BM25 gathers {DEEP}.
 {chr(10).join(notes)}
 """
+
+
+def has_half_precision(processor: str | None = None) -> bool:
+    """Return whether a processor multiplies matrices of half precision by instructions of its own.
+
+    >>> has_half_precision("flags : fpu avx512f avx512_fp16"), has_half_precision("flags : avx2")
+    (True, False)
+
+    Args:
+        processor: as Linux describes it; None for this one.
+    """
+    if processor is None:
+        described = Path("/proc/cpuinfo")
+        processor = described.read_text() if described.is_file() else ""
+    return not {"avx512_fp16", "amx_fp16", "fphp"}.isdisjoint(processor.split())
 
 
 def significances(found: Mapping[str, Measured], base: str) -> dict[tuple[str, str], str]:
