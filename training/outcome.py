@@ -8,6 +8,7 @@ from ranklet.training.progress import duration
 # With fewer steps the learning rate hardly leaves its warm-up, so the training counts as too short.
 FEWEST_STEPS = 20
 PERFECT = 1.0  # the highest value of every measure
+SHARED = "shared_queries"  # in a report: tuning queries that share a document with learned ones
 
 
 class Lists(NamedTuple):

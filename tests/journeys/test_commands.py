@@ -26,7 +26,10 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     text, warning = falls_short(capsys, "train", "model1", collection, "-o", model1, *options)
     assert "BM25 " in text
     assert "ranked perfectly before" in warning
-    assert read_checkpoint(model1).training["tuning_queries"] == 9
+    training = read_checkpoint(model1).training
+    assert training["tuning_queries"] == 9
+    assert training["shared_queries"] > 0
+    assert f"{training['shared_queries']} of 9 tuning queries have a relevant document" in text
 
     exported, indexed, fused = (tmp_path / f"{n}.ranklet" for n in ("exported", "indexed", "fused"))
     text = succeeds(capsys, "export", bm25, f"p={pieces}", f"m1={model1}", "-o", exported)

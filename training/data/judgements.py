@@ -113,8 +113,9 @@ def _counted(collection: Collection, specs: Sequence[str], lacking: Lacking) -> 
     texts: list[str] = []
     for part in dict.fromkeys(map(parse_split, specs)):
         judged = collection.qrels(part.name)
-        qrels |= {query: judged[query] for query in judged if part.has(query)}
-        texts += [query.id for query in collection.queries(part.name) if part.has(query.id)]
+        has = part.among(judged)
+        qrels |= {query: judged[query] for query in judged if has(query)}
+        texts += [query.id for query in collection.queries(part.name) if has(query.id)]
     texts = list(dict.fromkeys(texts))
     first: dict[str, str] = {}  # the first query by document, relevant documents first
     relevant: dict[str, list[str]] = {}  # relevant documents by query

@@ -1,18 +1,28 @@
 """Read splits and percentages of splits, such as ``train``, ``train[:90%]``, ``train[90%:]``.
 
-A query's percentile depends only on its id. So a query stays in its part when others are added, and
-two commands agree on which queries are held out.
+Two queries that share a relevant document, directly or through a chain of queries, always fall into
+the same part. Otherwise a ranker that learned from one part would have seen answers of the other.
+Such a group of queries has one percentile, which depends only on its smallest query id, and a query
+that shares nothing is a group of its own. So two commands agree on which queries are held out.
+
+A group stays where it is when queries are added, unless one of these shares a relevant document
+with it. Then the group may grow, take the place of a new smallest id, or merge with another group.
+Train and tune again in that case, because a held-out query may have become one to learn from.
 """
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.data.collection import Collection, Query
+from ranklet.training.progress import warn
+
+FAR = 2  # a part is far from its share if it has this many times its share, or one such fraction
 
 _SPEC = re.compile(r"([A-Za-z0-9_-]+)(?:\[(?:(\d{1,3})%)?:(?:(\d{1,3})%)?\])?")
 
@@ -26,6 +36,7 @@ class JudgedQuery(NamedTuple):
 
 
 JudgedQueries = Sequence[JudgedQuery]
+Qrels = Mapping[str, Mapping[str, int]]  # grade by query id and document id
 
 
 class Part(NamedTuple):
@@ -35,9 +46,21 @@ class Part(NamedTuple):
     low: int
     high: int
 
-    def has(self, query_id: str) -> bool:
-        """Return whether a query of the split is in this part."""
-        return self.low <= percentile(query_id) < self.high
+    @property
+    def whole(self) -> bool:
+        """Whether the part is the split itself."""
+        return (self.low, self.high) == (0, 100)
+
+    def among(self, qrels: Qrels) -> Callable[[str], bool]:
+        """Return a function that says whether a query of the split is in this part.
+
+        Args:
+            qrels: all judgements of the split.
+        """
+        if self.whole:
+            return lambda _: True
+        group = groups(qrels)
+        return lambda query_id: self.low <= percentile(group.get(query_id, query_id)) < self.high
 
 
 def parse_split(spec: str) -> Part:
@@ -58,8 +81,33 @@ def parse_split(spec: str) -> Part:
     return part
 
 
+def groups(qrels: Qrels) -> dict[str, str]:
+    """Return the smallest query id of each judged query's group.
+
+    The groups are the connected components of the graph of queries and their relevant documents,
+    found by union-find with path halving.
+
+    >>> groups({"q3": {"a": 1}, "q2": {"a": 1, "b": 1}, "q1": {"b": 1}, "q4": {"b": 0}})
+    {'q3': 'q1', 'q2': 'q1', 'q1': 'q1', 'q4': 'q4'}
+    """
+    parent = {query: query for query in qrels}
+
+    def root(query: str) -> str:
+        while parent[query] != query:
+            parent[query] = query = parent[parent[query]]
+        return query
+
+    first: dict[str, str] = {}  # a query of each relevant document
+    for query, grades in qrels.items():
+        for document, grade in grades.items():
+            if grade > 0:
+                one, other = root(query), root(first.setdefault(document, query))
+                parent[max(one, other)] = min(one, other)
+    return {query: root(query) for query in qrels}
+
+
 def percentile(query_id: str) -> int:
-    """Return the percentile of a query id, 0 to 99.
+    """Return the percentile of a group whose smallest query id is this one, 0 to 99.
 
     >>> percentile("q1") == percentile("q1")
     True
@@ -71,6 +119,9 @@ def read_split(
     collection: Collection, spec: str, *, limit: int | None = None, seed: int = 0
 ) -> list[JudgedQuery]:
     """Read the queries of a split that have a relevant document.
+
+    A large group of queries may make a part much larger or smaller than its percentages say, and a
+    warning then gives its real share.
 
     Args:
         collection: the collection.
@@ -86,15 +137,22 @@ def read_split(
         raise InputError(f"at most {limit} queries were requested; use a limit above 0")
     part = parse_split(spec)
     qrels = collection.qrels(part.name)
-    queries = [
+    split = [
         JudgedQuery(query.id, query.text, relevant)
         for query in collection.queries(part.name)
-        if part.has(query.id) and (relevant := _relevant(qrels, query))
+        if (relevant := _relevant(qrels, query))
     ]
+    has = part.among(qrels)
+    queries = [query for query in split if has(query.id)]
+    together = _together(part, len(queries), split, qrels)
     if not queries:
         raise InputError(
             f"split {spec!r} of {collection.path} has no query with a relevant document"
+            + (f"; {together}; name other percentages or another split" if together else "")
         )
+    if together:
+        share = f"{len(queries):,} of the {len(split):,} queries of {part.name}"
+        warn(f"{spec} has {share}, {len(queries) / len(split):.1%}; {together}")
     if limit is not None and len(queries) > limit:
         chosen = np.random.default_rng(seed).choice(len(queries), limit, replace=False)
         queries = [queries[index] for index in sorted(chosen.tolist())]
@@ -103,3 +161,18 @@ def read_split(
 
 def _relevant(qrels: dict[str, dict[str, int]], query: Query) -> dict[str, int]:
     return {name: grade for name, grade in qrels.get(query.id, {}).items() if grade > 0}
+
+
+def _together(part: Part, count: int, split: JudgedQueries, qrels: Qrels) -> str:
+    """Return why a part of `count` queries is far from its share, or an empty text."""
+    wanted = len(split) * (part.high - part.low) / 100
+    if part.whole or not split or wanted / FAR <= count <= wanted * FAR:
+        return ""
+    group = groups(qrels)
+    largest = max(Counter(group[query.id] for query in split).values())
+    if largest == 1:
+        return ""
+    return (
+        "queries that share relevant documents stay together, and the largest such group has "
+        f"{largest:,}"
+    )

@@ -4,7 +4,7 @@ A ranker that learned that a document is relevant for one query may prefer it fo
 gain on queries whose relevant documents were relevant in training is partly memorisation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,10 +68,12 @@ def overlap(
     learned: set[str] = set()
     trained: set[str] = set()
     for part in map(parse_split, splits):
-        for query, grades in collection.qrels(part.name).items():
-            if part.has(query) and query in evaluated:
+        qrels = collection.qrels(part.name)
+        has = part.among(qrels)
+        for query, grades in qrels.items():
+            if has(query) and query in evaluated:
                 trained.add(query)
-            elif part.has(query):
+            elif has(query):
                 learned |= {name for name, grade in grades.items() if grade > 0}
     relevant = {name for query in queries for name in query.relevant}
     return Overlap(
@@ -83,6 +85,12 @@ def overlap(
         len(relevant),
         len(trained),
     )
+
+
+def shared(learned: Iterable[JudgedQuery], held_out: Iterable[JudgedQuery]) -> int:
+    """Return how many held-out queries have a relevant document that a learned query has, too."""
+    seen = {name for query in learned for name in query.relevant}
+    return sum(not seen.isdisjoint(query.relevant) for query in held_out)
 
 
 def recorded_splits(provenance: Mapping[str, Any], collection: Collection) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from ranklet.training.outcome import rows_of
+from ranklet.training.outcome import SHARED, rows_of
 from ranklet.training.progress import duration
 from ranklet.training.report.chart import Series, chart, number
 from ranklet.training.report.words import Said, options_said, said, settings_said
@@ -16,7 +16,12 @@ ENDED = {
     "time": "the time was up (--minutes)",
     "patience": "the last evaluations brought no gain (--patience)",
 }
-NAMES = {"queries": "training queries", "split": "learned from", "tune": "tuned on"}
+NAMES = {
+    "queries": "training queries",
+    "split": "learned from",
+    "tune": "tuned on",
+    SHARED: "tuning queries that share a relevant document with training queries",
+}
 # Parts of a report that have a place of their own on the page, or none.
 PLACED = (
     "best", "comparison", "warning", "evaluations", "best_step", "options", "grid", "measure",

@@ -5,7 +5,7 @@ from benchmarks.harness.place import default_data
 
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
 from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.overlap import overlap, recorded_splits
+from ranklet.training.evaluation.overlap import overlap, recorded_splits, shared
 
 
 @pytest.fixture
@@ -50,6 +50,12 @@ def test_recorded_splits_are_those_of_this_collection_that_are_still_there(
     assert "was also relevant in training, on train and train[:90%] and train[90%:]" in str(found)
     for nothing in ({}, {"checkpoints": 3}, {"checkpoints": {"bm25": None}}):
         assert recorded_splits(nothing, collection) == ()
+
+
+def test_held_out_queries_that_share_a_document_are_counted(collection: Collection) -> None:
+    train, test = read_split(collection, "train"), read_split(collection, "test")
+    assert shared(train, test) == 3  # a query in both is one of them
+    assert shared(test, []) == shared([], test) == 0
 
 
 @pytest.mark.data

@@ -74,9 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Train and save; return the exit status."""
     from ranklet.training.checkpoint import REPORT, check_place
     from ranklet.training.data.splits import read_split
+    from ranklet.training.evaluation.overlap import shared
     from ranklet.training.learning.options import TrainingOptions
-    from ranklet.training.outcome import summary
-    from ranklet.training.progress import warn
+    from ranklet.training.outcome import SHARED, summary
+    from ranklet.training.progress import say, warn
 
     # What is wrong is reported before hours of training, not after them.
     output = Path(arguments.output)
@@ -91,6 +92,12 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         queries = read_split(found.collection, found.learn, limit=limit if tuned else None)
         dev = [] if tuned else read_split(found.collection, found.tune, limit=limit)
+        known = shared(queries, dev)
+        if known:
+            say(
+                f"{known:,} of {len(dev):,} tuning queries have a relevant document that a query "
+                "to learn from has, too; what is measured on them is too high for new documents"
+            )
         checkpoint = train(found.collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():
@@ -99,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         if not state.exists():
             found.remove()
-    checkpoint = replace(checkpoint, training={**checkpoint.training, **found.facts})
+    facts = dict(found.facts) if tuned else {**found.facts, SHARED: known}
+    checkpoint = replace(checkpoint, training={**checkpoint.training, **facts})
     checkpoint.save(output)
     shutil.rmtree(state, ignore_errors=True)
     found.remove()
