@@ -25,7 +25,8 @@ from ranklet.export.proof.report import Report, read_reports
 from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Retrieve
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.systems import MEASURES, comparisons, consistency, evaluate, mark
+from ranklet.training.evaluation.consistency import Consistency
+from ranklet.training.evaluation.systems import MEASURES, comparisons, evaluate, mark
 
 PACKAGES = ("torch", "transformers", "onnx", "onnxruntime")
 COLLECTION = "qa-mix"
@@ -51,8 +52,9 @@ def run(place: Place) -> str:
         "both, reciprocal ranks": Pipeline((*lists, Fuse("rrf", both, (1.0, 1.0)))),
         "both, learned weights": Pipeline((*lists, Fuse("linear", both, weights))),
     }
+    agreement = Consistency(CONSISTENCY)
     begin = perf_counter()
-    found = evaluate(bundle, queries, recipes, depth=DEPTH)
+    found = evaluate(bundle, queries, recipes, depth=DEPTH, watchers=[agreement.add])
     minutes = (perf_counter() - begin) / 60
     against = {measure: comparisons(found, measure, BASE) for measure in MEASURES}
     rows = [
@@ -66,8 +68,7 @@ def run(place: Place) -> str:
         ]
         for each in found
     ]
-    runs = {each.pipeline: each.run for each in found}
-    share = consistency(runs[DENSE], runs[BASE], CONSISTENCY)
+    share = agreement.means()[DENSE]
     report = read_reports(path)["dense"]
     course = qa_mix_dense(place).training
     dev = ", ".join(f"{each['value']:.3f}" for each in course["evaluations"])

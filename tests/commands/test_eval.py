@@ -1,11 +1,12 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.commands.running import Capture, strict, succeeds
+from tests.commands.running import Capture, fails, strict, succeeds
 
 from ranklet.commands import main
 from ranklet.runtime import Bundle
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import write_collection
 from ranklet.training.data.trec import read_run
@@ -65,3 +66,22 @@ def test_judged_documents_that_the_bundle_lacks_are_counted(
     assert "training" not in captured.out  # there is no split to compare with
     assert main([*arguments, "--json"]) == 0
     assert strict(capsys.readouterr().out)["judgements"]["missing_relevant"] == 1
+
+
+def test_an_error_while_ranking_leaves_no_run(
+    built: "Built", tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranked: list[str] = []
+    rank = Bundle.rank_ids
+
+    def broken(self: Bundle, query: str, **options: Any) -> list[tuple[str, float]]:
+        ranked.append(query)
+        if len(ranked) > 5:
+            raise BundleError("damaged")
+        return rank(self, query, **options)
+
+    monkeypatch.setattr(Bundle, "rank_ids", broken)
+    arguments = ("eval", built.fused, built.collection.path, "--runs", tmp_path / "runs")
+    assert "damaged" in fails(capsys, *arguments)
+    assert len(ranked) == 6
+    assert list((tmp_path / "runs").iterdir()) == []

@@ -15,7 +15,8 @@ import os
 import re
 import secrets
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
@@ -141,32 +142,36 @@ def write_run(
             is higher than the one above it, a query lists a document twice, or the file cannot be
             written.
     """
+    check_id(tag, f"{path}: tag")  # also of an empty run
+    lines = (run_lines(path, query, hits, tag) for query, hits in run.items())
+    write_lines(path, chain.from_iterable(lines))
+
+
+def run_lines(
+    path: str | os.PathLike[str], query: str, hits: Sequence[tuple[str, float]], tag: str
+) -> Iterator[str]:
+    """Yield the lines of a query in a run, with arguments and errors as those of `write_run`."""
     check_id(tag, f"{path}: tag")
-
-    def lines() -> Iterator[str]:
-        for query, hits in run.items():
-            check_id(query, f"{path}: query id")
-            seen: set[str] = set()
-            above = math.inf
-            for rank, (document, number) in enumerate(hits, start=1):
-                check_id(document, f"{path}: document id")
-                score = float(number)
-                where = f"{path}: query {query!r}, rank {rank}, document {document!r}"
-                if not math.isfinite(score):
-                    raise CollectionError(f"{where}: score {score}, expected a finite number")
-                # Evaluators sort by score and ignore the rank, so both must agree.
-                if score > above:
-                    raise CollectionError(
-                        f"{where}: score {score} is higher than {above} above it; "
-                        "sort the hits from the best to the worst"
-                    )
-                if document in seen:
-                    raise CollectionError(f"{where}: this query lists the document twice")
-                seen.add(document)
-                above = score
-                yield f"{query} Q0 {document} {rank} {score!r} {tag}\n"
-
-    write_lines(path, lines())
+    check_id(query, f"{path}: query id")
+    seen: set[str] = set()
+    above = math.inf
+    for rank, (document, number) in enumerate(hits, start=1):
+        check_id(document, f"{path}: document id")
+        score = float(number)
+        where = f"{path}: query {query!r}, rank {rank}, document {document!r}"
+        if not math.isfinite(score):
+            raise CollectionError(f"{where}: score {score}, expected a finite number")
+        # Evaluators sort by score and ignore the rank, so both must agree.
+        if score > above:
+            raise CollectionError(
+                f"{where}: score {score} is higher than {above} above it; "
+                "sort the hits from the best to the worst"
+            )
+        if document in seen:
+            raise CollectionError(f"{where}: this query lists the document twice")
+        seen.add(document)
+        above = score
+        yield f"{query} Q0 {document} {rank} {score!r} {tag}\n"
 
 
 def check_id(value: str, what: str) -> None:
@@ -229,20 +234,49 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
     Raises:
         CollectionError: the file cannot be written.
     """
+    with line_writer(path) as write:
+        write(lines)
+
+
+@contextlib.contextmanager
+def line_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Iterable[str]], None]]:
+    """Give a function that writes lines as `write_lines` does, and may be called repeatedly.
+
+    The file appears when the context ends. After an error there is none.
+
+    Raises:
+        CollectionError: the file cannot be written.
+    """
     target = Path(path)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    data = (line.encode() for line in lines)
+    files = contextlib.ExitStack()
     try:
-        with partial.open("xb") as file:
+        with _writing(path):
+            file = files.enter_context(partial.open("xb"))
+            put: Callable[[Iterable[bytes]], None] = file.writelines
             if target.suffix == ".gz":
                 # Without a name and a time inside, equal lines give equal files.
-                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                    packed.writelines(data)
-            else:
-                file.writelines(data)
-        partial.replace(target)
-    except OSError as error:
-        raise CollectionError(f"{path}: cannot be written ({error.strerror or error})") from error
+                packed = gzip.GzipFile("", "wb", 6, file, mtime=0)
+                put = files.enter_context(packed).writelines
+
+        def write(lines: Iterable[str]) -> None:
+            with _writing(path):
+                put(line.encode() for line in lines)
+
+        yield write
+        with _writing(path):
+            files.close()
+            partial.replace(target)
     finally:
         with contextlib.suppress(OSError):
+            files.close()
+        with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CollectionError(f"{path}: cannot be written ({error.strerror or error})") from error

@@ -1,6 +1,10 @@
-"""Evaluate a bundle's pipelines on judged queries, through ir-measures (trec_eval)."""
+"""Evaluate a bundle's pipelines on judged queries, through ir-measures (trec_eval).
 
-from collections.abc import Mapping, Sequence
+Every query is ranked by all pipelines before the next one, and only its measured values are kept.
+So memory does not grow with the number of ranked documents.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from subprocess import SubprocessError
 from typing import Any
@@ -18,9 +22,10 @@ from ranklet.training.progress import progress
 MEASURES = ("MRR@10", "nDCG@10", "R@100")
 SIGNIFICANT = ((0.01, "‡"), (0.05, "†"))  # marks of p-values below a bound, strictest first
 LARGEST_CUT = 1_000_000  # of a measure, in ranks
-REFERENCE_DEPTH = 1000  # ranks of the reference that count in `consistency` (Zhan et al., eq. 5)
+BLOCK_HITS = 100_000  # that are kept until they are measured together; each has some 130 bytes
 
-Run = dict[str, list[tuple[str, float]]]  # query id → (document id, score), best first
+Hits = Sequence[tuple[str, float]]  # (document id, score), best first
+Watcher = Callable[[str, Mapping[str, Hits]], None]  # of a query's id and its hits by pipeline
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,15 @@ class Evaluation:
     Attributes:
         pipeline: its name.
         values: by measure, the value of each query, in the order of the queries.
-        run: the ranked documents.
     """
 
     pipeline: str
     values: Mapping[str, NDArray[np.float64]]
-    run: Run
+
+    @property
+    def queries(self) -> int:
+        """The number of queries."""
+        return len(next(iter(self.values.values()), ()))
 
     def mean(self, measure: str) -> float:
         """Return the mean over queries."""
@@ -49,8 +57,9 @@ def evaluate(
     *,
     measures: Sequence[str] = MEASURES,
     depth: int = 1000,
+    watchers: Sequence[Watcher] = (),
 ) -> list[Evaluation]:
-    """Rank every query by every pipeline and measure the rankings.
+    """Rank every query by every pipeline and measure the rankings, which are not kept.
 
     Args:
         bundle: a bundle with a collection.
@@ -58,6 +67,7 @@ def evaluate(
         pipelines: the pipelines by name.
         measures: names as in ir-measures, or MRR@k for RR@k.
         depth: number of documents to rank per query, at least 1.
+        watchers: called for each query, in their order, with its id and its hits by pipeline.
 
     Raises:
         InputError: a measure is unknown, or the depth is below 1.
@@ -67,14 +77,26 @@ def evaluate(
     wanted = {name: _measure(name) for name in measures}
     for recipe in pipelines.values():  # to report mistakes before hours of ranking
         resolve_pipeline(recipe, bundle.manifest)
-    evaluations = []
-    for name, recipe in pipelines.items():
-        run = {
-            query.id: bundle.rank_ids(query.text, k=depth, pipeline=recipe)
-            for query in progress(queries, f"evaluating {name}")
+    values = {name: {key: np.zeros(len(queries)) for key in wanted} for name in pipelines}
+    runs: dict[str, dict[str, Hits]] = {name: {} for name in pipelines}
+    block = max(1, BLOCK_HITS // depth // max(1, len(pipelines)))  # queries
+    begin = 0
+    for end, query in enumerate(progress(queries, f"evaluating {', '.join(pipelines)}"), 1):
+        rankings = {
+            name: bundle.rank_ids(query.text, k=depth, pipeline=recipe)
+            for name, recipe in pipelines.items()
         }
-        evaluations.append(Evaluation(name, _values(queries, run, wanted), run))
-    return evaluations
+        for watcher in watchers:
+            watcher(query.id, rankings)
+        for name, hits in rankings.items():
+            runs[name][query.id] = hits
+        if end - begin == block or end == len(queries):
+            for name, run in runs.items():
+                for key, measured in _values(queries[begin:end], run, wanted).items():
+                    values[name][key][begin:end] = measured
+                run.clear()
+            begin = end
+    return [Evaluation(name, values[name]) for name in pipelines]
 
 
 def comparisons(
@@ -90,52 +112,6 @@ def comparisons(
     values = {evaluation.pipeline: evaluation.values[measure] for evaluation in evaluations}
     tested = compare(values, pairs=[(name, baseline) for name in others])
     return dict(zip(others, tested, strict=True))
-
-
-def untied(hits: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return a run's hits with strictly descending scores, for a file that trec_eval will read.
-
-    trec_eval ignores ranks and orders equal scores by descending document id, so it would measure
-    another ranking. Therefore each of several equal scores is one float32 step below the one before
-    it. trec_eval does not distinguish smaller steps.
-
-    >>> [score < 0.5 for _, score in untied([("a", 0.5), ("b", 0.5), ("c", 0.25)])]
-    [False, True, True]
-    """
-    descending: list[tuple[str, float]] = []
-    largest = np.float32(np.inf)
-    for name, score in hits:
-        single = min(np.float32(score), largest)
-        descending.append((name, float(single)))
-        largest = np.nextafter(single, np.float32(-np.inf))
-    return descending
-
-
-def consistency(
-    run: Mapping[str, Sequence[tuple[str, float]]],
-    reference: Mapping[str, Sequence[tuple[str, float]]],
-    n: int,
-) -> float:
-    """Return C_{f,n}, the mean share of a top n that the reference ranks (Zhan et al., eq. 5).
-
-    A reranker that was trained on the reference's candidates has never seen the other documents. A
-    query for which the run has no document is skipped.
-
-    Args:
-        run: (document id, score) of the retriever f, best first, by query id.
-        reference: the same of BM25. Only its first 1,000 documents per query count.
-        n: number of the run's documents that count, at least 1.
-
-    >>> consistency({"q": [("a", 2.0), ("b", 1.0)]}, {"q": [("b", 9.0)]}, 2)
-    0.5
-    """
-    shares = []
-    for query, hits in run.items():
-        top = {name for name, _ in hits[:n]}
-        known = {name for name, _ in reference.get(query, ())[:REFERENCE_DEPTH]}
-        if top:
-            shares.append(len(top & known) / len(top))
-    return float(np.mean(shares)) if shares else 0.0
 
 
 def table(
@@ -159,7 +135,7 @@ def table(
             )
         lines.append(f"{names[evaluation.pipeline]:{width}}  " + "  ".join(cells))
     lines.append(
-        f"{len(evaluations[0].run)} queries; against {names[baseline]}: † p < .05, ‡ p < .01 "
+        f"{evaluations[0].queries} queries; against {names[baseline]}: † p < .05, ‡ p < .01 "
         "(two-sided paired t-test, Holm)"
     )
     return "\n".join(lines)
@@ -192,8 +168,9 @@ def _measure(name: str) -> Any:
 
 
 def _values(
-    queries: Sequence[JudgedQuery], run: Run, measures: Mapping[str, Any]
+    queries: Sequence[JudgedQuery], run: Mapping[str, Hits], measures: Mapping[str, Any]
 ) -> dict[str, NDArray[np.float64]]:
+    """Return the values of some queries, (queries,) float64 by measure."""
     import ir_measures
 
     row = {query.id: index for index, query in enumerate(queries)}

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,9 +58,9 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
-    from ranklet.training.data.trec import write_run
     from ranklet.training.evaluation import systems as evaluation
-    from ranklet.training.evaluation.systems import consistency
+    from ranklet.training.evaluation.consistency import Consistency
+    from ranklet.training.evaluation.run_files import run_files
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
@@ -78,22 +79,20 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"pipeline {twice[0]!r} is given twice; name each once")
-    evaluations = evaluation.evaluate(
-        bundle,
-        queries,
-        {name: name for name in names},
-        measures=options.measures.split(","),
-        depth=options.depth,
-    )
-    if options.runs:
-        folder = Path(options.runs)
-        for each in evaluations:
-            run = {query: evaluation.untied(hits) for query, hits in each.run.items()}
-            write_run(folder / f"{each.pipeline}.run", run, f"ranklet-{each.pipeline}")
-    shares = {
-        each.pipeline: consistency(each.run, evaluations[0].run, options.consistency)
-        for each in (evaluations[1:] if options.consistency else ())
-    }
+    agreement = Consistency(options.consistency) if options.consistency else None
+    with ExitStack() as stack:
+        watchers = [agreement.add] if agreement else []
+        if options.runs:
+            watchers.append(stack.enter_context(run_files(Path(options.runs))))
+        evaluations = evaluation.evaluate(
+            bundle,
+            queries,
+            {name: name for name in names},
+            measures=options.measures.split(","),
+            depth=options.depth,
+            watchers=watchers,
+        )
+    shares = agreement.means() if agreement else {}
     if options.json:
         more: dict[str, object] = {"judgements": judgements.counts()}
         if seen:
@@ -140,7 +139,7 @@ def _plain(evaluations: "list[Evaluation]", baseline: str) -> dict[str, object]:
     from ranklet.training.evaluation.systems import comparisons
 
     return {
-        "queries": len(evaluations[0].run),
+        "queries": evaluations[0].queries,
         "baseline": baseline,
         "systems": {
             each.pipeline: {measure: each.mean(measure) for measure in each.values}

@@ -8,7 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.trec import read_lines, read_qrels, read_run, write_qrels, write_run
+from ranklet.training.data.trec import (
+    line_writer,
+    read_lines,
+    read_qrels,
+    read_run,
+    write_lines,
+    write_qrels,
+    write_run,
+)
 
 GRADES = st.integers(-999_999_999, 999_999_999)
 ids = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: name.split() == [name])
@@ -144,6 +152,29 @@ def test_equal_runs_give_equal_packed_files(tmp_path: Path) -> None:
     for name in ("a.gz", "b.gz"):
         write_run(tmp_path / name, {"q1": [("d1", 1.0)]}, "bm25")
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_lines_may_be_written_little_by_little(tmp_path: Path, name: str) -> None:
+    with line_writer(tmp_path / name) as write:
+        write(["a\n", "b\n"])
+        write([])
+        write(["c\n"])
+        assert not (tmp_path / name).exists()
+    write_lines(tmp_path / f"whole-{name}", ["a\n", "b\n", "c\n"])
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"whole-{name}").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_an_error_of_the_writer_passes_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+    def write_and_fail() -> None:
+        with line_writer(tmp_path / name) as write:
+            write(["a\n"])
+            raise PermissionError("not of the file")
+
+    with pytest.raises(PermissionError, match="not of"):
+        write_and_fail()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None:

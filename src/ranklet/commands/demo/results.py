@@ -34,7 +34,7 @@ def hits(places: Places) -> int:
 def results_table(evaluations: Sequence[Evaluation], found: Mapping[str, Places]) -> str:
     """Return a table with one system per line, of one measure and of answered questions."""
     (measure,) = evaluations[0].values
-    queries, width = len(evaluations[0].run), max(len(each.pipeline) for each in evaluations)
+    queries, width = evaluations[0].queries, max(len(each.pipeline) for each in evaluations)
     lines = [
         f"{'':{width}}  {f'{queries} test queries':>17}  {f'{len(QUESTIONS)} questions':>20}",
         f"{'':{width}}  {measure:>17}  {f'right in the first {FIRST}':>20}",
