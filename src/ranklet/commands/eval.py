@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.splits import JudgedQuery
     from ranklet.training.evaluation.overlap import Overlap
-    from ranklet.training.evaluation.systems import Evaluation
+    from ranklet.training.evaluation.systems import Evaluation, Watcher
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(f"pipeline {twice[0]!r} is given twice; name each once")
     agreement = Consistency(options.consistency) if options.consistency else None
     with ExitStack() as stack:
-        watchers = [agreement.add] if agreement else []
+        watchers: list[Watcher] = [agreement.add] if agreement else []
         if options.runs:
             watchers.append(stack.enter_context(run_files(Path(options.runs))))
         evaluations = evaluation.evaluate(
