@@ -116,10 +116,11 @@ NEURAL = {
     "--accumulation": 1, "--evaluate-every": 0, "--patience": 0, "--seed": 0, "--device": "auto",
     "--minutes": None, "--steps": None, "--tensorboard": None, "--float32": True, "--resume": False,
 }  # fmt: skip
-ENCODER = {**NEURAL, "--epochs": 1, "--backbone": None}
+TAUGHT = {"--teacher": None, "--teacher-scale": 1}
+ENCODER = {**NEURAL, **TAUGHT, "--epochs": 1, "--backbone": None}
 TERMS = {
-    **NEURAL, "--lr": 5e-4, "--epochs": 5, "--batch": 16, "--vectors": "random", "--least": 2,
-    "--query-log": "", "--field": "words", "--max-query-tokens": 20,
+    **NEURAL, **TAUGHT, "--lr": 5e-4, "--epochs": 5, "--batch": 16, "--vectors": "random",
+    "--least": 2, "--query-log": "", "--field": "words", "--max-query-tokens": 20,
     "--max-document-tokens": 4000, "--hidden": 256, "--blocks": 2, "--heads": 32,
     "--kernels": 10, "--dropout": 0.2,
 }  # fmt: skip
@@ -158,11 +159,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--max-query-tokens": 32, "--max-document-tokens": 128, "--start": None,
         "--dimension": 128, "--similarity": "cosine", "--expansion": "none", "--no-markers": True,
         "--punctuation": False, "--no-special-tokens": True, "--loss": "in-batch",
-        "--teacher": None,
     },
     "srm": {
         **ENCODER, "--lr": 1e-3, "--batch": 32, "--negatives": "bm25", "--oracle": None,
-        "--teacher": None, "--max-query-tokens": 32, "--max-document-tokens": 128,
+        "--max-query-tokens": 32, "--max-document-tokens": 128,
         "--sub-embeddings": 10, "--mixing": "attention", "--window": 1, "--heads": 1,
         "--context": "oracle", "--context-window": 2, "--document-vectors": "light",
         "--form": "thesis", "--idf": False, "--initial": "centroids", "--distil-steps": 400,

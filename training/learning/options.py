@@ -191,11 +191,58 @@ class HeadOptions(EncoderOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextPairOptions(CandidateOptions, EncoderOptions):
+class TaughtOptions(CheckedOptions):
+    """The teacher whose margins a student learns, if it has one."""
+
+    GROUP = "training"
+
+    teacher: str | Path | None = place("scores (`ranklet score`) to learn margins from")
+    teacher_scale: float = number(1.0, "factor of the teacher's margins", 1e-6, 1e6)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.teacher is None and self.teacher_scale != type(self).teacher_scale:
+            raise InputError("--teacher-scale needs a --teacher, whose margins it multiplies")
+        if self.teacher is not None and not Path(self.teacher).exists():
+            raise InputError(
+                f"--teacher {str(self.teacher)!r} does not exist; give a file that `ranklet score` "
+                "wrote"
+            )
+
+    @property
+    def scored(self) -> bool:
+        """Whether the teacher is a file of scores, which has candidates, too."""
+        return self.teacher is not None and Path(self.teacher).is_file()
+
+    def check_negatives(self, negatives: str) -> None:
+        """Raise InputError if the documents that are not relevant come from two places.
+
+        The default of `negatives` is what nobody has chosen.
+        """
+        if self.scored and negatives != getattr(type(self), "negatives", negatives):
+            raise InputError(
+                "the file of --teacher has the documents that queries are trained with; leave out "
+                "--negatives"
+            )
+
+    def check_scored(self) -> None:
+        """Raise InputError if the teacher is a checkpoint, which a kind cannot run."""
+        if self.teacher is not None and Path(self.teacher).is_dir():
+            raise InputError(
+                f"--teacher {str(self.teacher)!r} is a folder; score the candidates first "
+                "(`ranklet score`), and give its file"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPairOptions(TaughtOptions, CandidateOptions, EncoderOptions):
     """The batches, and how texts are cut."""
 
     GROUP = "training"
 
+    teacher: str | Path | None = place(
+        "scores (`ranklet score`) or a cross-encoder, to learn margins from"
+    )
     batch: int = integer(32, "queries per batch, each with a relevant document", 2)
     negatives: str = one_of(
         "in-batch", ("in-batch", *NEGATIVES),
@@ -205,6 +252,15 @@ class TextPairOptions(CandidateOptions, EncoderOptions):
     max_document_tokens: int = integer(
         128, "tokens of a document, [CLS] and [SEP] counted", 3, 8192
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_negatives(self.negatives)
+        if self.teacher is not None and not self.scored and self.negatives not in NEGATIVES:
+            raise InputError(
+                "a --teacher compares two documents of a query; give a file of `ranklet score`, or "
+                "--negatives bm25 or random"
+            )
 
     @property
     def limits(self) -> tuple[int, int]:

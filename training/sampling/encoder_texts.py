@@ -16,6 +16,7 @@ from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import full_precision
+from ranklet.training.learning.length import planned
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.options import TextPairOptions, recorded
 from ranklet.training.learning.weights import weights_of
@@ -25,6 +26,9 @@ from ranklet.training.progress import EVALUATING
 from ranklet.training.sampling.pool_baseline import bm25_mrr
 from ranklet.training.sampling.ragged import by_length
 from ranklet.training.sampling.text_pairs import Batch, Pool, TextPairs, Tokens
+from ranklet.training.teaching.margins import TeacherMargins, has_begun, margins_of
+from ranklet.training.teaching.taught import read_taught
+from ranklet.training.teaching.teacher import read_teacher
 
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
 Encode = Callable[[Tokens, NDArray[np.integer]], Tensor]
@@ -40,8 +44,14 @@ class EncoderTexts:
     Prompts are texts before each query and before each document. Limits are tokens of a query and
     of a document; None for those of the options.
 
+    Attributes:
+        pairs: the batches.
+        pool: what is ranked for the measure.
+        margins: of the teacher, if the options name one.
+
     Raises:
-        InputError: no query has a relevant document here, or the encoder reads fewer tokens.
+        InputError: no query has a relevant document here, the encoder reads fewer tokens, or the
+            teacher cannot teach.
     """
 
     def __init__(
@@ -56,10 +66,14 @@ class EncoderTexts:
     ) -> None:
         backbone.check_length(max(options.limits))
         self._options, self._backbone, self._dev = options, backbone, dev
+        taught = read_taught(options, collection, queries, titles=options.titles)
+        teacher = None
+        if taught is None and options.teacher is not None:
+            teacher = read_teacher(options.teacher, device=options.device)
         self.padding = padding_token(backbone.tokenizer)
         self._documents = list(collection.documents())
         self.pairs = TextPairs(
-            self._documents, queries, backbone.tokenizer, options, prompts, limits
+            self._documents, queries, backbone.tokenizer, options, prompts, limits, taught
         )
         self.pool = Pool(self.pairs, dev, seed=options.seed)
         self._measured = Lists(
@@ -68,6 +82,26 @@ class EncoderTexts:
             bm25_mrr(self.pool, self._documents, backbone.tokenizer, options),
         )
         self._counts = counts(len(self._documents), queries, dev)
+        self.margins = margins_of(taught, options)
+        if teacher is not None:
+            self.margins = TeacherMargins.of_checkpoint(
+                teacher,
+                [(batch.queries, batch.own) for batch in self.drawn(options)],
+                self.pairs.judged,
+                self._documents,
+                titles=options.titles,
+                scale=options.teacher_scale,
+                folder=options.folder,
+            )
+
+    def drawn(self, options: TextPairOptions) -> list[Batch]:
+        """Return the batches of a training of this length, if nothing ends it earlier."""
+        length = planned(options, len(self.pairs.batches(0)))
+        found: list[Batch] = []
+        for epoch in range(math.ceil(length.epochs)):
+            left = length.steps - epoch * length.per_epoch
+            found += self.pairs.batches(epoch)[: left * options.accumulation]
+        return found
 
     def inputs(
         self, model: nn.Module, segment: int, tokens: Tokens, rows: NDArray[np.integer]
@@ -108,9 +142,15 @@ class EncoderTexts:
         """Return a loss of the inner products of a batch's vectors, (texts, dimension) each.
 
         The loss takes the products and which documents are relevant, (queries, documents) each.
+        With a teacher it is the error of its margins, for which each query needs only the products
+        with its own documents.
         """
         relevant = torch.from_numpy(self.pairs.relevant(batch)).to(documents.device)
         with full_precision(documents.device):  # bfloat16 has 3 digits, which lose the margin
+            if self.margins is not None:
+                own = documents.float().reshape(-1, *queries.shape)
+                scores = (queries.float() * own).sum(2).T
+                return self.margins.loss(batch.queries, batch.own, scores)
             return loss(queries.float() @ documents.float().T, relevant)
 
     def sample(self, encode: Encode) -> Tensor:
@@ -137,10 +177,15 @@ class EncoderTexts:
 
         Options that are given replace the length, the rate and the seed of the texts' own.
         """
-        made_of = {"backbone": self._backbone.source}
+        options = options or self._options
+        if options.resume and has_begun(options.folder):
+            options = replace(options, resume=False)  # it was interrupted before the first step
+        made_of: dict[str, Any] = {"backbone": self._backbone.source}
+        if self.margins is not None:
+            made_of |= self.margins.made_of
         learned = learn(
-            model, batches or self.pairs.batches, loss, options or self._options, evaluate,
-            self._measured, made_of=made_of, label=label,
+            model, batches or self.pairs.batches, loss, options, evaluate, self._measured,
+            made_of=made_of, label=label,
         )  # fmt: skip
         found = self._checkpoint(kind, settings, model, {**learned.report, **facts})
         return replace(found, curve=learned.curve)

@@ -24,6 +24,7 @@ from ranklet.training.sampling.negatives import (
     relevant_numbers,
 )
 from ranklet.training.sampling.ragged import packed, padded
+from ranklet.training.teaching.taught import TaughtQueries
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -90,12 +91,21 @@ class Batch(NamedTuple):
     queries: Numbers  # (batch,) int64
     documents: Numbers  # int64: the relevant documents in the queries' order, then any negatives
 
+    @property
+    def own(self) -> Numbers:
+        """Each query's own documents, the relevant one first, (queries, documents) int64."""
+        return self.documents.reshape(-1, len(self.queries)).T
+
 
 class TextPairs:
     """The batches of every epoch, over the collection's documents and judged queries.
 
     Prompts are texts before each query and before each document. Limits are tokens of a query and
-    of a document; None for those of the options.
+    of a document; None for those of the options. Taught queries replace the others and bring their
+    own negatives.
+
+    Attributes:
+        judged: the queries to learn from.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -109,28 +119,37 @@ class TextPairs:
         options: TextPairOptions,
         prompts: tuple[str, str] = ("", ""),
         limits: tuple[int, int] | None = None,
+        taught: TaughtQueries | None = None,
     ) -> None:
         self._prompts, self._limits = prompts, limits or options.limits
         self.ids = [document.id for document in documents]
-        usable, self._relevant = relevant_numbers(self.ids, queries)
         self._options, self.tokenizer = options, tokenizer
-        self._negatives: list[Numbers] = []
-        if options.negatives == "random":
-            self._negatives = random_pools(len(documents), self._relevant, seed=options.seed)
-        elif options.negatives == "bm25":
-            analysed = analyse(
-                documents, [options.bm25.field], tokenizer=tokenizer, titles=options.titles
-            )
-            retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
-            self._negatives = bm25_negatives(
-                analysed, usable, self._relevant, retriever, seed=options.seed
-            )
+        if taught is not None:
+            self.judged, self._positives, self._negatives = taught.pools
+            self._relevant = taught.relevant
+        else:
+            self.judged, self._relevant = relevant_numbers(self.ids, queries)
+            self._positives = self._relevant
+            self._negatives = self._chosen(documents)
         texts = [
             prompts[1] + ranked_text(document.title, document.text, options.titles)
             for document in documents
         ]
         self.documents = tokenise(tokenizer, texts, self._limits[1], "tokenising")
-        self.queries = self.tokenise_queries(usable)
+        self.queries = self.tokenise_queries(self.judged)
+
+    def _chosen(self, documents: Sequence[Document]) -> list[Numbers]:
+        """Return the negatives of each query; none if they are in the batch or found later."""
+        options = self._options
+        if options.negatives == "random":
+            return random_pools(len(documents), self._relevant, seed=options.seed)
+        if options.negatives != "bm25":
+            return []
+        analysed = analyse(
+            documents, [options.bm25.field], tokenizer=self.tokenizer, titles=options.titles
+        )
+        retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
+        return bm25_negatives(analysed, self.judged, self._relevant, retriever, seed=options.seed)
 
     def tokenise_queries(self, queries: Sequence[JudgedQuery]) -> Tokens:
         """Return the token ids of queries."""
@@ -140,7 +159,7 @@ class TextPairs:
     def batches(self, epoch: int) -> list[Batch]:
         """Return an epoch's batches: each query once, documents of similar length together."""
         size, seed = self._options.batch, self._options.seed
-        positives = draw(self._relevant, seed, epoch, stream=0)
+        positives = draw(self._positives, seed, epoch, stream=0)
         drawn = [positives]
         if self._negatives:
             drawn.append(draw(self._negatives, seed, epoch, stream=1))

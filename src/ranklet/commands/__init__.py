@@ -17,6 +17,7 @@ from ranklet.version import __version__
 
 COMMANDS = {
     "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
+    "score": "score candidates by a cross-encoder, once for all students",
     "train": "train a ranker on a collection and write a checkpoint",
     "export": "pack checkpoints into a bundle of rankers",
     "build": "build a search from any texts, with nothing to train",

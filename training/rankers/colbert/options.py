@@ -1,10 +1,9 @@
 """ColBERT: rescore by the best match of each query token among a document's token vectors."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import integer, one_of, place, switch
+from ranklet.runtime.options import integer, one_of, switch
 from ranklet.runtime.rankers.colbert.settings import EXPANSIONS, SIMILARITIES
 from ranklet.training.learning.options import HeadOptions, TextPairOptions
 
@@ -34,7 +33,6 @@ class Options(HeadOptions, TextPairOptions):
         True, "no vectors of [CLS], [SEP] and markers", flag="--no-special-tokens"
     )
     loss: str = one_of("in-batch", LOSSES, "softmax over the batch, a pair's, or the teacher's")
-    teacher: str | Path | None = place("checkpoint of a cross-encoder, for the loss margin-mse")
     learning_rate: float = 3e-5
     clip: float | None = 1
     batch: int = 16
@@ -42,11 +40,10 @@ class Options(HeadOptions, TextPairOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.loss == "margin-mse") != (self.teacher is not None):
-            raise InputError(
-                "the loss margin-mse learns from a --teacher, and only this loss does; give both "
-                "or neither"
-            )
+        if self.loss == "margin-mse" and self.teacher is None:
+            raise InputError("the loss margin-mse learns from a --teacher; give one")
+        if self.loss == "pairwise" and self.teacher is not None:
+            raise InputError("a --teacher has the loss margin-mse; leave out --loss pairwise")
         if self.loss != "in-batch" and self.negatives == "in-batch":
             raise InputError(
                 f"the loss {self.loss} compares two documents of a query; give --negatives bm25 or "

@@ -20,20 +20,18 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
-from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.learning.device import full_precision, seeded
-from ranklet.training.learning.losses import in_batch_softmax, margin_mse, ranknet_loss
+from ranklet.training.learning.losses import in_batch_softmax, ranknet_loss
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.colbert.markers import marker_tokens
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max_sim
 from ranklet.training.rankers.colbert.options import Options
-from ranklet.training.rankers.colbert.teacher_margins import TeacherMargins
 from ranklet.training.sampling.encoder_texts import ENCODED, EncoderTexts
-from ranklet.training.sampling.teacher import check_teacher, has_begun
 from ranklet.training.sampling.text_pairs import Batch, Tokens
 
 MEASURED = "int16"  # how vectors are stored while the pool is ranked
@@ -48,11 +46,8 @@ def train(
         InputError: as `EncoderTexts`; or the start or the teacher does not fit the options.
         TrainingError: see `fit`.
     """
-    teacher = None if options.teacher is None else read_checkpoint(options.teacher)
-    if teacher is not None:
-        check_teacher(teacher)
-    if options.resume and has_begun(options.folder):
-        options = replace(options, resume=False)  # it was interrupted before the first step
+    if options.teacher is not None:
+        options = replace(options, loss="margin-mse")
     backbone, start = load_start(options, "colbert", segments=False)
     layers = _layers(options, backbone.config.hidden_size, start)
     markers = marker_tokens(backbone, start) if options.markers else ("", "")
@@ -75,9 +70,6 @@ def train(
         model = ColBERTNetwork(backbone.model, settings, layers)
     if start is not None:
         load_weights(model.head, start.weights, "head.")
-    margins = None
-    if teacher is not None:
-        margins = TeacherMargins(teacher, collection, queries, texts, options)
 
     def loss(batch: Batch) -> Tensor:
         of_queries = encode(model, layout, "query", texts.pairs.queries, batch.queries)
@@ -88,14 +80,14 @@ def train(
         if options.loss == "in-batch":
             relevant = torch.from_numpy(texts.pairs.relevant(batch)).to(scores.device)
             return in_batch_softmax(scores, relevant)
-        own, other = scores.diagonal(), scores[:, len(batch.queries) :].diagonal()
-        if margins is None:
-            return ranknet_loss(own, other)
-        return margin_mse(own - other, torch.from_numpy(margins.of(batch)).to(scores.device))
+        count = len(scores)
+        own = scores.reshape(count, -1, count).diagonal(dim1=0, dim2=2).T  # as in `Batch.own`
+        if texts.margins is None:
+            return ranknet_loss(own[:, :1], own[:, 1:])
+        return texts.margins.loss(batch.queries, batch.own, own)
 
     evaluate = partial(_pool_mrr, model, layout, texts)
-    facts: dict[str, Any] = {} if teacher is None else {"teacher": str(options.teacher)}
-    trained = texts.learn("colbert", settings, model, loss, evaluate, **facts)
+    trained = texts.learn("colbert", settings, model, loss, evaluate)
     return replace(trained, network={**trained.network, LAYERS: layers})
 
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from ranklet.runtime.options import integer, one_of, text
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, TermSettings
-from ranklet.training.learning.options import CandidateOptions, TrainingOptions
+from ranklet.training.learning.options import CandidateOptions, TaughtOptions, TrainingOptions
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 
 SETTINGS, NETWORK = ConformerKernelSettings(), Network()
 
 
 @dataclass(frozen=True, kw_only=True)
-class TermOptions(TrainingOptions, CandidateOptions):
+class TermOptions(TaughtOptions, TrainingOptions, CandidateOptions):
     """Options of a network over word forms, a Conformer-Kernel or a TK.
 
     A query has one relevant document, one of BM25's best 100, and two random ones (Mitra et al.).
@@ -33,6 +33,10 @@ class TermOptions(TrainingOptions, CandidateOptions):
     epochs: int = 5
     clip: float | None = 1
     evaluations: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_scored()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,13 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.losses import ranknet_loss
 from ranklet.training.rankers.conformer_kernel.network import Pairs
 from ranklet.training.rankers.conformer_kernel.options import TermOptions
-from ranklet.training.sampling.batches import Batch, draw, draw_several, query_batches
+from ranklet.training.sampling.batches import (
+    Batch,
+    draw,
+    draw_documents,
+    draw_several,
+    query_batches,
+)
 from ranklet.training.sampling.negatives import (
     Numbers,
     bm25_negatives,
@@ -27,6 +33,7 @@ from ranklet.training.sampling.negatives import (
     relevant_numbers,
 )
 from ranklet.training.sampling.ragged import first_tokens, packed, padded
+from ranklet.training.teaching.taught import TaughtQueries
 
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must differ
 # Lengths are padded to multiples of these, so that there are few shapes; see `ragged.rounded`.
@@ -75,6 +82,10 @@ class TermReader:
         terms = self._analysed.analyzer.begin().tokens(text, self._settings.field)
         return terms[: self._settings.max_query_terms].astype(np.int64)
 
+    def with_terms(self, queries: Sequence[JudgedQuery]) -> list[JudgedQuery]:
+        """Return the queries that have a term."""
+        return [query for query in queries if len(self.query_terms(query.text))]
+
     def pairs(self, queries: Sequence[NDArray[np.int64]], documents: Numbers) -> Pairs:
         """Return the inputs of queries, as terms, and their documents, (queries, documents)."""
         rows = np.arange(len(queries)).repeat(documents.shape[1])
@@ -101,6 +112,8 @@ class TermReader:
 class TermPairs:
     """The batches of every epoch, without the queries that have no terms.
 
+    Taught queries replace the others, and all of their documents come from the scored ones.
+
     Raises:
         InputError: no query has a relevant document in the collection.
     """
@@ -112,28 +125,38 @@ class TermPairs:
         retriever: Retriever,
         reader: TermReader,
         options: TermOptions,
+        taught: TaughtQueries | None = None,
     ) -> None:
-        queries = [query for query in queries if len(reader.query_terms(query.text))]
-        usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
         seed = options.seed
         self._options, self._reader = options, reader
-        self._ranked = bm25_negatives(
-            analysed, usable, self._relevant, retriever,
-            depth=options.depth, count=options.pool, seed=seed,
-        )  # fmt: skip
-        self._random = random_pools(len(analysed.documents), self._relevant, seed=seed)
+        self._random: list[Numbers] = []
+        if taught is not None:
+            usable, self._relevant, self._ranked = taught.pools
+        else:
+            usable, self._relevant = relevant_numbers(
+                list(analysed.documents.ids), reader.with_terms(queries)
+            )
+            self._ranked = bm25_negatives(
+                analysed, usable, self._relevant, retriever,
+                depth=options.depth, count=options.pool, seed=seed,
+            )  # fmt: skip
+            self._random = random_pools(len(analysed.documents), self._relevant, seed=seed)
         self._queries = [reader.query_terms(query.text) for query in usable]
 
     def batches(self, epoch: int) -> list[Batch]:
         """Return an epoch's batches: each query once, documents of similar length together."""
         options, seed = self._options, self._options.seed
-        documents = np.column_stack(
-            [
-                draw(self._relevant, seed, epoch, stream=0),
-                draw(self._ranked, seed, epoch, stream=1),
-                draw_several(self._random, options.random_each, seed, epoch),
-            ]
-        )
+        if self._random:
+            documents = np.column_stack(
+                [
+                    draw(self._relevant, seed, epoch, stream=0),
+                    draw(self._ranked, seed, epoch, stream=1),
+                    draw_several(self._random, options.random_each, seed, epoch),
+                ]
+            )
+        else:
+            others = 1 + options.random_each
+            documents = draw_documents(self._relevant, self._ranked, others, seed, epoch)
         longest = self._reader.lengths[documents].max(1)
         return query_batches(documents, longest, options.batch, seed, epoch)
 

@@ -42,6 +42,8 @@ from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.negatives import Numbers
 from ranklet.training.sampling.ragged import by_length
+from ranklet.training.teaching.margins import margins_of
+from ranklet.training.teaching.taught import read_taught
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +92,10 @@ def train_on_terms(
     with seeded(options.seed):
         model = build(replace(options.network, vocabulary=len(terms) + FIRST))
         network = asdict(model.network)
-        pairs = TermPairs(analysed, queries, retriever, reader, options)
+        learnable = reader.with_terms(queries)
+        taught = read_taught(options, collection, learnable, titles=options.titles)
+        margins = margins_of(taught, options)
+        pairs = TermPairs(analysed, queries, retriever, reader, options, taught)
         lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
         _warn_of_long_documents(model, int(reader.lengths.max(initial=0)))
         if options.vectors == "word2vec" and model.latent is not None and not options.resume:
@@ -105,8 +110,10 @@ def train_on_terms(
             model.explicit.begin_as_bm25(bm25.k1, bm25.b, float(reader.lengths.mean()))
 
     def loss(batch: Batch) -> torch.Tensor:
-        scores = model(_moved(pairs.pairs(batch), model))
-        return weak_ranknet_loss(scores.float().reshape(batch.documents.shape))
+        scores = model(_moved(pairs.pairs(batch), model)).float().reshape(batch.documents.shape)
+        if margins is not None:
+            return margins.loss(batch.queries, batch.documents, scores)
+        return weak_ranknet_loss(scores)
 
     def score(query: JudgedQuery, numbers: Numbers) -> NDArray[np.float32]:
         terms = [reader.query_terms(query.text)]
@@ -122,9 +129,8 @@ def train_on_terms(
         scores = [score(query, numbers) for query, numbers, _ in shown]
         return lists.mrr(np.concatenate(scores))
 
-    finished = learn(
-        model, pairs.batches, loss, options, evaluate, lists.measured, made_of={"network": network}
-    )
+    made_of = {"network": network, **(margins.made_of if margins else {})}
+    finished = learn(model, pairs.batches, loss, options, evaluate, lists.measured, made_of=made_of)
     served: dict[str, Any] = dict(model.served())
     return Checkpoint(
         kind,

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import integer, one_of
 from ranklet.runtime.rankers.cross_encoder.ranker import HEADS, IMPORTED, CrossEncoderSettings
-from ranklet.training.learning.options import NEGATIVES, CandidateOptions, HeadOptions
+from ranklet.training.learning.options import (
+    NEGATIVES,
+    CandidateOptions,
+    HeadOptions,
+    TaughtOptions,
+)
 
 SETTINGS = CrossEncoderSettings()
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrossBatchOptions(HeadOptions):
+class CrossBatchOptions(TaughtOptions, HeadOptions):
     """The batches."""
 
     batch: int = integer(4, "queries per batch, each with a relevant document", 1)
@@ -19,6 +24,11 @@ class CrossBatchOptions(HeadOptions):
     negatives_each: int = integer(1, "negatives for each relevant document", 1)
     depth: int = integer(500, "ranks of BM25 that the negatives come from", 1, flag=None)
     pool: int = integer(20, "negatives per query that each epoch draws from", 1, flag=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_scored()
+        self.check_negatives(self.negatives)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +56,8 @@ class Options(CrossBatchOptions, CandidateOptions):
                 f"the head {IMPORTED} belongs to models of other libraries and cannot be trained; "
                 f"choose one of {', '.join(HEADS)}"
             )
+        if self.loss == "cross_entropy" and self.teacher is not None:
+            raise InputError("a --teacher has a loss of its own; leave out --loss cross_entropy")
         if self.loss == "cross_entropy" and self.settings.head == "model1":
             raise InputError(
                 "the loss cross_entropy needs scores of either sign, and those of the head model1 "

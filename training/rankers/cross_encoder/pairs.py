@@ -12,10 +12,13 @@ from ranklet.training.rankers.cross_encoder.options import CrossBatchOptions
 from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.negatives import negative_pools, relevant_numbers
+from ranklet.training.teaching.taught import TaughtQueries
 
 
 class CrossPairs:
     """The batches of every epoch, over a collection with word pieces and the retriever's field.
+
+    Taught queries replace the others and bring their own negatives.
 
     Raises:
         InputError: no query has a relevant document in the collection.
@@ -28,13 +31,17 @@ class CrossPairs:
         retriever: Retriever,
         options: CrossBatchOptions,
         pairing: Pairing,
+        taught: TaughtQueries | None = None,
     ) -> None:
-        usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
         self._options, self._pairing, self._analysed = options, pairing, analysed
-        self._negatives = negative_pools(
-            analysed, usable, self._relevant, retriever, options.negatives,
-            seed=options.seed, depth=options.depth, count=options.pool,
-        )  # fmt: skip
+        if taught is not None:
+            usable, self._relevant, self._negatives = taught.pools
+        else:
+            usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
+            self._negatives = negative_pools(
+                analysed, usable, self._relevant, retriever, options.negatives,
+                seed=options.seed, depth=options.depth, count=options.pool,
+            )  # fmt: skip
         self._queries = [query_pieces(analysed, pairing, query.text) for query in usable]
 
     def batches(self, epoch: int) -> list[Batch]:

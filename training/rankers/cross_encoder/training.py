@@ -4,7 +4,7 @@ Sources: Boytsov & Kolter 2021, §3 and §4.1; MacAvaney et al. 2019 (CEDR); Bou
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ from ranklet.training.rankers.cross_encoder.pairs import CrossPairs, dev_pairs
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.ragged import by_length
+from ranklet.training.teaching.margins import margins_of
+from ranklet.training.teaching.taught import read_taught
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +75,9 @@ def train(
         tokenizer=tokenizer, titles=options.titles,
     )  # fmt: skip
     retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
-    pairs = CrossPairs(analysed, queries, retriever, options, pairing)
+    taught = read_taught(options, collection, queries, titles=options.titles)
+    margins = margins_of(taught, options)
+    pairs = CrossPairs(analysed, queries, retriever, options, pairing, taught)
     lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
     measured = dev_pairs(lists, analysed, pairing)
     add_marker_rows(backbone.model, tokenizer, settings.marking)
@@ -85,6 +89,8 @@ def train(
 
     def batch_loss(batch: Batch) -> Tensor:
         scores = _scores(model, pairs.pairs(batch), padding).reshape(len(batch.queries), -1)
+        if margins is not None:
+            return margins.loss(batch.queries, batch.documents, scores.float())
         positive, negative = scores[:, :1], scores[:, 1:]
         if options.loss == "margin":
             return margin_loss(positive, negative, MARGIN)
@@ -93,7 +99,8 @@ def train(
     learned = learn(
         model, pairs.batches, batch_loss, options,
         lambda: lists.mrr(score_pairs(model, measured, padding, EVALUATING)),
-        lists.measured, made_of={"backbone": backbone.source},
+        lists.measured,
+        made_of={"backbone": backbone.source, **(margins.made_of if margins else {})},
     )  # fmt: skip
     return Checkpoint(
         "cross_encoder",
@@ -128,22 +135,28 @@ def load_any(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork
     return trained(new_classifier(checkpoint.network, attention), checkpoint.weights)
 
 
-def score_texts(
-    checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], device: str = "cpu"
-) -> NDArray[np.float32]:
-    """Return the scores of pairs of a query and a document, (pairs,) float32.
+def text_scorer(
+    checkpoint: Checkpoint, device: str = "cpu"
+) -> Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]:
+    """Return a function that scores pairs of a query and a document, (pairs,) float32.
 
     The checkpoint may be trained or imported. The device is a name that `choose_device` knows.
     """
     model = load_any(checkpoint, attention="sdpa").to(choose_device(device))
     tokenizer = checkpoint.need_tokenizer()
-    pairing = Pairing(checkpoint.settings, tokenizer)
-    made = []
-    for texts in pairs:
-        query, document = (tokenizer.encode(text, add_special_tokens=False).ids for text in texts)
-        made.append(pairing.pair(pairing.query(query), document))
-    with torch.inference_mode():
-        return score_pairs(model, made, padding_token(tokenizer))
+    pairing, padding = Pairing(checkpoint.settings, tokenizer), padding_token(tokenizer)
+
+    def score(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        made = []
+        for texts in pairs:
+            query, document = (
+                tokenizer.encode(text, add_special_tokens=False).ids for text in texts
+            )
+            made.append(pairing.pair(pairing.query(query), document))
+        with torch.inference_mode():
+            return score_pairs(model, made, padding)
+
+    return score
 
 
 def score_pairs(

@@ -39,6 +39,8 @@ class Options(TextPairOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.loss == "margin" and self.teacher is not None:
+            raise InputError("a --teacher has a loss of its own; leave out --loss margin")
         mining = (self.mine_every, self.mine_among) != (Options.mine_every, Options.mine_among)
         if self.negatives != MINED and mining:
             raise InputError("--mine-every and --mine-among need --negatives mined")

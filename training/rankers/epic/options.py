@@ -29,6 +29,8 @@ class Options(HeadOptions, TextPairOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.pairwise and self.teacher is not None:
+            raise InputError("a --teacher has a loss of its own; leave out --pairwise")
         if self.pairwise and self.negatives == "in-batch":
             raise InputError(
                 "--pairwise needs a negative for each query: --negatives bm25 or random"

@@ -9,6 +9,7 @@ from ranklet.training.learning.options import (
     NEGATIVES,
     CandidateOptions,
     EncoderOptions,
+    TaughtOptions,
     TunedOptions,
 )
 
@@ -16,7 +17,7 @@ PARAMETRISATIONS = ("network", "cosine")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairOptions(EncoderOptions):
+class PairOptions(TaughtOptions, EncoderOptions):
     """The batches, and how texts are cut; Boytsov & Kolter has batches of 32 and one negative."""
 
     batch: int = integer(16, "queries per batch, each with a relevant document", 1)
@@ -25,6 +26,11 @@ class PairOptions(EncoderOptions):
     negatives_each: int = integer(7, "negatives for each relevant document", 1)
     max_query_tokens: int = integer(64, "tokens of a query", 1)
     max_document_tokens: int = integer(256, "tokens of a document", 1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_scored()
+        self.check_negatives(self.negatives)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +60,8 @@ class Options(PairOptions, CandidateOptions, TunedOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.objective == "margin" and self.teacher is not None:
+            raise InputError("a --teacher has a loss of its own; leave out --objective margin")
         if self.tokenizer is not None and self.embeddings == "backbone":
             raise InputError(
                 "--tokenizer needs --embeddings random, because the backbone's vectors are of its "

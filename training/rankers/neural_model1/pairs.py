@@ -14,6 +14,7 @@ from ranklet.training.rankers.neural_model1.options import PairOptions
 from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
 from ranklet.training.sampling.negatives import negative_pools, relevant_numbers
 from ranklet.training.sampling.ragged import packed, padded, rounded, unique_tokens
+from ranklet.training.teaching.taught import TaughtQueries
 
 # Batches are padded to these, so that they come in few shapes; see `rounded`.
 QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64
@@ -21,6 +22,8 @@ QUERY_TOKENS_MULTIPLE, TOKENS_MULTIPLE = 4, 64
 
 class Pairs:
     """The batches of every epoch, as word pieces; `padding` is the id of [PAD].
+
+    Taught queries replace the others and bring their own negatives.
 
     Raises:
         InputError: no query has a relevant document in the collection, or there are no others.
@@ -33,11 +36,15 @@ class Pairs:
         retriever: Retriever,
         options: PairOptions,
         padding: int,
+        taught: TaughtQueries | None = None,
     ) -> None:
-        usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
-        self._negatives = negative_pools(
-            analysed, usable, self._relevant, retriever, options.negatives, seed=options.seed
-        )
+        if taught is not None:
+            usable, self._relevant, self._negatives = taught.pools
+        else:
+            usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
+            self._negatives = negative_pools(
+                analysed, usable, self._relevant, retriever, options.negatives, seed=options.seed
+            )
         self._options, self._padding = options, padding
         texts = [analysed.analyzer.begin().tokens(query.text, "wordpieces") for query in usable]
         tokens = [text[: options.max_query_tokens].astype(np.int64) for text in texts]

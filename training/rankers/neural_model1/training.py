@@ -22,7 +22,7 @@ from ranklet.training.indexing.translation_tables import background
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer, special_tokens
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.losses import listwise_loss, margin_loss
+from ranklet.training.learning.losses import SHARPNESS, listwise_loss, margin_loss
 from ranklet.training.learning.weights import check_kind, trained, weights_of
 from ranklet.training.outcome import Lists, counts
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
@@ -39,6 +39,8 @@ from ranklet.training.rankers.neural_model1.options import Options
 from ranklet.training.rankers.neural_model1.pairs import Pairs
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.sampling.batches import Batch
+from ranklet.training.teaching.margins import margins_of
+from ranklet.training.teaching.taught import read_taught
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -68,7 +70,9 @@ def train(
     )  # fmt: skip
     prior = background(analysed.frequencies(FIELD))
     retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
-    pairs = Pairs(analysed, queries, retriever, options, padding)
+    taught = read_taught(options, collection, queries, titles=options.titles)
+    margins = margins_of(taught, options)
+    pairs = Pairs(analysed, queries, retriever, options, padding, taught)
     network = Network(
         tokenizer.get_vocab_size(), padding, special, options.vector, options.hidden,
         options.parametrisation,
@@ -86,6 +90,8 @@ def train(
         lengths = query_ids.ne(padding).sum(1, keepdim=True).clamp(min=1)
         likelihoods = model.log_likelihoods(query_ids, token_ids, shares)
         scores = likelihoods / lengths  # (batch, 1 + negatives)
+        if margins is not None:
+            return margins.loss(batch.queries, batch.documents, SHARPNESS * scores)
         if options.objective == "margin":
             return margin_loss(scores[:, :1], scores[:, 1:], options.margin)
         return listwise_loss(scores)
@@ -102,7 +108,10 @@ def train(
         len(dev_queries),
         bm25_value(analysed, dev_queries, retriever, options.measure),
     )
-    learned = learn(model, pairs.batches, loss, options, evaluate, lists)
+    learned = learn(
+        model, pairs.batches, loss, options, evaluate, lists,
+        made_of=margins.made_of if margins else None,
+    )  # fmt: skip
     likelihoods = Likelihoods(tables(model), prior, FIELD)
     tuned = tune_constants(analysed, dev, retriever, likelihoods, options.measure)
     return Checkpoint(

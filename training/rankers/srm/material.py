@@ -1,6 +1,5 @@
-"""What light vectors learn from: texts with the oracle's vectors, and margins of a teacher."""
+"""What light vectors learn from: texts with the oracle's vectors."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,18 +16,15 @@ from ranklet.runtime.rankers.srm.special import special_ids
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.learning.length import planned
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
-from ranklet.training.rankers.colbert.teacher_margins import TeacherMargins
 from ranklet.training.rankers.srm.centroids import centroids
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import TokenVectors, oracle_vectors
 from ranklet.training.sampling.encoder_texts import EncoderTexts
 from ranklet.training.sampling.negatives import Numbers
-from ranklet.training.sampling.teacher import check_teacher
-from ranklet.training.sampling.text_pairs import Batch, Tokens
+from ranklet.training.sampling.text_pairs import Tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -62,7 +58,6 @@ class Material:
     documents: TokenVectors
     numbers: Numbers
     pool_queries: TokenVectors
-    margins: TeacherMargins | None = None
     more: Sequence[TokenVectors] = ()
     tables: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict)
 
@@ -89,11 +84,6 @@ class Material:
         def vectors(role: Role, tokens: Tokens, label: str) -> TokenVectors:
             return oracle_vectors(network, layout, role, tokens, folder, label)
 
-        margins = None
-        if options.teacher is not None:
-            teacher = read_checkpoint(options.teacher)
-            check_teacher(teacher)
-            margins = TeacherMargins(teacher, collection, queries, texts, options)
         return cls(
             oracle=oracle,
             network=network,
@@ -105,7 +95,6 @@ class Material:
             ),
             numbers=numbers,
             pool_queries=vectors("query", texts.pool.queries, "the oracle's vectors of the pool"),
-            margins=margins,
         )
 
     def documents_at(self, numbers: NDArray[np.integer]) -> list[int]:
@@ -167,18 +156,8 @@ def _needed(texts: EncoderTexts, options: Options) -> Numbers:
     rng = np.random.default_rng((options.seed, 1))
     chosen = [rng.permutation(count)[: options.distil_texts], texts.pool.numbers]
     if options.fine_tune:
-        chosen += [batch.documents for batch in _drawn(texts, options)]
+        chosen += [batch.documents for batch in texts.drawn(options)]
     return np.unique(np.concatenate(chosen))
-
-
-def _drawn(texts: EncoderTexts, options: Options) -> list[Batch]:
-    """Return the batches that fine-tuning draws if nothing ends it earlier."""
-    length = planned(options, len(texts.pairs.batches(0)))
-    batches: list[Batch] = []
-    for epoch in range(math.ceil(length.epochs)):
-        left = length.steps - epoch * length.per_epoch
-        batches += texts.pairs.batches(epoch)[: left * options.accumulation]
-    return batches
 
 
 def _template(tokenizer: "Tokenizer", layout: TokenLayout) -> tuple[list[int], int]:

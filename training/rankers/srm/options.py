@@ -27,10 +27,10 @@ class Options(TextPairOptions):
 
     oracle: str | Path | None = place("checkpoint of the ColBERT that is imitated (needed)")
     teacher: str | Path | None = place(
-        "checkpoint of a cross-encoder to fine-tune by (default: the oracle)"
+        "scores or a cross-encoder to fine-tune by (default: the oracle)"
     )
     sub_embeddings: int = integer(DEFAULT.sub_embeddings, "static vectors per token, K", 1, 255)
-    mixing: str = one_of(DEFAULT.mixing, MIXINGS, "how the K vectors become one")
+    mixing: str = one_of(DEFAULT.mixing, MIXINGS, "mix of K vectors: attention, average or top1")
     window: int = integer(DEFAULT.window, "neighbours on each side that refine a vector", 0, 8192)
     heads: int = integer(DEFAULT.heads, "heads of attention", 1, 256)
     context: str = one_of(
@@ -60,6 +60,8 @@ class Options(TextPairOptions):
         super().__post_init__()
         if self.backbone is not None:
             raise InputError("light vectors imitate an --oracle and have no --backbone")
+        if self.teacher is not None and not self.fine_tune:
+            raise InputError("a --teacher teaches fine-tuning; leave out --no-fine-tuning")
         if self.negatives == "in-batch":
             raise InputError(
                 "fine-tuning compares two documents of a query; give --negatives bm25 or random"

@@ -103,8 +103,6 @@ def learn(material: Material, options: Options) -> Checkpoint:
     model.light.table.sparse = False
     tuned = _fine_tuned(model, settings, material, options)
     facts = {"oracle": str(options.oracle), "distillation_loss": _ends_of(losses)}
-    if options.teacher is not None:
-        facts["teacher"] = str(options.teacher)
     weights, network = dict(tuned.weights), {"vocab_size": len(table)}
     if not settings.static_documents:
         weights |= {f"oracle.{name}": each for name, each in _full(material.network).items()}
@@ -172,10 +170,9 @@ def _fine_tuned(
         return texts.unchanged(KIND, settings, model, pool_mrr(model, material), options)
 
     def loss(batch: Batch) -> Tensor:
-        own, light = score_margins(model, material, batch)
-        taught = own
-        if material.margins is not None:
-            taught = torch.from_numpy(material.margins.of(batch))
+        taught, light = score_margins(model, material, batch)
+        if texts.margins is not None:
+            taught = torch.from_numpy(texts.margins.of(batch.queries, batch.own))[:, 0]
         return margin_mse(light, taught)
 
     def evaluate() -> float:

@@ -22,8 +22,8 @@ from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.markers import NEW, marker_tokens
 from ranklet.training.rankers.colbert.network import LAYERS, max_sim
 from ranklet.training.rankers.colbert.options import Options
-from ranklet.training.sampling import teacher
 from ranklet.training.sampling.text_pairs import tokenise
+from ranklet.training.teaching.margins import has_begun
 
 TEXTS = ["red apple", "the old river is here here", "", "winter"]
 
@@ -93,20 +93,21 @@ def test_a_student_comes_closer_to_its_teacher(
 ) -> None:
     path = tiny.checkpoints("cross_encoder")["cross"].save(tmp_path / "cross")
     taught = partial(
-        train, tiny.data.collection, tiny_bert, teacher=path, loss="margin-mse", similarity="dot",
+        train, tiny.data.collection, tiny_bert, teacher=path, similarity="dot",
         folder=tmp_path / "run",
     )  # fmt: skip
     trained = taught(epochs=8)
     losses = trained.curve["loss"]
     assert np.mean(losses[-4:]) < 0.7 * np.mean(losses[:4])
-    assert trained.training["teacher"] == str(path)
+    assert trained.training["teacher"]["model"] == str(path)
+    assert trained.training["options"]["loss"] == "margin-mse"
     # What the teacher said is kept, and a training that was interrupted before its first step
     # is resumed from there.
     monkeypatch.setattr(
-        "ranklet.training.rankers.cross_encoder.training.score_texts",
+        "ranklet.training.rankers.cross_encoder.training.text_scorer",
         lambda *_: pytest.fail("it was asked again"),
     )
-    assert teacher.has_begun(tmp_path / "run")
+    assert has_begun(tmp_path / "run")
     again = taught(epochs=8, resume=True)
     assert again.curve["loss"] == losses
 
@@ -161,13 +162,13 @@ def test_wrong_options_are_refused(
 ) -> None:
     with pytest.raises(InputError, match="margin-mse learns from a --teacher"):
         Options(loss="margin-mse")
-    with pytest.raises(InputError, match="margin-mse learns from a --teacher"):
-        Options(teacher="x")
+    with pytest.raises(InputError, match="leave out --loss pairwise"):
+        Options(teacher=tmp_path, loss="pairwise")
     with pytest.raises(InputError, match="give --negatives bm25 or random"):
         Options(loss="pairwise", negatives="in-batch")
     wrong = tiny.checkpoint("bm25").save(tmp_path / "bm25")
     with pytest.raises(InputError, match="the teacher is a bm25"):
-        train(tiny_collection, None, teacher=wrong, loss="margin-mse")
+        train(tiny_collection, None, teacher=wrong)
     with pytest.raises(SystemExit):
         main(["train", "colbert", str(tiny_collection.path), "-o", "x", "--prune", "1"])
     assert "--no-markers" in capsys.readouterr().err

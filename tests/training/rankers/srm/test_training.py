@@ -208,3 +208,5 @@ def test_options_that_do_not_go_together_are_refused(oracle: Path) -> None:
         Options(oracle=oracle, backbone="somewhere")
     with pytest.raises(InputError, match="--negatives bm25 or random"):
         Options(oracle=oracle, negatives="in-batch")
+    with pytest.raises(InputError, match="leave out --no-fine-tuning"):
+        Options(oracle=oracle, teacher=oracle, fine_tune=False)

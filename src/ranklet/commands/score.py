@@ -1,0 +1,85 @@
+"""Score the candidates of training queries by a cross-encoder, once for all students.
+
+`ranklet train KIND --teacher FILE` learns from the file. A run that was interrupted is continued by
+the same command.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.runtime.errors import InputError
+from ranklet.training.checkpoint import RANKLET as CHECKPOINT
+from ranklet.training.teaching.options import ScoreOptions
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("teacher", help="cross-encoder, its checkpoint or a bundle that has one")
+    parser.add_argument("collection", help="collection folder in BEIR form")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument(
+        "--split", default="train[:90%]",
+        help="judged queries that are scored, as `ranklet train` learns from them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-queries", type=int, metavar="N", help="most queries, drawn at random (default: all)"
+    )
+    parser.add_argument(
+        "--ranker", metavar="NAME", help="the bundle's cross-encoder, if it has several"
+    )
+    parser.add_argument(
+        "--candidates", metavar="BUNDLE", action="append",
+        help="bundle whose best documents are scored, too; may be repeated",
+    )  # fmt: skip
+    add_options(lambda _: parser, ScoreOptions())
+
+
+def needs(arguments: argparse.Namespace) -> str:
+    """Return the smallest extra that suffices; a bundle runs without PyTorch."""
+    return "train" if (Path(arguments.teacher) / CHECKPOINT).is_file() else "lexical"
+
+
+def run(options: argparse.Namespace) -> None:
+    """Score the candidates and write the file."""
+    from ranklet.runtime import load
+    from ranklet.training.data.collection import Collection
+    from ranklet.training.data.judgements import check_judgements
+    from ranklet.training.data.splits import read_split
+    from ranklet.training.teaching.scoring import score
+    from ranklet.training.teaching.teacher import read_teacher
+
+    output = Path(options.output)
+    _check_place(output, force=options.force)
+    chosen = options_from(ScoreOptions(), vars(options))
+    teacher = read_teacher(options.teacher, options.ranker, chosen.device)
+    bundles = [load(path, device=chosen.device) for path in options.candidates or []]
+    collection = Collection(options.collection)
+    check_judgements(collection, [options.split], collection.lacking, str(collection.path))
+    queries = read_split(collection, options.split, limit=options.max_queries)
+    state = output.with_name(f"{output.name}.run")
+    try:
+        found = score(
+            teacher, collection, queries, chosen, candidates=bundles,
+            facts={"split": options.split}, folder=state,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        if state.exists():
+            print(f"\nthe same command goes on from {state}", file=sys.stderr)
+        raise
+    found.save(output)
+    shutil.rmtree(state, ignore_errors=True)
+    print(f"{len(found.scores):,} scores of {len(found.queries):,} queries → {output}")
+
+
+def _check_place(path: Path, *, force: bool) -> None:
+    """Raise InputError unless a file can be written to a path."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise InputError(
+            f"cannot write scores to {str(path)!r}; give the name of a file in an existing folder"
+        )
+    if path.exists() and not force:
+        raise InputError(f"{str(path)!r} exists; choose another name, or replace it with --force")

@@ -1,0 +1,132 @@
+"""The margins of a teacher's scores, which students learn by Margin-MSE.
+
+Source: Hofstätter et al. 2020, "Improving Efficient Neural Ranking Models with Cross-Architecture
+Knowledge Distillation" (arXiv 2010.02666).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ranklet.runtime.text.ranked import ranked_text
+from ranklet.training.data.collection import Document
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.learning.losses import margin_mse
+from ranklet.training.learning.options import TaughtOptions
+from ranklet.training.learning.state import STATE
+from ranklet.training.sampling.negatives import Numbers
+from ranklet.training.teaching.taught import DIGITS, TaughtQueries
+from ranklet.training.teaching.teacher import SCORES, Teacher, teacher_scores
+
+
+class TeacherMargins:
+    """What a student learns of a teacher.
+
+    Args:
+        scores: returns the teacher's scores of documents of some queries, (queries,) int64 and
+            (queries, documents) int64 → (queries, documents) float32.
+        scale: factor of the teacher's margins.
+        facts: what the report of a training says of the teacher; a training can only be resumed
+            with the same ones.
+    """
+
+    def __init__(
+        self,
+        scores: Callable[[Numbers, Numbers], NDArray[np.float32]],
+        scale: float,
+        facts: Mapping[str, Any],
+    ) -> None:
+        self._scores, self._scale = scores, scale
+        self.made_of = {"teacher": dict(facts)}
+
+    @classmethod
+    def of_checkpoint(
+        cls,
+        teacher: Teacher,
+        drawn: Sequence[tuple[Numbers, Numbers]],
+        queries: Sequence[JudgedQuery],
+        documents: Sequence[Document],
+        *,
+        titles: bool,
+        scale: float,
+        folder: Path | None,
+    ) -> "TeacherMargins":
+        """Score the pairs that a training draws, and return their margins.
+
+        Args:
+            teacher: a cross-encoder.
+            drawn: the queries of each batch and their documents, (queries, documents), as numbers
+                in the next two.
+            queries: to learn from.
+            documents: of the collection.
+            titles: whether titles are read.
+            scale: factor of the margins.
+            folder: scores are kept here.
+        """
+        pairs = sorted({pair for batch in drawn for pair in _pairs(*batch)})
+        texts = [
+            (queries[query].text, ranked_text(*documents[document][1:], titles))
+            for query, document in pairs
+        ]
+        scores = teacher_scores(teacher, texts, folder)
+        score_of = dict(zip(pairs, scores.tolist(), strict=True))
+
+        def found(rows: Numbers, numbers: Numbers) -> NDArray[np.float32]:
+            own = [score_of[pair] for pair in _pairs(rows, numbers)]
+            return np.array(own, np.float32).reshape(numbers.shape)
+
+        count = len({query for query, _ in pairs})
+        facts = {
+            "model": teacher.name,
+            "queries": count,
+            "pairs": len(pairs),
+            "digest": teacher.digest[:DIGITS],
+        }
+        return cls(found, scale, facts)
+
+    def of(self, queries: Numbers, documents: Numbers) -> NDArray[np.float32]:
+        """Return the margins of each query's first document over the others.
+
+        Args:
+            queries: (queries,) int64.
+            documents: (queries, documents) int64.
+
+        Returns:
+            (queries, documents − 1) float32.
+        """
+        scores = self._scores(queries, documents)
+        return np.asarray(self._scale * (scores[:, :1] - scores[:, 1:]), np.float32)
+
+    def loss(self, queries: Numbers, documents: Numbers, scores: Tensor) -> Tensor:
+        """Return the mean squared error of a student's margins, see `margin_mse`.
+
+        Args:
+            queries: (queries,) int64.
+            documents: (queries, documents) int64.
+            scores: the student's, (queries, documents) float32.
+        """
+        taught = torch.from_numpy(self.of(queries, documents)).to(scores.device)
+        return margin_mse(scores[:, :1] - scores[:, 1:], taught)
+
+
+def margins_of(taught: TaughtQueries | None, options: TaughtOptions) -> TeacherMargins | None:
+    """Return the margins of a file of scores; None without one."""
+    return (
+        None if taught is None else TeacherMargins(taught.of, options.teacher_scale, taught.facts)
+    )
+
+
+def has_begun(folder: Path | None) -> bool:
+    """Return whether a folder has scores of a teacher, but no state of a training yet."""
+    return folder is not None and (folder / SCORES).is_file() and not (folder / STATE).is_file()
+
+
+def _pairs(queries: Numbers, documents: Numbers) -> list[tuple[int, int]]:
+    """Return each query with each of its documents, query by query."""
+    rows = np.repeat(queries, documents.shape[1]).tolist()
+    return list(zip(rows, documents.ravel().tolist(), strict=True))

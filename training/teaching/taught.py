@@ -1,0 +1,215 @@
+"""The queries of a training that a file of scores has, with their scored documents."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.text.ranked import ranked_text
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQueries, JudgedQuery
+from ranklet.training.learning.options import TaughtOptions
+from ranklet.training.progress import warn
+from ranklet.training.sampling.negatives import Numbers
+from ranklet.training.teaching.score_file import ScoreFile, checksum, read_scores
+
+DIGITS = 16  # of a digest in a report
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtQueries:
+    """Queries with a document to learn from and others, all with a teacher's scores.
+
+    Documents are numbers in the collection.
+
+    Attributes:
+        queries: those that the file and the training have.
+        relevant: the documents that are judged relevant in the collection.
+        positives: of these the ones with a score, or else the candidate with the best score.
+        negatives: the other candidates; none of them is judged relevant.
+        candidates: all documents with a score, ascending.
+        scores: of the candidates, (candidates,) float32 each.
+        facts: what a report says of the teacher.
+    """
+
+    queries: list[JudgedQuery]
+    relevant: list[Numbers]
+    positives: list[Numbers]
+    negatives: list[Numbers]
+    candidates: list[Numbers]
+    scores: list[NDArray[np.float32]]
+    facts: Mapping[str, Any]
+
+    @property
+    def pools(self) -> tuple[list[JudgedQuery], list[Numbers], list[Numbers]]:
+        """The queries, and what their documents are drawn from."""
+        return self.queries, self.positives, self.negatives
+
+    def of(self, queries: Numbers, documents: Numbers) -> NDArray[np.float32]:
+        """Return the scores of documents of some queries, (queries, documents) float32 each."""
+        rows = zip(queries.tolist(), documents, strict=True)
+        found = [
+            self.scores[query][np.searchsorted(self.candidates[query], numbers)]
+            for query, numbers in rows
+        ]
+        return np.stack(found)
+
+
+def read_taught(
+    options: TaughtOptions, collection: Collection, queries: JudgedQueries, *, titles: bool
+) -> TaughtQueries | None:
+    """Return what the options' file of scores has of some queries; None without a file.
+
+    Raises:
+        InputError: the file cannot be used, or it has no scores for these queries.
+    """
+    if options.teacher is None or not options.scored:
+        return None
+    return match(read_scores(options.teacher), collection, queries, titles, str(options.teacher))
+
+
+def match(
+    held: ScoreFile, collection: Collection, queries: JudgedQueries, titles: bool, path: str
+) -> TaughtQueries:
+    """Return what a file of scores has of some queries, and warn of what does not fit.
+
+    Args:
+        held: the scores.
+        collection: the documents.
+        queries: of the training.
+        titles: whether the training reads titles.
+        path: of the file, for messages.
+
+    Raises:
+        InputError: the teacher read titles and the training does not, or the other way round; or
+            no query can be learned from.
+    """
+    if held.titles != titles:
+        read = "read titles and this training does not" if held.titles else "read no titles"
+        raise InputError(f"the teacher of {path!r} {read}; train as it read (--no-titles or not)")
+    numbers, number_of = _numbers(held, collection, titles)
+    rows = {name: row for row, name in enumerate(held.queries)}
+    changed = {
+        query.id
+        for query in queries
+        if query.id in rows and checksum(query.text) != held.texts[rows[query.id]]
+    }
+    found = [
+        scored
+        for query in queries
+        if query.id in rows
+        and query.id not in changed
+        and (scored := _scored(held, rows[query.id], numbers, query, number_of))
+    ]
+    if not found:
+        raise InputError(
+            f"the scores {path!r} have no query that this training can learn from; give scores of "
+            "this collection and split (`ranklet score`)"
+        )
+    lacking = [name for name, number in zip(held.documents, numbers, strict=True) if number < 0]
+    _warn(path, lacking, "documents", "the collection lacks or has with another text")
+    _warn(path, sorted(changed), "queries", "the collection has with another text")
+    others = rows.keys() - {query.id for query in queries}
+    _warn(path, sorted(others), "queries", "are not among those to learn from")
+    taught = TaughtQueries(
+        queries=[each.query for each in found],
+        relevant=[each.relevant for each in found],
+        positives=[each.positives for each in found],
+        negatives=[each.negatives for each in found],
+        candidates=[each.candidates for each in found],
+        scores=[each.scores for each in found],
+        facts=_facts(found, held, path),
+    )
+    known = {query.id for query in taught.queries}
+    without = [query.id for query in queries if query.id not in known]
+    if without:
+        warn(
+            f"{len(without):,} of {len(queries):,} queries are left out, because {path!r} has no "
+            f"two documents of them to compare; the first is {without[0]!r}"
+        )
+    return taught
+
+
+class _Scored(NamedTuple):
+    """The columns of `TaughtQueries` for one query."""
+
+    query: JudgedQuery
+    relevant: Numbers
+    positives: Numbers
+    negatives: Numbers
+    candidates: Numbers
+    scores: NDArray[np.float32]
+
+
+def _scored(
+    held: ScoreFile, row: int, numbers: Numbers, query: JudgedQuery, number_of: Mapping[str, int]
+) -> _Scored | None:
+    """Return what the file has of a query; None unless it has two documents to compare."""
+    part = slice(*held.offsets[row : row + 2].tolist())
+    own, scores = numbers[held.numbers[part]], held.scores[part]
+    own, scores = own[own >= 0], scores[own >= 0]
+    order = np.argsort(own)
+    own, scores = own[order], scores[order]
+    known = sorted(number_of[name] for name in query.relevant if name in number_of)
+    relevant = np.array(known, np.int64)
+    positives = np.intersect1d(own, relevant)
+    if not len(positives) and len(own):
+        positives = own[[np.argmax(scores)]]
+    negatives = np.setdiff1d(own, np.concatenate([relevant, positives]))
+    if not len(negatives):
+        return None
+    return _Scored(query, relevant, positives, negatives, own, scores)
+
+
+def _numbers(
+    held: ScoreFile, collection: Collection, titles: bool
+) -> tuple[Numbers, dict[str, int]]:
+    """Return the number of each document of the file, and of each id of the collection.
+
+    The number is −1 if the collection lacks the document or has it with another text.
+    """
+    checks = held.texts[len(held.queries) :].tolist()
+    expected = dict(zip(held.documents, checks, strict=True))
+    number_of, same = dict[str, int](), dict[str, int]()
+    for number, document in enumerate(collection.documents()):
+        number_of[document.id] = number
+        if document.id in expected:
+            text = ranked_text(document.title, document.text, titles)
+            if checksum(text) == expected[document.id]:
+                same[document.id] = number
+    return np.array([same.get(name, -1) for name in held.documents], np.int64), number_of
+
+
+def _facts(found: Sequence[_Scored], held: ScoreFile, path: str) -> dict[str, Any]:
+    """Return what a report says of the teacher, with the mean size of its margins."""
+    margins = [
+        each.scores[np.isin(each.candidates, each.positives)].mean()
+        - each.scores[np.isin(each.candidates, each.negatives)]
+        for each in found
+    ]
+    return {
+        "scores": path,
+        "model": held.teacher,
+        "queries": len(found),
+        "pairs": sum(len(each.scores) for each in found),
+        "mean_margin": round(float(np.mean(np.abs(np.concatenate(margins)))), 3),
+        "digest": _digest(held)[:DIGITS],
+    }
+
+
+def _digest(held: ScoreFile) -> str:
+    """Return a text that changes whenever what can be learned of the file does."""
+    digest = hashlib.sha256(held.digest.encode("utf-8", "replace"))
+    for values in (held.texts, held.offsets, held.numbers, held.scores):
+        digest.update(values.tobytes())
+    digest.update(repr((held.queries, held.documents)).encode("utf-8", "replace"))
+    return digest.hexdigest()
+
+
+def _warn(path: str, ids: Sequence[str], what: str, why: str) -> None:
+    if ids:
+        warn(f"{path!r} has {len(ids):,} {what} that {why}; the first is {ids[0]!r}")

@@ -1,0 +1,170 @@
+"""Scores of pairs by a teacher, which are computed once and kept block by block."""
+
+import hashlib
+import zipfile
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.manifest import MANIFEST
+from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
+from ranklet.training.progress import progress
+
+SCORES = "teacher.npz"  # in the folder of the state
+TEACHERS = ("cross_encoder",)  # kinds whose training module has `text_scorer`
+BLOCK = 256  # pairs that an interruption costs at most
+
+# Returns the scores of pairs of a query and a document, (pairs,) float32.
+Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]
+
+
+class Teacher(NamedTuple):
+    """What scores pairs of a query and a document.
+
+    Attributes:
+        name: where it comes from, for people.
+        digest: a text that changes whenever its scores would.
+        open: returns the function that scores pairs, ready to run.
+    """
+
+    name: str
+    digest: str
+    open: Callable[[], Score]
+
+
+def read_teacher(path: str | Path, ranker: str | None = None, device: str = "auto") -> Teacher:
+    """Return the teacher at a path: a cross-encoder's checkpoint, or that of a bundle.
+
+    Args:
+        path: of a checkpoint or a bundle.
+        ranker: the bundle's ranker; None for its only cross-encoder.
+        device: where it runs.
+
+    Raises:
+        InputError: there is neither a checkpoint nor a bundle, or it has no such cross-encoder.
+        BundleError: the bundle cannot be used.
+    """
+    path = Path(path)
+    if (path / MANIFEST).is_file() or zipfile.is_zipfile(path):
+        return bundle_teacher(Bundle(path, device=device), ranker)
+    if not (path / RANKLET).is_file():
+        raise InputError(
+            f"there is no cross-encoder at {str(path)!r}; give a checkpoint that `ranklet train` "
+            "wrote, or a bundle that `ranklet export` wrote"
+        )
+    if ranker is not None:
+        raise InputError("--ranker names a ranker of a bundle, and the teacher is a checkpoint")
+    return checkpoint_teacher(read_checkpoint(path), str(path), device)
+
+
+def checkpoint_teacher(checkpoint: Checkpoint, name: str, device: str = "cpu") -> Teacher:
+    """Return a cross-encoder's checkpoint as a teacher, which PyTorch runs.
+
+    Raises:
+        InputError: it is of a kind that cannot teach.
+    """
+    if checkpoint.kind not in TEACHERS:
+        raise InputError(
+            f"the teacher is a {checkpoint.kind}; give a checkpoint of {' or '.join(TEACHERS)}"
+        )
+    digest = hashlib.sha256(repr(checkpoint.settings).encode())
+    for key, values in sorted(checkpoint.weights.items()):
+        digest.update(key.encode() + np.ascontiguousarray(values).tobytes())
+
+    def opened() -> Score:
+        module = import_module(f"ranklet.training.rankers.{checkpoint.kind}.training")
+        scorer: Score = module.text_scorer(checkpoint, device)
+        return scorer
+
+    return Teacher(name, digest.hexdigest(), opened)
+
+
+def bundle_teacher(bundle: Bundle, ranker: str | None = None) -> Teacher:
+    """Return a bundle's cross-encoder as a teacher, which runs as it is served.
+
+    Raises:
+        InputError: the bundle has no such cross-encoder, or several and none is named.
+    """
+    rankers = bundle.manifest.rankers
+    able = [name for name, entry in rankers.items() if entry.kind in TEACHERS]
+    listed = ", ".join(able) or "none"
+    if ranker is None and len(able) != 1:
+        raise InputError(
+            f"cross-encoders of {str(bundle.path)!r}: {listed}; name one with --ranker, or give "
+            "a bundle that has one"
+        )
+    name = able[0] if ranker is None else ranker
+    if name not in able:
+        raise InputError(f"{name!r} cannot teach; cross-encoders of {str(bundle.path)!r}: {listed}")
+    described = repr((name, rankers[name], sorted(bundle.manifest.files.items())))
+    digest = hashlib.sha256(described.encode("utf-8", "replace"))
+    alone = [{"stage": "retrieve", "ranker": name, "k": 1}]
+
+    def score(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        made = [
+            bundle.score(query, [document for _, document in group], pipeline=alone)
+            for query, group in groupby(pairs, key=itemgetter(0))
+        ]
+        return np.concatenate([*made, np.empty(0, np.float32)])
+
+    return Teacher(f"{bundle.path} ({name})", digest.hexdigest(), lambda: score)
+
+
+def teacher_scores(
+    teacher: Teacher, pairs: Sequence[tuple[str, str]], folder: Path | None = None
+) -> NDArray[np.float32]:
+    """Return a teacher's scores of pairs of a query and a document, (pairs,) float32.
+
+    Args:
+        teacher: a cross-encoder.
+        pairs: texts.
+        folder: scores are kept here block by block, so that an interruption loses little.
+    """
+    path = None if folder is None else folder / SCORES
+    digest = _digest(teacher, pairs)
+    scores = _read(path, digest)[: len(pairs)]
+    if len(scores) == len(pairs):
+        return scores
+    score = teacher.open()
+    for begin in progress(range(len(scores), len(pairs), BLOCK), "scores of the teacher"):
+        scores = np.concatenate([scores, score(pairs[begin : begin + BLOCK])])
+        if path is not None:
+            _write(path, digest, scores)
+    return scores
+
+
+def _digest(teacher: Teacher, pairs: Sequence[tuple[str, str]]) -> str:
+    """Return a text that changes whenever the scores would."""
+    digest = hashlib.sha256(teacher.digest.encode())
+    for pair in pairs:
+        digest.update(repr(pair).encode("utf-8", "replace"))
+    return digest.hexdigest()
+
+
+def _read(path: Path | None, digest: str) -> NDArray[np.float32]:
+    """Return the scores so far; none if they are of other pairs or cannot be read."""
+    none = np.empty(0, np.float32)
+    if path is None or not path.is_file():
+        return none
+    try:
+        with path.open("rb") as file:  # numpy leaves a damaged one open
+            held = np.load(file, allow_pickle=False)
+            return held["scores"] if str(held["digest"]) == digest else none
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return none
+
+
+def _write(path: Path, digest: str, scores: NDArray[np.float32]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as file:
+        np.savez(file, allow_pickle=False, digest=np.array(digest), scores=scores)
+    partial.replace(path)
