@@ -133,9 +133,10 @@ def read_scores(path: str | Path) -> ScoreFile:
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     with path.open("rb") as file:  # numpy leaves a damaged one open
+        if not zipfile.is_zipfile(file):
+            raise ValueError("it is no .npz")
+        file.seek(0)
         held = np.load(file, allow_pickle=False)
-        if isinstance(held, np.ndarray):
-            raise ValueError("it is a single array")
         if missing := [name for name in NAMES if name not in held.files]:
             raise ValueError(f"it has no {missing[0]!r}")
         return {name: held[name] for name in NAMES}
