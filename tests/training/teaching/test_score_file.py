@@ -136,6 +136,6 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it is no"):
         read_scores(path)
     with path.open("wb") as file:
-        np.savez(file, **dict.fromkeys(NAMES, np.array([{}], object)))
+        np.savez(file, allow_pickle=True, **dict.fromkeys(NAMES, np.array([{}], object)))
     with pytest.raises(InputError, match="cannot be read"):
         read_scores(path)
