@@ -27,9 +27,9 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
 from benchmarks.late_interaction.special_tokens import Shares, special_shares
 from ranklet.export.rankers.colbert.stored_forms import bytes_of
+from ranklet.runtime.dense.clusters import halved
 from ranklet.runtime.dense.maxsim import Quantised, TokenStore, pooled, quantise, quantise_query
 from ranklet.runtime.rankers.colbert.settings import STORED
-from ranklet.runtime.rankers.colbert.tokens import PAIR
 from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
@@ -122,8 +122,8 @@ def stored(documents: Documents, form: str) -> TokenStore:
     lengths, values, scales = [np.zeros(1, np.int64)], [], []
     for own_lengths, own in documents:
         if form.endswith("-pooled"):
-            own = pooled(own, pairs(own_lengths))
-            own_lengths = -(-own_lengths // PAIR)
+            groups, own_lengths = clusters(own, own_lengths)
+            own = pooled(own, groups)
         if form == REFERENCE:
             made = Quantised(own.astype(np.float16), np.ones(len(own), np.float32))
         else:
@@ -142,18 +142,20 @@ def query_of(vectors: NDArray[np.float32], form: str) -> Quantised:
     return quantise_query(vectors, STORED[form])
 
 
-def pairs(lengths: Sequence[int] | NDArray[np.int64]) -> list[list[int]]:
-    """Return which vectors share one: neighbours of the same document.
+def clusters(
+    vectors: NDArray[np.float32], lengths: NDArray[np.int64]
+) -> tuple[list[list[int]], NDArray[np.int64]]:
+    """Return which vectors share one, and how many are left of each document.
 
-    >>> pairs([3, 1])
-    [[0, 1], [2], [3]]
+    >>> groups, left = clusters(np.eye(4, dtype=np.float32), np.array([3, 1]))
+    >>> [len(each) for each in groups], left.tolist()
+    ([2, 1, 1], [2, 1])
     """
-    found, begin = [], 0
-    for length in lengths:
-        end = begin + int(length)
-        found += [list(range(at, min(at + PAIR, end))) for at in range(begin, end, PAIR)]
-        begin = end
-    return found
+    found: list[list[int]] = []
+    for begin, length in zip(np.cumsum(lengths) - lengths, lengths, strict=True):
+        groups = halved(vectors[begin : begin + length])
+        found += [[int(begin) + each for each in group] for group in groups]
+    return found, -(-lengths // 2)
 
 
 def size_of(store: TokenStore, form: str) -> float:

@@ -96,19 +96,26 @@ def export(
     reports = list(proof.reports)
     if score.first is not None:
         reports += form_reports(
-            *score.first, token_pairs(settings, tokenizer, probes), probes.relevant
+            *score.first, token_groups(settings, tokenizer, probes, score.first[1]), probes.relevant
         )
     write_reports(reports, folder, writer)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
-def token_pairs(
-    settings: ColBERTSettings, tokenizer: "Tokenizer", probes: Probes
+def token_groups(
+    settings: ColBERTSettings, tokenizer: "Tokenizer", probes: Probes, vectors: Vectors
 ) -> list[list[list[int]]]:
-    """Return which vectors of each document share one if they are pooled."""
+    """Return which vectors of each document share one if they are pooled.
+
+    Args:
+        settings: of the ranker.
+        tokenizer: its tokenizer.
+        probes: have the documents.
+        vectors: of the documents.
+    """
     layout = TokenLayout(replace(settings, stored="int8-pooled"), tokenizer)
-    return [layout.groups(row) for row in layout.rows(probes.documents, "document")[0]]
+    return list(map(layout.groups, layout.rows(probes.documents, "document")[0], vectors))
 
 
 EXPORTER = Exporter(export, index, settings=("stored",))

@@ -39,10 +39,10 @@ def form_reports(
         relevant: indices of the relevant documents of each query.
     """
     reference = float_scores(queries, documents)
-    by_pairs = [pooled(own, group) for own, group in zip(documents, groups, strict=True)]
+    by_groups = [pooled(own, group) for own, group in zip(documents, groups, strict=True)]
     reports = []
     for form, element in STORED.items():
-        vectors = by_pairs if form.endswith("-pooled") else documents
+        vectors = by_groups if form.endswith("-pooled") else documents
         store = TokenStore.of(vectors, element, queries[0].shape[1])
         everything = np.arange(len(store))
         scores = np.stack(

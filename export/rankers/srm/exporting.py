@@ -21,7 +21,7 @@ from ranklet.export.proof.variants import (
     write_reports,
 )
 from ranklet.export.rankers import Exporter
-from ranklet.export.rankers.colbert.exporting import MaxSimScores, token_pairs
+from ranklet.export.rankers.colbert.exporting import MaxSimScores, token_groups
 from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
 from ranklet.export.rankers.srm.indexing import index
 from ranklet.export.rankers.srm.static_part import WEIGHTS, static_bytes, static_part, write_static
@@ -137,8 +137,8 @@ class _Export:
 
     def forms(self) -> list[Report]:
         """Return how each stored form ranks the probes, next to vectors in 32 bits."""
-        pairs = token_pairs(self.settings, self.tokenizer, self.probes)
-        reports = form_reports(self.queries, self.documents, pairs, self.probes.relevant)
+        groups = token_groups(self.settings, self.tokenizer, self.probes, self.documents)
+        reports = form_reports(self.queries, self.documents, groups, self.probes.relevant)
         if self.settings.window or self.settings.documents != "light":
             return reports
         return [*reports, self._codes()]

@@ -84,7 +84,7 @@ class TokenEncoder(ABC):
         rows, cut = self.layout.rows(texts, "document")
         vectors = self.run(rows, "document")
         if self.settings.is_pooled:
-            groups = map(self.layout.groups, rows)
+            groups = map(self.layout.groups, rows, vectors)
             vectors = [pooled(own, group) for own, group in zip(vectors, groups, strict=True)]
         return TokenStore.of(vectors, self.settings.element, self.settings.dimension), cut
 

@@ -20,6 +20,7 @@ from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
 from ranklet.runtime.rankers.colbert.explanation import explain_matches
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES, ColBERTSettings
+from ranklet.runtime.rankers.colbert.tokens import Row
 from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
 from ranklet.runtime.text.analysis import Analyzer
 
@@ -111,7 +112,7 @@ class ColBERT(Retriever):
         layout, text = self.encoder.layout, candidate.texts[0]
         similarities = store.similarities(self.encode_query(query), int(number))
         row = layout.rows([text], "document")[0][0]
-        groups = [[row.kept[at] for at in group] for group in layout.groups(row)]
+        groups = [[row.kept[at] for at in group] for group in self._groups(row)]
         if len(groups) != similarities.shape[1]:
             raise damaged(
                 f"{self._name}: a document has {similarities.shape[1]} vectors, but its text has "
@@ -126,6 +127,13 @@ class ColBERT(Retriever):
             similarities,
             self.notes(text),
         )
+
+    def _groups(self, row: Row) -> list[list[int]]:
+        """Return which of a document's vectors share one; if any do, the encoder runs for it."""
+        vectors = np.empty((len(row.kept), 0), np.float32)
+        if self.settings.is_pooled:
+            (vectors,) = self.encoder.run([row], "document")
+        return self.encoder.layout.groups(row, vectors)
 
     def notes(self, text: str) -> Mapping[int, str]:  # noqa: ARG002
         """Return what else is known of a document's tokens, by their places in its row."""

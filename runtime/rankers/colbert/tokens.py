@@ -6,6 +6,10 @@ This is the one place where texts become tokens, for both training and serving.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.dense.clusters import halved
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.tokens import TextToken, ending, text_tokens, token_ids
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
@@ -14,7 +18,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Role = Literal["query", "document"]
-PAIR = 2  # neighbouring tokens that share a vector if vectors are pooled
 
 
 class Row(NamedTuple):
@@ -114,19 +117,24 @@ class TokenLayout:
         )
         return [*placed[: self._begin], *markers, *placed[self._begin :], *expansion]
 
-    def groups(self, row: Row) -> list[list[int]]:
+    def groups(self, row: Row, vectors: NDArray[np.float32]) -> list[list[int]]:
         """Return which of a document's vectors share a stored one, as indices into `Row.kept`.
 
-        If vectors are pooled, two neighbouring tokens of the text do. Special tokens never share.
+        If vectors are pooled, similar ones of the text do. Special tokens never share.
+
+        Args:
+            row: of the document.
+            vectors: of its tokens that get one, (tokens, dimension) float32.
         """
         alone = [[at] for at in range(len(row.kept))]
         if not self.settings.is_pooled:
             return alone
         begin, end = self._text_places(len(row.ids), "document")
         own = [at for at, place in enumerate(row.kept) if begin <= place < end]
-        pairs = [own[at : at + PAIR] for at in range(0, len(own), PAIR)]
         first, after = (own[0], own[-1] + 1) if own else (len(alone), len(alone))
-        return [*alone[:first], *pairs, *alone[after:]]
+        clusters = halved(vectors[first:after])
+        shared = [[first + each for each in cluster] for cluster in clusters]
+        return [*alone[:first], *shared, *alone[after:]]
 
     def _text_places(self, length: int, role: Role) -> tuple[int, int]:
         """Return where the text begins and ends in a row without expansion."""

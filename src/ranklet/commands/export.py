@@ -104,8 +104,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--stored",
-        help="token vectors: stored as int8, int8-pooled, with one vector for two neighbouring "
-        "tokens, int16, or as codes for kind srm without a window (default: int8)",
+        help="token vectors: stored as int8, int8-pooled, with one vector for two similar "
+        "tokens on average, int16, or as codes for kind srm without a window (default: int8)",
     )
     group.add_argument(
         "--idf",

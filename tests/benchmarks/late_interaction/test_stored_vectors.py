@@ -34,11 +34,10 @@ def test_a_form_scores_nearly_as_32_bits_do(form: str, error: float) -> None:
     np.testing.assert_allclose(scores, float_scores(queries, documents), atol=error)
 
 
-def test_neighbours_of_one_document_share_a_vector() -> None:
+def test_tokens_of_one_document_share_vectors() -> None:
     _, documents = drawn()
     store = forms.stored([(np.array(LENGTHS), np.concatenate(documents))], "int8-pooled")
     assert np.diff(store.offsets).tolist() == [3, 1, 0, 4]
-    assert forms.pairs(LENGTHS)[:5] == [[0, 1], [2, 3], [4], [5], [6, 7]]
 
 
 def test_the_size_of_32_bits_has_no_factors() -> None:
