@@ -1,5 +1,6 @@
 """Every command, through `ranklet.commands.main`: what it prints, writes and answers with."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,10 @@ def test_every_command_has_help(capsys: Capture, command: str) -> None:
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
-    assert f"usage: ranklet {command}" in capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"usage: ranklet {command}" in text
+    assert "(default: [])" not in text
+    assert not re.search(r"\(default[^)]*\) \(default", text)
 
 
 @pytest.mark.parametrize(

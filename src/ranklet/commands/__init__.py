@@ -86,7 +86,7 @@ class HelpWithDefaults(argparse.HelpFormatter):
     """Help that states the default of every option that has one."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        has_default = action.default not in (None, False, argparse.SUPPRESS)
+        has_default = action.default not in (None, False, argparse.SUPPRESS, [])
         return f"{action.help} (default: %(default)s)" if has_default else action.help
 
 

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variants", default="int8",
         help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
-        "CPUs; openvino is faster and needs packages) (default: %(default)s)",
+        "CPUs; openvino is faster and needs packages)",
     )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
     parser.add_argument(
