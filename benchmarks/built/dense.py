@@ -1,7 +1,6 @@
 """Dense encoders of qa-mix that learn in different ways, and vectors of texts by them, all kept."""
 
 import hashlib
-import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.built.trained import DENSE, HELD_OUT, LEARN, TUNING_QUERIES, all_cores, tuned_bm25
+from benchmarks.built.trained import DENSE, all_cores, learn_and_save
 from benchmarks.harness.place import Place
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.splits import read_split
 from ranklet.training.imported.importing import read_model
-from ranklet.training.learning.state import STATE
 from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.options import Options
@@ -43,28 +40,12 @@ def untrained() -> Checkpoint:
 
 def learned(place: Place, name: str, seed: int = 0) -> Checkpoint:
     """Return MiniLM-L6 trained on qa-mix in one of the `WAYS`; resumed if it was interrupted."""
-    collection = place.collection("qa-mix")
     own = f"qa-mix.dense.{list(WAYS).index(name)}.{seed}"
 
     def build(path: Path) -> None:
+        options = Options(steps=STEPS, seed=seed, evaluations=3, **WAYS[name])
         state = place.state(own, CODE)
-        options = Options(
-            steps=STEPS,
-            seed=seed,
-            evaluations=3,
-            bm25=tuned_bm25(place, "qa-mix"),
-            folder=state,
-            resume=(state / STATE).is_file(),
-            **WAYS[name],
-        )
-        with all_cores():
-            dense_training.train(
-                collection,
-                read_split(collection, LEARN),
-                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-                options,
-            ).save(path)
-        shutil.rmtree(state, ignore_errors=True)
+        learn_and_save(place, "qa-mix", dense_training.train, options, path, state)
 
     return read_checkpoint(place.keep(own, build, CODE))
 

@@ -1,21 +1,11 @@
 """The ColBERT of qa-mix, the oracle that lighter encoders learn from, and its bundle."""
 
-import shutil
 from pathlib import Path
 
-from benchmarks.built.trained import (
-    CROSS_RATES,
-    HELD_OUT,
-    LEARN,
-    TUNING_QUERIES,
-    all_cores,
-    tuned_bm25,
-)
+from benchmarks.built.trained import CROSS_RATES, learn_and_save, tuned_bm25
 from benchmarks.harness.place import Place
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.splits import read_split
-from ranklet.training.learning.state import STATE
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.options import Options as ColBERTOptions
 
@@ -73,7 +63,6 @@ def train_colbert(
         minutes: of training.
         start: the checkpoint of a ColBERT to go on with; None for a new one of MiniLM-L6.
     """
-    collection, state = place.collection("qa-mix"), place.state(f"qa-mix.{name}", COLBERT)
     options = ColBERTOptions(
         start=start,
         dimension=ColBERTOptions.dimension if start is None else 0,
@@ -85,18 +74,9 @@ def train_colbert(
         epochs=3,
         max_minutes=minutes,
         evaluate_every=150,
-        bm25=tuned_bm25(place, "qa-mix"),
-        folder=state,
-        resume=(state / STATE).is_file(),
     )
-    with all_cores():
-        colbert.train(
-            collection,
-            read_split(collection, LEARN),
-            read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-            options,
-        ).save(path)
-    shutil.rmtree(state, ignore_errors=True)
+    state = place.state(f"qa-mix.{name}", COLBERT)
+    learn_and_save(place, "qa-mix", colbert.train, options, path, state)
 
 
 def qa_mix_colbert_bundle(place: Place) -> Path:

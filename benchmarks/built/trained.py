@@ -3,7 +3,7 @@
 import math
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -178,24 +178,46 @@ def _epic(
     queries: Sequence[JudgedQuery] = (),
 ) -> Path:
     """Return the folder of an EPIC of a collection, trained on its train if on no other queries."""
-    collection, state = place.collection(collection_name), place.state(f"{name}.epic", EPIC)
 
     def build(path: Path) -> None:
-        with all_cores():
-            epic.train(
-                collection,
-                queries or read_split(collection, LEARN),
-                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-                replace(
-                    options,
-                    bm25=tuned_bm25(place, collection_name),
-                    folder=state,
-                    resume=(state / STATE).is_file(),
-                ),
-            ).save(path)
-        shutil.rmtree(state, ignore_errors=True)
+        state = place.state(f"{name}.epic", EPIC)
+        learn_and_save(place, collection_name, epic.train, options, path, state, queries)
 
     return place.keep(f"{name}.epic", build, EPIC)
+
+
+def learn_and_save(
+    place: Place,
+    collection: str,
+    train: Callable[..., Checkpoint],
+    options: Any,
+    path: Path,
+    state: Path,
+    queries: Sequence[JudgedQuery] = (),
+) -> None:
+    """Train on all cores and save the checkpoint; a training that was interrupted goes on.
+
+    Args:
+        place: of the run.
+        collection: its name.
+        train: of the kind.
+        options: of the kind; the BM25 is the collection's tuned one.
+        path: of the checkpoint.
+        state: folder of the training's state, which is removed at the end.
+        queries: to learn from; those of `LEARN` if there are none.
+    """
+    documents = place.collection(collection)
+    resumed = replace(
+        options, bm25=tuned_bm25(place, collection), folder=state, resume=(state / STATE).is_file()
+    )
+    with all_cores():
+        train(
+            documents,
+            queries or read_split(documents, LEARN),
+            read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
+            resumed,
+        ).save(path)
+    shutil.rmtree(state, ignore_errors=True)
 
 
 def cross_body(place: Place) -> Path:
