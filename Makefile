@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick clients check bad-inputs docs bench wheel clean
+.PHONY: help setup demo demo-lexical test quick clients check bad-inputs docs bench bench-gpu wheel clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -56,6 +56,11 @@ docs: setup     ## the documentation as web pages, in build/docs/index.html; fai
 bench: setup    ## the figures of benchmarks/RESULTS.md (needs the test collections)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks
+
+# GPU_PYTHON names a Python that has the packages already; CONTRIBUTING.md lists them. The status of
+# the checks is 0, 1 if some failed, or 77 without a GPU; make prints it and ends with 2 instead.
+bench-gpu: $(if $(GPU_PYTHON),,setup)  ## fp16 and CUDA on a machine with an NVIDIA GPU (under ten minutes)
+	@PYTHONPATH=src:. ORT_DISABLE_TELEMETRY=1 $(or $(GPU_PYTHON),$(BIN)/python) -m benchmarks.gpu
 
 wheel: setup    ## build the wheel and the sdist into dist/
 	$(BIN)/python -m build

@@ -38,4 +38,5 @@ BENCHMARKS = {
     "static_cold_start": "footprint",
     "lambda_cold_start": "footprint",
     "http_load": "speed",
+    "gpu_checks": "gpu",
 }

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -88,9 +88,17 @@ def _start_up(bundle: Path) -> float:
 
 
 @contextmanager
-def server(bundle: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """Run a server of a bundle on a free port; it is stopped as an orchestrator would."""
+def server(
+    bundle: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """Run a server of a bundle on a free port; it is stopped as an orchestrator would.
+
+    Args:
+        bundle: what it serves.
+        environment: variables next to those that say what it serves and where.
+    """
     variables = {"RANKLET_BUNDLE": str(bundle), "HOST": "127.0.0.1", "PORT": "0"}
+    variables |= environment or {}
     process = subprocess.Popen(
         [sys.executable, "-m", "ranklet.handlers.http"],
         env={**os.environ, **variables, "RANKLET_DRAIN_SECONDS": "0"},

@@ -177,7 +177,7 @@ def export_proven(
                 if any(contents == attempt.contents for attempt in attempts):
                     continue  # there was nothing to smooth
                 sessions = [_open(files, name) for files in contents]
-                report = _prove(variant, contents, reference, partial(score, sessions), probes)
+                report = prove(variant, contents, reference, partial(score, sessions), probes)
                 ms, refused = report.ms / (runs or texts), why_refused(report, options)
                 report = replace(report, form=form, ms=ms, refused=refused)
                 attempts.append(_Attempt(report, contents))
@@ -242,14 +242,22 @@ def write_reports(reports: Sequence[Report], folder: str, writer: BundleWriter) 
     writer.data(folder + REPORT, content.encode())
 
 
-def _prove(
+def prove(
     variant: str,
     contents: Sequence[Files],
     reference: NDArray[np.float32],
     score: Callable[[Probes], NDArray[np.float32]],
     probes: Probes,
 ) -> Report:
-    """Compare a variant with PyTorch; `Report.ms` is the time of all probes."""
+    """Compare a variant with PyTorch; `Report.ms` is the time of all probes.
+
+    Args:
+        variant: its name.
+        contents: the files of each of its graphs; none if there are no files.
+        reference: PyTorch's scores of the probes, (queries, documents).
+        score: scores texts by the variant.
+        probes: the texts that are scored.
+    """
     begin = perf_counter()
     scores = score(probes)
     seconds = perf_counter() - begin

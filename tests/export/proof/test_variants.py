@@ -75,14 +75,14 @@ def test_the_form_with_the_nearest_order_is_kept(
     tmp_path: Path,
     monkeypatch: Any,
 ) -> None:
-    prove = variants._prove
+    prove = variants.prove
 
     def worse(*arguments: Any) -> Report:
         from dataclasses import replace
 
         return replace(prove(*arguments), kendall=kendall if tried[-1] == best else 0.8)
 
-    monkeypatch.setattr(variants, "_prove", worse)
+    monkeypatch.setattr(variants, "prove", worse)
     report = exported(checkpoint, tmp_path)
     assert len(tried) == forms  # the slow one only where the fast ones differ a lot
     assert (report.form, report.kendall) == (best, kendall)
@@ -116,7 +116,7 @@ def test_a_form_that_changes_nothing_is_not_proven_again(
     checkpoint: Checkpoint, tmp_path: Path, monkeypatch: Any
 ) -> None:
     proven: list[str] = []
-    prove = variants._prove
+    prove = variants.prove
     monkeypatch.setattr(variants, "FAITHFUL", 2.0)  # which no form reaches
     monkeypatch.setattr(variants, "USABLE", 2.0)
 
@@ -129,6 +129,6 @@ def test_a_form_that_changes_nothing_is_not_proven_again(
         proven.append(arguments[0])
         return prove(*arguments)
 
-    monkeypatch.setattr(variants, "_prove", proved)
+    monkeypatch.setattr(variants, "prove", proved)
     exported(checkpoint, tmp_path)
     assert proven == ["int8", "int8"]

@@ -1,0 +1,1 @@
+"""fp16 and CUDA on a machine with an NVIDIA GPU: ``python -m benchmarks.gpu``."""
