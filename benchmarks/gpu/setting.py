@@ -79,8 +79,10 @@ class Setting:
     def from_json(cls, text: str) -> "Setting":
         """Return the setting that `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
-        plain = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        return cls(**{**plain, "work": Path(values["work"])})
+        for name, value in values.items():
+            values[name] = tuple(value) if isinstance(value, list) else value
+        values["work"] = Path(values["work"])
+        return cls(**values)
 
 
 def attempts(
