@@ -38,6 +38,7 @@ from ranklet.training.rankers.tk.options import Options as TKOptions
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
 REPBERT_MINUTES = 16.0
+NEURAL_MODEL1_MINUTES = 10.0  # on qa-mix
 EPIC_MINUTES = 14.0
 # EPIC goes on with scifact: first titles find their abstracts, of which there are 5,183; then its
 # claims, of which there are 809. Abstracts have some 300 tokens.
@@ -62,14 +63,22 @@ _LEARNING = (
     "training/pretrained/backbone.py",
     "training/data/splits.py",
 )
-_NEURAL_MODEL1 = (*_LEARNING, "training/rankers/neural_model1")
+NEURAL_MODEL1 = (*_LEARNING, "training/rankers/neural_model1")
 EPIC = (*_LEARNING, "training/rankers/epic")
 DENSE = (*_LEARNING, "training/rankers/dense")
 CROSS = (*_LEARNING, "training/rankers/cross_encoder")
-_CONFORMER = (*_LEARNING, "training/rankers/conformer_kernel", "training/rankers/tk")
+CONFORMER = (*_LEARNING, "training/rankers/conformer_kernel", "training/rankers/tk")
 
 
 def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Settings:
+    """Return the settings of `bm25_checkpoint`."""
+    settings = bm25_checkpoint(place, collection, titles=titles).settings
+    if not isinstance(settings, BM25Settings):
+        raise TypeError(f"the BM25 of {collection} has {type(settings).__name__}")
+    return settings
+
+
+def bm25_checkpoint(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
     """Return BM25 over lemmas with k1 and b tuned for MRR@10, as `ranklet train bm25` does."""
 
     def build(path: Path) -> None:
@@ -78,20 +87,26 @@ def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Set
         bm25.train(documents, queries, [], BM25Options(titles=titles)).save(path)
 
     name = f"{collection}{'' if titles else '.untitled'}.bm25"
-    kept = place.keep(name, build, ("training/rankers/bm25",))
-    settings = read_checkpoint(kept).settings
-    if not isinstance(settings, BM25Settings):
-        raise TypeError(f"{kept} holds {type(settings).__name__}")
-    return settings
+    return read_checkpoint(place.keep(name, build, ("training/rankers/bm25",)))
 
 
 def medquad_neural_model1(place: Place) -> Checkpoint:
     """Return neural Model 1, learned from medquad without titles (some 15 minutes)."""
-    collection = place.collection("medquad")
-    base = tuned_bm25(place, "medquad", titles=False)
+    return _neural_model1(place, "medquad", titles=False)
+
+
+def qa_mix_neural_model1(place: Place) -> Checkpoint:
+    """Return neural Model 1, learned from qa-mix for `NEURAL_MODEL1_MINUTES`."""
+    return _neural_model1(place, "qa-mix", max_minutes=NEURAL_MODEL1_MINUTES)
+
+
+def _neural_model1(
+    place: Place, name: str, *, titles: bool = True, max_minutes: float | None = None
+) -> Checkpoint:
+    collection, base = place.collection(name), tuned_bm25(place, name, titles=titles)
 
     def build(path: Path) -> None:
-        options = NeuralModel1Options(bm25=base, titles=False)
+        options = NeuralModel1Options(bm25=base, titles=titles, max_minutes=max_minutes)
         with all_cores():
             neural_model1.train(
                 collection,
@@ -100,7 +115,7 @@ def medquad_neural_model1(place: Place) -> Checkpoint:
                 options,
             ).save(path)
 
-    return read_checkpoint(place.keep("medquad.neural_model1", build, _NEURAL_MODEL1))
+    return read_checkpoint(place.keep(f"{name}.neural_model1", build, NEURAL_MODEL1))
 
 
 def qa_mix_dense(place: Place) -> Checkpoint:
@@ -330,7 +345,7 @@ class Conformers:
         name = f"{self.name}.{form}.{minutes:g}min"
 
         def build(path: Path) -> None:
-            state = self.place.state(name, _CONFORMER)
+            state = self.place.state(name, CONFORMER)
             held_out = read_split(self._documents(), HELD_OUT, limit=self.tuning)
             options = replace(
                 self._options(form),
@@ -350,7 +365,7 @@ class Conformers:
             found.save(path)
             shutil.rmtree(state, ignore_errors=True)
 
-        return read_checkpoint(self.place.keep(name, build, _CONFORMER))
+        return read_checkpoint(self.place.keep(name, build, CONFORMER))
 
     def bm25(self) -> BM25Settings:
         """Return the ranker that they are compared with, and that gives negatives."""

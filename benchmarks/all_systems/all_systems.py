@@ -1,0 +1,88 @@
+"""All systems from their served bundles, on every collection.
+
+Each ranker alone, as a reranker of BM25's first 100 and as a retriever, and the best pipelines of
+three classes. All scores are the runtime's, and networks have 8 bits. What was trained, exported,
+indexed, chosen and scored is kept, so that an interrupted run continues.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.all_systems.bundles import Scope
+from benchmarks.all_systems.comparing import goals
+from benchmarks.all_systems.measuring import Studied, all_studies
+from benchmarks.all_systems.picture import Point, draw
+from benchmarks.all_systems.pipelines import DEPTH, HYBRID, RERANKED
+from benchmarks.all_systems.tables import chosen, expenses, quality, summary
+from benchmarks.all_systems.timing import Cost, costs
+from benchmarks.harness.place import ROOT, Place
+from ranklet.runtime.pipeline.stages import Fuse
+
+PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "gensim", "simplemma")
+PICTURE = ROOT / "docs" / "quality-latency.svg"
+DRAWN_BY = "nDCG@10"
+
+
+def run(place: Place) -> str:
+    """Train, export, index, choose and measure what is not kept; draw the picture."""
+    return section(Scope(place), PICTURE)
+
+
+def section(scope: Scope, target: Path) -> str:
+    """Return the tables of a run, and write its picture. Times are those of the first study."""
+    found = all_studies(scope)
+    timed = next(iter(scope.studies))
+    measured = costs(scope, timed, found[timed].systems)
+    title = f"{timed}, {found[timed].passages:,} passages, {found[timed].queries} queries"
+    draw(points(found[timed], measured), title, DRAWN_BY, target)
+    parts = [
+        f"### {study}: {each.passages:,} passages, {each.queries} queries of "
+        f"{scope.studies[study].split}, {each.held_out} held out\n\n{quality(each)}"
+        for study, each in found.items()
+    ]
+    return f"""
+{summary(found, measured)}
+
+MRR@10, and of {timed} the times and the size. Against BM25: † p < .05, ‡ p < .01; of chosen \
+pipelines against *{HYBRID}*: * p < .05, ** p < .01; − says that it is below (two-sided paired \
+t-tests, Holm's correction in each family). Picture: docs/{target.name}.
+
+{chr(10).join(goals(found))}
+
+The interval of a factor is a paired bootstrap's, that of a difference the t-test's, both 95 %.
+
+{chosen(found)}
+
+Members and weights are chosen for MRR@10 on queries of train that are not reported, members by \
+5-fold cross-validation. Each list of a pipeline has {DEPTH} documents, and a cross-encoder reads \
+the first {RERANKED}. SPLADE is not here, because no trained one is at hand.
+
+### What they cost, {timed}
+
+{expenses(measured)}
+
+One thread of one processor, all systems in turns, {scope.timed} queries, the first 10 hits with \
+their texts; p99 over queries. *MB*: the files that a system needs of the bundle, documents \
+included. *Memory*: the peak resident memory of a fresh process with one answer. *First answer*: \
+from the start of that process. *Training minutes*: on all cores, of all that a system has \
+learned from; members of a pipeline are added up.
+
+{chr(10).join(f"{part}{chr(10)}" for part in parts)}
+Each collection is cut to about 10,000 passages: what is relevant to a query that is reported or \
+held out, and others at random. So figures are higher than on whole collections. Encoders learned \
+from qa-mix only. *Learned from* names the trainings, not the tuning of k1, b and weights.
+"""
+
+
+def points(found: Studied, measured: Mapping[str, Cost]) -> list[Point]:
+    """Return the systems of a study as points of the picture."""
+    return [
+        Point(
+            each.name,
+            measured[each.name].p50,
+            float(found.values[each.name][DRAWN_BY].mean()),
+            each.reads,
+            any(isinstance(stage, Fuse) for stage in each.pipeline.stages),
+        )
+        for each in found.systems
+    ]

@@ -1,0 +1,251 @@
+"""A bundle per study with all rankers, made of parts that are kept one by one.
+
+Each ranker is exported once per training. What encodes documents without the collection's
+vocabulary is indexed on its own, so that another Model 1 does not encode them again.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+from benchmarks.all_systems.rankers import NOTHING, RANKERS, Ranker, Reads
+from benchmarks.all_systems.studies import STUDIES, Searched, Study, searched
+from benchmarks.built.trained import all_cores
+from benchmarks.harness.place import ROOT, Place
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.default_pipelines import standard_pipelines
+from ranklet.export.options import ExportOptions
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
+
+PREFIX, LEXICAL_PART = "all", "lexical"
+REPORT = "report.json"
+WRITING = (
+    "training/indexing",
+    "training/data/probes.py",
+    *(f"export/{name}" for name in ("onnx", "proof", "sparse")),
+    *(
+        f"export/{name}.py"
+        for name in ("bundles", "document_encoding", "options", "resumable", "writer")
+    ),
+    "runtime/onnx",
+    "runtime/lexical",
+    "runtime/text",
+    "runtime/storage/manifest.py",
+    "benchmarks/all_systems/studies.py",
+)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What one run of the benchmark covers; a test gives a smaller one.
+
+    Attributes:
+        place: of the run.
+        studies: by name.
+        rankers: by name; the first is BM25.
+        options: of all exports.
+        processes: that work on studies side by side, one thread each.
+        pairs: held-out queries on which what follows a cross-encoder is chosen, at most.
+        timed: queries that are timed, at most.
+        rounds: of timing, not counting the first.
+        starts: fresh processes of a system.
+    """
+
+    place: Place
+    studies: Mapping[str, Study] = field(default_factory=lambda: STUDIES)
+    rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
+    options: ExportOptions = field(default_factory=ExportOptions)
+    processes: int = 2
+    pairs: int = 100
+    timed: int = 100
+    rounds: int = 2
+    starts: int = 5
+
+
+def searched_in(scope: Scope, study: str) -> Searched:
+    """Return the documents and queries of a study."""
+    return searched(scope.place, study, scope.studies[study])
+
+
+def exported(scope: Scope, study: str, name: str) -> Path:
+    """Return the bundle of one ranker, without a collection; it is trained where it is not kept."""
+    ranker = scope.rankers[name]
+    source = ranker.source_of(study, scope.studies[study])
+    learned = scope.studies.get(source, next(iter(scope.studies.values())))
+
+    def build(path: Path) -> None:
+        checkpoint = ranker.learn(scope.place, learned)
+        settings = {**scope.options.settings, **ranker.settings}
+        options = replace(scope.options, settings=settings)
+        with all_cores():
+            export_bundle({name: checkpoint}, path, options, overwrite=True)
+
+    return scope.place.keep(slug(PREFIX, source, name, "exported"), build, code_of([ranker]))
+
+
+def bundle_of(scope: Scope, study: str) -> Path:
+    """Return the bundle of a study with all rankers, indexed."""
+    here = searched_in(scope, study)
+    encoders = [name for name, each in scope.rankers.items() if each.encodes]
+    others = [name for name in scope.rankers if name not in encoders]
+    titles = scope.studies[study].titles
+
+    def lexical(path: Path) -> None:
+        rankers = path.with_name(f"{path.name}.rankers")
+        joined({name: exported(scope, study, name) for name in others}, rankers)
+        index_bundle(rankers, here, path, titles=titles, overwrite=True)
+
+    def encoded(name: str) -> Path:
+        return scope.place.keep(
+            slug(PREFIX, study, name, "indexed"),
+            lambda path: index_bundle(
+                exported(scope, study, name), here, path, titles=titles, overwrite=True
+            ),
+            code_of([scope.rankers[name]]),
+        )
+
+    def build(path: Path) -> None:
+        first = scope.place.keep(
+            slug(PREFIX, study, LEXICAL_PART, "indexed"),
+            lexical,
+            code_of(scope.rankers[name] for name in others),
+        )
+        joined({LEXICAL_PART: first, **{name: encoded(name) for name in encoders}}, path)
+
+    return scope.place.keep(slug(PREFIX, study, "ranklet"), build, code_of(scope.rankers.values()))
+
+
+def joined(parts: Mapping[str, Path], target: Path) -> None:
+    """Write one bundle of several: the rankers of all, and everything else of the first.
+
+    Raises:
+        ValueError: they have different word pieces, so that they cannot share them.
+    """
+    bundles = [BundleFiles(path) for path in parts.values()]
+    tokenizers = {bytes(each.file(TOKENIZER)) for each in bundles if each.has(TOKENIZER)}
+    if len(tokenizers) > 1:
+        raise ValueError(f"{', '.join(parts)} have different tokenizers")
+    first, *others = bundles
+    rankers = {name: entry for each in bundles for name, entry in each.manifest.rankers.items()}
+    order = sorted(rankers, key=lambda name: rankers[name].kind != "bm25")  # it retrieves first
+    rankers = {name: rankers[name] for name in order}
+    pipelines, default = standard_pipelines(rankers)
+    with BundleWriter(target, overwrite=True) as writer:
+        writer.copy(first)
+        for each in others:
+            for name in each.manifest.rankers:
+                writer.copy(each, f"rankers/{name}/")
+        if tokenizers and not first.has(TOKENIZER):
+            writer.data(TOKENIZER, tokenizers.pop())
+        learned = [each.manifest.provenance.get("checkpoints", {}) for each in bundles]
+        writer.finish(
+            documents=first.manifest.documents,
+            fields=first.manifest.fields,
+            rankers=rankers,
+            pipelines=pipelines,
+            default_pipeline=default,
+            provenance={"checkpoints": {name: each[name] for each in learned for name in each}},
+            titles=first.manifest.titles,
+        )
+
+
+def needed_files(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> list[str]:
+    """Return the files of a bundle that some rankers need to rank its collection.
+
+    Of the variants of a network only the one that is served counts, and none where no network runs
+    for a query. Proofs do not count. The documents and the vocabulary always do.
+
+    Args:
+        bundle: with all rankers.
+        rankers: those that rank, and what their networks read.
+    """
+    fields = {bundle.settings(name).field for name in rankers}
+    unused = {
+        name
+        for field_, users in (("words", {"words", "lemmas"}), ("wordpieces", {"wordpieces"}))
+        if not fields & users
+        for name in (f"documents/{field_}.npy", f"documents/{field_}.offsets.npy")
+    }
+    if "wordpieces" not in fields:
+        unused.add(TOKENIZER)
+    found = [
+        name
+        for name in bundle.manifest.files
+        if not name.startswith("rankers/") and name not in unused
+    ]
+    for ranker, reads in rankers.items():
+        own = [name for name in bundle.manifest.files if name.startswith(f"rankers/{ranker}/")]
+        found += [name for name in own if not _spare(name, own, reads)]
+    return found
+
+
+def megabytes(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> float:
+    """Return the size of `needed_files` in 10⁶ bytes."""
+    files = bundle.manifest.files
+    return sum(files[name].bytes for name in needed_files(bundle, rankers)) / 1e6
+
+
+def digest_of(bundle: BundleFiles, rankers: Iterable[str]) -> str:
+    """Return a digest of what some rankers of a bundle rank with."""
+    folders = tuple(f"rankers/{name}/" for name in sorted(rankers))
+    told = [
+        f"{name} {entry.sha256}"
+        for name, entry in sorted(bundle.manifest.files.items())
+        if (not name.startswith("rankers/") or name.startswith(folders))
+        and not name.endswith(REPORT)  # has times
+    ]
+    return sha256("\n".join(told).encode()).hexdigest()
+
+
+def minutes(bundle: BundleFiles, rankers: Iterable[str], scope: Scope) -> float:
+    """Return how long rankers and what they learned from were trained."""
+    names = set(rankers)
+    names |= {needed for name in names for needed in scope.rankers[name].needs}
+    learned = bundle.manifest.provenance["checkpoints"]
+    kinds = ("seconds", "evaluation_seconds")
+    return sum(float(learned[name].get(kind, 0)) for name in names for kind in kinds) / 60
+
+
+def trained_on(scope: Scope, study: str, rankers: Iterable[str]) -> str:
+    """Return the collections that some rankers learned from, as a table has it."""
+    here = scope.studies[study]
+    sources = [scope.rankers[name].source_of(study, here) for name in rankers]
+    return ", ".join(dict.fromkeys(each for each in sources if each != NOTHING)) or "–"
+
+
+def code_of(rankers: Iterable[Ranker]) -> tuple[str, ...]:
+    """Return the code that a bundle of some rankers depends on."""
+    found: list[str] = list(WRITING)
+    for ranker in rankers:
+        found += ranker.code
+        for layer in ("export", "runtime"):
+            found.append(_module(f"{layer}/rankers/{ranker.kind}"))
+    return tuple(sorted(set(found)))
+
+
+def slug(*parts: str) -> str:
+    """Return a name for a file.
+
+    >>> slug("all", "medquad without titles", "model1")
+    'all.medquad-without-titles.model1'
+    """
+    return ".".join(re.sub("[^a-z0-9_]+", "-", part.lower()) for part in parts)
+
+
+def _module(name: str) -> str:
+    return name if (ROOT / name).is_dir() else f"{name}.py"
+
+
+def _spare(name: str, own: list[str], reads: Reads) -> bool:
+    """Return whether a ranker of these files ranks without one of them."""
+    if name.endswith(REPORT):
+        return True
+    folder, _, file = name.rpartition("/")
+    if file not in VARIANTS.values():
+        return False
+    served = VARIANTS["int8"]
+    return reads == Reads.NOTHING or (f"{folder}/{served}" in own and file != served)

@@ -1,0 +1,135 @@
+"""Differences between systems: marks of significance, intervals, and the project's goals."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.all_systems.measuring import Studied, Values
+from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID
+from benchmarks.all_systems.rankers import Reads
+from benchmarks.all_systems.studies import HARD, QA_MIX
+from ranklet.training.evaluation.significance import compare
+from ranklet.training.evaluation.systems import MEASURES, SIGNIFICANT
+
+SAMPLES = 10_000  # of the bootstrap
+RANKED_BY = MEASURES[0]
+STRICT = SIGNIFICANT[0][0]
+LEAST = {Reads.NOTHING: (HARD, 1.25), Reads.QUERY: (QA_MIX, 1.10), Reads.PAIRS: (QA_MIX, 1.20)}
+MARKS = {BASE: ("†", "‡"), HYBRID: ("*", "**")}  # p < .05, p < .01
+
+
+class Interval(NamedTuple):
+    """An estimate and the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def marks(found: Studied, measure: str) -> dict[str, str]:
+    """Return the marks of each system.
+
+    All are compared with BM25, and the chosen pipelines with the untrained hybrid, too. Each is a
+    family of its own, with Holm's correction.
+    """
+    signs = dict.fromkeys(found.values, "")
+    for base, p_values in ((base, p_holm(found, measure, base)) for base in MARKS):
+        for name, (difference, p) in p_values.items():
+            weak, strong = MARKS[base]
+            sign = strong if p < STRICT else weak if p < SIGNIFICANT[1][0] else ""
+            signs[name] += ("−" if difference < 0 else "") + sign if sign else ""
+    return signs
+
+
+def p_holm(found: Studied, measure: str, base: str) -> dict[str, tuple[float, float]]:
+    """Return by system its difference to a base and the corrected p-value of the t-test."""
+    if base not in found.values or found.queries < 2:
+        return {}
+    chosen = {each.name for each in found.systems if each.chosen}
+    others = [name for name in found.values if name != base and (base == BASE or name in chosen)]
+    values = {name: each[measure] for name, each in found.values.items()}
+    tested = compare(values, pairs=[(name, base) for name in others])
+    return {each.first: (each.difference, each.p_holm) for each in tested}
+
+
+def difference(first: Values, second: Values, measure: str = RANKED_BY) -> Interval:
+    """Return the mean difference of two systems with the interval of the paired t-test."""
+    from scipy.stats import t
+
+    differences = first[measure] - second[measure]
+    count, mean = len(differences), float(differences.mean())
+    if count < 2:
+        return Interval(mean, -np.inf, np.inf)
+    margin = float(t.ppf(0.975, count - 1) * differences.std(ddof=1) / np.sqrt(count))
+    return Interval(mean, mean - margin, mean + margin)
+
+
+def ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Interval:
+    """Return mean first / mean second, with the 95 % interval of a paired bootstrap.
+
+    Args:
+        first: a value of each query, (queries,).
+        second: of the same queries, with a mean above 0.
+
+    >>> ratio(np.array([1.0, 0.5]), np.array([0.5, 0.25]))
+    Interval(value=2.0, low=2.0, high=2.0)
+    """
+    drawn = np.random.default_rng(0).integers(len(first), size=(SAMPLES, len(first)))
+    below = second[drawn].mean(1)
+    shares = first[drawn].mean(1)[below > 0] / below[below > 0]
+    low, high = np.percentile(shares, [2.5, 97.5]).tolist()
+    return Interval(float(first.mean() / second.mean()), low, high)
+
+
+def goals(found: Mapping[str, Studied]) -> list[str]:
+    """Return a line for each goal of the project, met or missed.
+
+    A factor is met if the estimate reaches it; its interval says how sure that is.
+    """
+    lines = []
+    for reads, (study, least) in LEAST.items():
+        if study in found and BEST[reads] in found[study].values:
+            values = found[study].values
+            reached = ratio(values[BEST[reads]][RANKED_BY], values[BASE][RANKED_BY])
+            lines.append(
+                f"- Goal: {BEST[reads]}, {study}, {RANKED_BY} ≥ {least:.2f} × BM25's: "
+                f"**{reached.value:.3f} ×** ({reached.low:.3f} to {reached.high:.3f}), "
+                f"{verdict(reached.value >= least)}."
+            )
+    lines.append(_above(found, Reads.NOTHING, BASE))
+    lines.append(_above(found, Reads.QUERY, HYBRID))
+    return [line for line in lines if line]
+
+
+def _above(found: Mapping[str, Studied], reads: Reads, base: str) -> str:
+    """Return whether a pipeline is above another system everywhere, p < .01."""
+    parts, met = [], True
+    for study, each in found.items():
+        tested = p_holm(each, RANKED_BY, base).get(BEST[reads])
+        if tested is None:
+            continue
+        interval = difference(each.values[BEST[reads]], each.values[base])
+        met &= tested[0] > 0 and tested[1] < STRICT
+        parts.append(f"{study} {shown(interval)}, p = {tested[1]:.2g}")
+    if not parts:
+        return ""
+    return (
+        f"- Goal: {BEST[reads]} above {base} on all collections, p < .01: {verdict(met)} "
+        f"({'; '.join(parts)})."
+    )
+
+
+def verdict(met: bool) -> str:
+    """Return how a goal ended."""
+    return "met" if met else "**missed**"
+
+
+def shown(interval: Interval) -> str:
+    """Return a difference and its interval.
+
+    >>> shown(Interval(0.05, -0.012, 0.112))
+    '+0.050 (-0.012 to +0.112)'
+    """
+    return f"{interval.value:+.3f} ({interval.low:+.3f} to {interval.high:+.3f})"

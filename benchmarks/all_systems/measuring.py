@@ -1,0 +1,101 @@
+"""What the systems of a study reach on the reported queries, each kept."""
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.all_systems.bundles import (
+    Scope,
+    bundle_of,
+    digest_of,
+    exported,
+    searched_in,
+    slug,
+    trained_on,
+)
+from benchmarks.all_systems.choosing import SCORING, best_pipelines
+from benchmarks.all_systems.pipelines import System, alone
+from benchmarks.harness.processes import one_thread
+from ranklet import runtime
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.evaluation.systems import MEASURES, evaluate
+
+DEPTH = 100  # that is measured
+CODE = (*SCORING, "training/evaluation", "benchmarks/all_systems/measuring.py")
+
+Values = Mapping[str, NDArray[np.float64]]  # by measure, of each query
+
+
+class Studied(NamedTuple):
+    """What was measured on a collection.
+
+    Attributes:
+        passages: how many.
+        queries: reported.
+        held_out: queries that pipelines were chosen on.
+        systems: in the order of the table.
+        values: by name of the system.
+        learned_from: by name of the system, in words.
+    """
+
+    passages: int
+    queries: int
+    held_out: int
+    systems: list[System]
+    values: dict[str, Values]
+    learned_from: dict[str, str]
+
+
+def all_studies(scope: Scope) -> dict[str, Studied]:
+    """Train and export what is not kept, one after the other; then index and measure studies.
+
+    Studies are worked on in several processes, and each network has one thread there.
+    """
+    for study in scope.studies:
+        for name in scope.rankers:
+            exported(scope, study, name)
+    if scope.processes < 2:
+        return {study: studied(scope, study) for study in scope.studies}
+    with ProcessPoolExecutor(scope.processes, get_context("spawn")) as pool:
+        jobs = {study: pool.submit(studied, scope, study) for study in scope.studies}
+        return {study: job.result() for study, job in jobs.items()}
+
+
+def studied(scope: Scope, study: str) -> Studied:
+    """Index a study, choose its best pipelines, and measure all systems."""
+    with one_thread():
+        path = bundle_of(scope, study)
+        here = searched_in(scope, study)
+        systems = [*alone(scope.rankers), *best_pipelines(scope, study)]
+        values = {each.name: _values(scope, study, path, each, here.queries) for each in systems}
+    sources = {each.name: trained_on(scope, study, each.pipeline.rankers()) for each in systems}
+    return Studied(
+        len(here.passages), len(here.queries), len(here.held_out), systems, values, sources
+    )
+
+
+def _values(
+    scope: Scope, study: str, path: Path, system: System, queries: Sequence[JudgedQuery]
+) -> Values:
+    """Return a system's measures; they depend on its own rankers, and on no others."""
+    digest = digest_of(BundleFiles(path), system.pipeline.rankers())
+    told: list[Any] = [digest, system.pipeline.to_json(), [list(each) for each in queries]]
+    key = sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+    def build(target: Path) -> None:
+        bundle = runtime.load(path, device="cpu")
+        (found,) = evaluate(bundle, queries, {system.name: system.pipeline}, depth=DEPTH)
+        with target.open("wb") as file:
+            np.savez(file, allow_pickle=False, **found.values)
+
+    kept = scope.place.keep(slug("all", study, key, "values", "npz"), build, CODE)
+    with np.load(kept, allow_pickle=False) as file:
+        return {measure: file[measure] for measure in MEASURES}

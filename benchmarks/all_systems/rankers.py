@@ -1,0 +1,174 @@
+"""The rankers: where their checkpoints come from, and what networks read for a query."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from benchmarks.all_systems.studies import QA_MIX, Study
+from benchmarks.built import dense, light
+from benchmarks.built.late_interaction import COLBERT, qa_mix_colbert
+from benchmarks.built.trained import (
+    CONFORMER,
+    CROSS,
+    EPIC,
+    HELD_OUT,
+    NEURAL_MODEL1,
+    TUNING_QUERIES,
+    Conformers,
+    bm25_checkpoint,
+    cross_body,
+    medquad_neural_model1,
+    qa_mix_epic,
+    qa_mix_neural_model1,
+    tuned_bm25,
+)
+from benchmarks.harness.place import Place
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.probes import draw_probes
+from ranklet.training.data.splits import read_split
+from ranklet.training.rankers.model1 import training as model1
+from ranklet.training.rankers.model1.options import Options as Model1Options
+
+Learn = Callable[[Place, Study], Checkpoint]
+
+OWN, LEXICAL, NOTHING = "its own", "lexical", "nothing"
+DENSE_WAY = next(iter(dense.WAYS))  # mined negatives
+LIGHT_NAME = "H1: SRM-LCM, static, IDF"
+LIGHT: dict[str, Any] = {"context": "neighbours", "window": 1, "idf": True}
+BM25 = "bm25"
+
+
+class Reads(IntEnum):
+    """What a network reads when a query arrives."""
+
+    NOTHING = 0
+    QUERY = 1
+    PAIRS = 2
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """How a ranker of the bundles is made.
+
+    Attributes:
+        kind: its kind.
+        label: what tables call it.
+        learn: returns its checkpoint, learned for a study.
+        source: the study that it learns from: `OWN`, `LEXICAL` (see `Study`), `NOTHING` or a name.
+        reads: what a network reads for a query.
+        code: that its training depends on.
+        encodes: whether its index depends on no vocabulary, so that it is made on its own.
+        needs: the rankers that it learned from, whose trainings count as its own.
+        settings: that its export changes.
+    """
+
+    kind: str
+    label: str
+    learn: Learn
+    source: str
+    reads: Reads
+    code: tuple[str, ...]
+    encodes: bool = False
+    needs: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def source_of(self, name: str, study: Study) -> str:
+        """Return the name of the study that it learns from, or `NOTHING`."""
+        return {OWN: name, LEXICAL: study.lexical}.get(self.source, self.source)
+
+
+def own_bm25(place: Place, study: Study) -> Checkpoint:
+    """Return BM25, tuned on train."""
+    return bm25_checkpoint(place, study.collection, titles=study.titles)
+
+
+def own_model1(place: Place, study: Study) -> Checkpoint:
+    """Return Model 1 over words, learned by EM."""
+    documents = place.collection(study.collection)
+    base = tuned_bm25(place, study.collection, titles=study.titles)
+
+    def build(path: Path) -> None:
+        learn = read_split(documents, study.learn)
+        tuning = read_split(documents, study.held_out, limit=TUNING_QUERIES)
+        options = Model1Options(titles=study.titles, bm25=base)
+        model1.train(documents, learn, tuning, options).save(path)
+
+    titles = "" if study.titles else ".untitled"
+    name = f"{study.collection}{titles}.{study.learn}.model1"
+    return read_checkpoint(place.keep(name, build, MODEL1))
+
+
+def neural_model1(place: Place, study: Study) -> Checkpoint:
+    """Return neural Model 1 of qa-mix or of medquad without titles."""
+    if study.collection == "medquad":
+        return medquad_neural_model1(place)
+    return qa_mix_neural_model1(place)
+
+
+def ndrm3(place: Place, study: Study) -> Checkpoint:
+    """Return NDRM3."""
+    return Conformers(place, study.collection, titles=study.titles).checkpoint("ndrm3")
+
+
+def light_vectors(place: Place, _: Study) -> Checkpoint:
+    """Return SRM-LCM whose context is the neighbours, so that no network reads anything."""
+    return read_checkpoint(light.learned(place, LIGHT_NAME, 0, LIGHT))
+
+
+def untrained_dense(place: Place, study: Study) -> Checkpoint:
+    """Return MiniLM as it comes, with the probes that a training would set aside."""
+    documents = place.collection(study.collection)
+    held_out = read_split(documents, HELD_OUT, limit=TUNING_QUERIES)
+    return replace(dense.untrained(), probes=draw_probes(documents.documents(), held_out))
+
+
+def trained_dense(place: Place, _: Study) -> Checkpoint:
+    """Return MiniLM, trained with negatives that it finds itself."""
+    return dense.learned(place, DENSE_WAY)
+
+
+def epic(place: Place, _: Study) -> Checkpoint:
+    """Return EPIC."""
+    return qa_mix_epic(place)
+
+
+def colbert(place: Place, _: Study) -> Checkpoint:
+    """Return ColBERT."""
+    return read_checkpoint(qa_mix_colbert(place))
+
+
+def vanilla(place: Place, _: Study) -> Checkpoint:
+    """Return the vanilla cross-encoder."""
+    return read_checkpoint(cross_body(place))
+
+
+MODEL1 = ("training/rankers/model1", "training/indexing", "training/data/splits.py", "runtime/text")
+RANKERS = {
+    BM25: Ranker("bm25", "BM25", own_bm25, OWN, Reads.NOTHING, ("training/rankers/bm25",)),
+    "model1": Ranker("model1", "Model 1", own_model1, OWN, Reads.NOTHING, MODEL1),
+    "neural_model1": Ranker(
+        "neural_model1", "neural Model 1", neural_model1, LEXICAL, Reads.NOTHING, NEURAL_MODEL1
+    ),
+    "ndrm3": Ranker(
+        "conformer_kernel", "NDRM3 impacts", ndrm3, LEXICAL, Reads.NOTHING, CONFORMER,
+        settings={"scorer": "impacts"},
+    ),
+    "light": Ranker(
+        "srm", "static light vectors", light_vectors, QA_MIX, Reads.NOTHING, light.LIGHT,
+        encodes=True, needs=("colbert",),
+    ),
+    "minilm": Ranker(
+        "dense", "MiniLM untrained", untrained_dense, NOTHING, Reads.QUERY, dense.CODE,
+        encodes=True,
+    ),
+    "dense": Ranker(
+        "dense", "MiniLM trained", trained_dense, QA_MIX, Reads.QUERY, dense.CODE, encodes=True
+    ),
+    "epic": Ranker("epic", "EPIC", epic, QA_MIX, Reads.QUERY, EPIC, encodes=True),
+    "colbert": Ranker(
+        "colbert", "ColBERT", colbert, QA_MIX, Reads.QUERY, COLBERT, encodes=True
+    ),
+    "cross": Ranker("cross_encoder", "cross-encoder", vanilla, QA_MIX, Reads.PAIRS, CROSS),
+}  # fmt: skip

@@ -1,0 +1,76 @@
+"""The tables: a summary of all collections, quality and costs."""
+
+from collections.abc import Mapping
+
+from benchmarks.all_systems.comparing import RANKED_BY, difference, marks, shown
+from benchmarks.all_systems.measuring import Studied
+from benchmarks.all_systems.pipelines import BASE
+from benchmarks.all_systems.rankers import Reads
+from benchmarks.all_systems.timing import Cost
+from benchmarks.harness.report import table
+from ranklet.training.evaluation.systems import MEASURES
+
+RUNS = {Reads.NOTHING: "–", Reads.QUERY: "query", Reads.PAIRS: "pairs"}
+
+
+def summary(found: Mapping[str, Studied], costs: Mapping[str, Cost]) -> str:
+    """Return one row per system: what networks read, a measure on each collection, and costs."""
+    first = next(iter(found.values()))
+    signs = {study: marks(each, RANKED_BY) for study, each in found.items()}
+    rows = []
+    for system in first.systems:
+        row = [system.name, RUNS[system.reads]]
+        row += [_mean(each, system.name, RANKED_BY, signs[study]) for study, each in found.items()]
+        cost = costs.get(system.name)
+        row += [f"{cost.p50:.2f}", f"{cost.mb:.0f}"] if cost else ["", ""]
+        rows.append(row)
+    return table(["system", "network reads", *found, "p50 ms", "MB"], rows)
+
+
+def quality(found: Studied) -> str:
+    """Return the systems of a collection by all measures, with marks and intervals."""
+    signs = {measure: marks(found, measure) for measure in MEASURES}
+    rows = []
+    for system in found.systems:
+        interval = ""
+        if system.name != BASE:
+            interval = shown(difference(found.values[system.name], found.values[BASE]))
+        means = [_mean(found, system.name, measure, signs[measure]) for measure in MEASURES]
+        rows.append([system.name, found.learned_from[system.name], *means, interval])
+    head = ["system", "learned from", *MEASURES, f"{RANKED_BY} − BM25's (95 %)"]
+    return table(head, rows)
+
+
+def chosen(found: Mapping[str, Studied]) -> str:
+    """Return what was chosen on each collection."""
+    rows = [
+        [study, system.name, system.told]
+        for study, each in found.items()
+        for system in each.systems
+        if system.chosen
+    ]
+    return table(["collection", "system", "chosen on held-out queries of train"], rows)
+
+
+def expenses(costs: Mapping[str, Cost]) -> str:
+    """Return what the systems cost."""
+    rows = [
+        [
+            name,
+            f"{cost.p50:.2f}",
+            f"{cost.p99:.2f}",
+            f"{cost.mb:.1f}",
+            f"{cost.memory:.0f}",
+            f"{cost.start:.0f}",
+            f"{cost.minutes:.1f}",
+        ]
+        for name, cost in costs.items()
+    ]
+    head = ["system", "p50 ms", "p99 ms", "MB", "memory MB", "first answer ms", "training minutes"]
+    return table(head, rows)
+
+
+def _mean(found: Studied, name: str, measure: str, signs: Mapping[str, str]) -> str:
+    if name not in found.values:
+        return ""
+    return f"{found.values[name][measure].mean():.4f}{signs[name]}"
