@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.all_systems.bundles import Scope
-from benchmarks.all_systems.comparing import goals
-from benchmarks.all_systems.measuring import Studied, all_studies
+from benchmarks.all_systems.comparing import Cost, Studied, goals
+from benchmarks.all_systems.measuring import all_studies
 from benchmarks.all_systems.picture import Point, draw
 from benchmarks.all_systems.pipelines import DEPTH, HYBRID, RERANKED
 from benchmarks.all_systems.tables import chosen, expenses, quality, summary
-from benchmarks.all_systems.timing import Cost, costs
+from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import ROOT, Place
 from ranklet.runtime.pipeline.stages import Fuse
 

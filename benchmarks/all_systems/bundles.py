@@ -10,8 +10,16 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
-from benchmarks.all_systems.rankers import NOTHING, RANKERS, Ranker, Reads
-from benchmarks.all_systems.studies import STUDIES, Searched, Study, searched
+from benchmarks.all_systems.rankers import RANKERS
+from benchmarks.all_systems.studies import (
+    NOTHING,
+    STUDIES,
+    Ranker,
+    Reads,
+    Searched,
+    Study,
+    searched,
+)
 from benchmarks.built.trained import all_cores
 from benchmarks.harness.place import ROOT, Place
 from ranklet.export.bundles import export_bundle, index_bundle

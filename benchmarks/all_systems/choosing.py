@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.all_systems import pipelines
 from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched_in, slug
 from benchmarks.all_systems.pipelines import BEST, CROSS, Candidate, System
-from benchmarks.all_systems.rankers import BM25, Ranker, Reads
+from benchmarks.all_systems.studies import BM25, Ranker, Reads
 from benchmarks.harness.judging import judged_lists
 from ranklet import runtime
 from ranklet.runtime.pipeline import fusion

@@ -1,4 +1,4 @@
-"""Differences between systems: marks of significance, intervals, and the project's goals."""
+"""What was measured, and how systems differ: marks, intervals, and the project's goals."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,10 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.all_systems.measuring import Studied, Values
-from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID
-from benchmarks.all_systems.rankers import Reads
-from benchmarks.all_systems.studies import HARD, QA_MIX
+from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
+from benchmarks.all_systems.studies import HARD, QA_MIX, Reads
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import MEASURES, SIGNIFICANT
 
@@ -18,6 +16,49 @@ RANKED_BY = MEASURES[0]
 STRICT = SIGNIFICANT[0][0]
 LEAST = {Reads.NOTHING: (HARD, 1.25), Reads.QUERY: (QA_MIX, 1.10), Reads.PAIRS: (QA_MIX, 1.20)}
 MARKS = {BASE: ("†", "‡"), HYBRID: ("*", "**")}  # p < .05, p < .01
+
+
+Values = Mapping[str, NDArray[np.float64]]  # by measure, of each query
+
+
+class Studied(NamedTuple):
+    """What was measured on a collection.
+
+    Attributes:
+        passages: how many.
+        queries: reported.
+        held_out: queries that pipelines were chosen on.
+        systems: in the order of the table.
+        values: by name of the system.
+        learned_from: by name of the system, in words.
+    """
+
+    passages: int
+    queries: int
+    held_out: int
+    systems: list[System]
+    values: dict[str, Values]
+    learned_from: dict[str, str]
+
+
+class Cost(NamedTuple):
+    """What a system costs.
+
+    Attributes:
+        p50: ms of `rank`, median over queries.
+        p99: the same of 99 %.
+        mb: of the bundle's files that it needs, 10⁶ bytes.
+        memory: peak resident memory of a process with one answer, 10⁶ bytes, mapped files included.
+        start: ms from the start of a process to its first answer.
+        minutes: of training.
+    """
+
+    p50: float
+    p99: float
+    mb: float
+    memory: float
+    start: float
+    minutes: float
 
 
 class Interval(NamedTuple):

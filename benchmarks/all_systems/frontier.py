@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-CHARACTER, LINE = 6.3, 14.0  # width of a character and height of a label, in units of the drawing
+CHARACTER, LINE = (
+    6.9,
+    14.0,
+)  # width of a bold character, height of a label
 GAP = 2.0  # around a label
 RINGS, TURNS = 60, 24  # distances and directions that are tried
 
@@ -55,7 +59,11 @@ def frontier(points: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def place_labels(
-    labels: Sequence[str], places: Sequence[tuple[float, float]], radius: float, area: Box
+    labels: Sequence[str],
+    places: Sequence[tuple[float, float]],
+    radius: float,
+    area: Box,
+    blocked: Sequence[Box] = (),
 ) -> list[Box]:
     """Return a rectangle for each label, near its point, that touches no other and no point.
 
@@ -64,11 +72,13 @@ def place_labels(
         places: of the points.
         radius: of the points' marks.
         area: in which labels must lie.
+        blocked: rectangles that labels may not touch.
 
     Raises:
         ValueError: there is no room left.
     """
     taken = [Box(x - radius, y - radius, x + radius, y + radius) for x, y in places]
+    taken += blocked
     boxes: list[Box] = []
     for label, (x, y) in zip(labels, places, strict=True):
         width = CHARACTER * len(label) + 2 * GAP
@@ -80,6 +90,18 @@ def place_labels(
         else:
             raise ValueError(f"there is no room for the label {label!r}")
     return boxes
+
+
+def along(corners: Sequence[tuple[float, float]]) -> list[Box]:
+    """Return a thin rectangle around each line between successive corners.
+
+    >>> along([(0, 5), (9, 5)])
+    [Box(left=-1.0, top=4.0, right=10.0, bottom=6.0)]
+    """
+    return [
+        Box(min(x, to_x) - 1.0, min(y, to_y) - 1.0, max(x, to_x) + 1.0, max(y, to_y) + 1.0)
+        for (x, y), (to_x, to_y) in pairwise(corners)
+    ]
 
 
 def nearest(box: Box, x: float, y: float) -> tuple[float, float]:

@@ -1,15 +1,14 @@
 """What the systems of a study reach on the reported queries, each kept."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.all_systems.bundles import (
     Scope,
@@ -21,6 +20,7 @@ from benchmarks.all_systems.bundles import (
     trained_on,
 )
 from benchmarks.all_systems.choosing import SCORING, best_pipelines
+from benchmarks.all_systems.comparing import Studied, Values
 from benchmarks.all_systems.pipelines import System, alone
 from benchmarks.harness.processes import one_thread
 from ranklet import runtime
@@ -30,28 +30,6 @@ from ranklet.training.evaluation.systems import MEASURES, evaluate
 
 DEPTH = 100  # that is measured
 CODE = (*SCORING, "training/evaluation", "benchmarks/all_systems/measuring.py")
-
-Values = Mapping[str, NDArray[np.float64]]  # by measure, of each query
-
-
-class Studied(NamedTuple):
-    """What was measured on a collection.
-
-    Attributes:
-        passages: how many.
-        queries: reported.
-        held_out: queries that pipelines were chosen on.
-        systems: in the order of the table.
-        values: by name of the system.
-        learned_from: by name of the system, in words.
-    """
-
-    passages: int
-    queries: int
-    held_out: int
-    systems: list[System]
-    values: dict[str, Values]
-    learned_from: dict[str, str]
 
 
 def all_studies(scope: Scope) -> dict[str, Studied]:

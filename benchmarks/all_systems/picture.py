@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from benchmarks.all_systems.frontier import GAP, Box, frontier, nearest, place_labels
-from benchmarks.all_systems.rankers import Reads
+from benchmarks.all_systems.frontier import GAP, Box, along, frontier, nearest, place_labels
+from benchmarks.all_systems.studies import Reads
 from ranklet.training.report.chart import number, ticks
 
 WIDTH, HEIGHT = 1200, 800
@@ -91,10 +91,12 @@ def picture(points: Sequence[Point], title: str, measure: str) -> Element:
     _text(svg, "ms per query, p50, one thread (logarithmic)", middle, HEIGHT - 14, anchor="middle")
     _text(svg, measure, 12, TOP - 10)
     best = frontier({each.name: (each.ms, each.value) for each in points})
-    _stairs(svg, [(x_at(each.ms), y_at(each.value)) for each in _named(points, best)])
+    stairs = _stairs([(x_at(each.ms), y_at(each.value)) for each in _named(points, best)])
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in stairs)
+    SubElement(svg, "polyline", {"points": path, "class": "frontier"})
     places = [(x_at(each.ms), y_at(each.value)) for each in points]
     area = Box(LEFT + 4, TOP, WIDTH - 2, HEIGHT - BOTTOM - 2)
-    boxes = place_labels([each.name for each in points], places, RADIUS, area)
+    boxes = place_labels([each.name for each in points], places, RADIUS, area, along(stairs))
     for each, (x, y), box in zip(points, places, boxes, strict=True):
         to_x, to_y = nearest(box, x, y)
         if math.dist((x, y), (to_x, to_y)) > RADIUS + 2 * GAP:
@@ -120,14 +122,12 @@ def _span(values: Sequence[float]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _stairs(svg: Element, corners: Sequence[tuple[float, float]]) -> None:
-    """Draw what can be had for each time, from left to right."""
+def _stairs(corners: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the line of what can be had for each time, from left to right."""
     path = [corners[0]]
     for x, y in corners[1:]:
         path += [(x, path[-1][1]), (x, y)]
-    path.append((WIDTH - RIGHT, path[-1][1]))
-    shown = " ".join(f"{x:.1f},{y:.1f}" for x, y in path)
-    SubElement(svg, "polyline", {"points": shown, "class": "frontier"})
+    return [*path, (WIDTH - RIGHT, path[-1][1])]
 
 
 def _legend(svg: Element) -> None:

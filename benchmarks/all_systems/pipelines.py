@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from benchmarks.all_systems.rankers import BM25, Ranker, Reads
+from benchmarks.all_systems.studies import BM25, Ranker, Reads
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
 from ranklet.runtime.rankers import KINDS
 

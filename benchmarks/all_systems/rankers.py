@@ -1,12 +1,10 @@
 """The rankers: where their checkpoints come from, and what networks read for a query."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.all_systems.studies import QA_MIX, Study
+from benchmarks.all_systems.studies import BM25, LEXICAL, NOTHING, OWN, QA_MIX, Ranker, Reads, Study
 from benchmarks.built import dense, light
 from benchmarks.built.late_interaction import COLBERT, qa_mix_colbert
 from benchmarks.built.trained import (
@@ -31,52 +29,9 @@ from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.model1 import training as model1
 from ranklet.training.rankers.model1.options import Options as Model1Options
 
-Learn = Callable[[Place, Study], Checkpoint]
-
-OWN, LEXICAL, NOTHING = "its own", "lexical", "nothing"
 DENSE_WAY = next(iter(dense.WAYS))  # mined negatives
 LIGHT_NAME = "H1: SRM-LCM, static, IDF"
 LIGHT: dict[str, Any] = {"context": "neighbours", "window": 1, "idf": True}
-BM25 = "bm25"
-
-
-class Reads(IntEnum):
-    """What a network reads when a query arrives."""
-
-    NOTHING = 0
-    QUERY = 1
-    PAIRS = 2
-
-
-@dataclass(frozen=True)
-class Ranker:
-    """How a ranker of the bundles is made.
-
-    Attributes:
-        kind: its kind.
-        label: what tables call it.
-        learn: returns its checkpoint, learned for a study.
-        source: the study that it learns from: `OWN`, `LEXICAL` (see `Study`), `NOTHING` or a name.
-        reads: what a network reads for a query.
-        code: that its training depends on.
-        encodes: whether its index depends on no vocabulary, so that it is made on its own.
-        needs: the rankers that it learned from, whose trainings count as its own.
-        settings: that its export changes.
-    """
-
-    kind: str
-    label: str
-    learn: Learn
-    source: str
-    reads: Reads
-    code: tuple[str, ...]
-    encodes: bool = False
-    needs: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def source_of(self, name: str, study: Study) -> str:
-        """Return the name of the study that it learns from, or `NOTHING`."""
-        return {OWN: name, LEXICAL: study.lexical}.get(self.source, self.source)
 
 
 def own_bm25(place: Place, study: Study) -> Checkpoint:

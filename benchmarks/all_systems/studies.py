@@ -1,14 +1,19 @@
-"""The collections, each reduced to some thousand passages, with the queries that are reported."""
+"""What a run is about, as data: rankers, and collections that are reduced to some passages."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.harness.place import Place
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery, read_split
+
+BM25 = "bm25"
+OWN, LEXICAL, NOTHING = "its own", "lexical", "nothing"
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,45 @@ STUDIES = {
     ),
     "google-wiki": Study("google-wiki"),
 }
+
+
+class Reads(IntEnum):
+    """What a network reads when a query arrives."""
+
+    NOTHING = 0
+    QUERY = 1
+    PAIRS = 2
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """How a ranker of the bundles is made.
+
+    Attributes:
+        kind: its kind.
+        label: what tables call it.
+        learn: returns its checkpoint, learned for a study.
+        source: the study that it learns from: `OWN`, `LEXICAL` (see `Study`), `NOTHING` or a name.
+        reads: what a network reads for a query.
+        code: that its training depends on.
+        encodes: whether its index depends on no vocabulary, so that it is made on its own.
+        needs: the rankers that it learned from, whose trainings count as its own.
+        settings: that its export changes.
+    """
+
+    kind: str
+    label: str
+    learn: Callable[[Place, Study], Checkpoint]
+    source: str
+    reads: Reads
+    code: tuple[str, ...]
+    encodes: bool = False
+    needs: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def source_of(self, name: str, study: Study) -> str:
+        """Return the name of the study that it learns from, or `NOTHING`."""
+        return {OWN: name, LEXICAL: study.lexical}.get(self.source, self.source)
 
 
 class Searched(NamedTuple):

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-from benchmarks.all_systems.comparing import RANKED_BY, difference, marks, shown
-from benchmarks.all_systems.measuring import Studied
+from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, difference, marks, shown
 from benchmarks.all_systems.pipelines import BASE
-from benchmarks.all_systems.rankers import Reads
-from benchmarks.all_systems.timing import Cost
+from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.report import table
 from ranklet.training.evaluation.systems import MEASURES
 

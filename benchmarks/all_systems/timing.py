@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from benchmarks.all_systems.bundles import (
     searched_in,
     slug,
 )
+from benchmarks.all_systems.comparing import Cost
 from benchmarks.all_systems.pipelines import System
 from benchmarks.harness.processes import ONE_THREAD, fresh, one_thread
 from benchmarks.harness.timing import take_turns
@@ -39,26 +40,6 @@ answer["hits"] = len(bundle.rank(text, k=k, pipeline=pipeline))
 lap("first query")
 answer["modules"] = sorted(set(sys.modules) & set(never))
 """
-
-
-class Cost(NamedTuple):
-    """What a system costs.
-
-    Attributes:
-        p50: ms of `rank`, median over queries.
-        p99: the same of 99 %.
-        mb: of the bundle's files that it needs, 10⁶ bytes.
-        memory: peak resident memory of a process with one answer, 10⁶ bytes, mapped files included.
-        start: ms from the start of a process to its first answer.
-        minutes: of training.
-    """
-
-    p50: float
-    p99: float
-    mb: float
-    memory: float
-    start: float
-    minutes: float
 
 
 def costs(scope: Scope, study: str, systems: Sequence[System]) -> dict[str, Cost]:
