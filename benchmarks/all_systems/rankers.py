@@ -69,7 +69,10 @@ def ndrm3(place: Place, study: Study) -> Checkpoint:
 
 def light_vectors(place: Place, _: Study) -> Checkpoint:
     """Return SRM-LCM whose context is the neighbours, so that no network reads anything."""
-    return read_checkpoint(light.learned(place, LIGHT_NAME, 0, LIGHT))
+    path = light.learned(place, LIGHT_NAME, 0, LIGHT)
+    light.material.cache_clear()  # vectors of whole collections
+    light.judged.cache_clear()
+    return read_checkpoint(path)
 
 
 def untrained_dense(place: Place, study: Study) -> Checkpoint:
