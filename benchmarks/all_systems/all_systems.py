@@ -65,7 +65,7 @@ One thread of one processor, all systems in turns, {scope.timed} queries, the fi
 their texts; p99 over queries. *MB*: the files that a system needs of the bundle, documents \
 included. *Memory*: the peak resident memory of a fresh process with one answer. *First answer*: \
 from the start of that process. *Training minutes*: on all cores, of all that a system has \
-learned from; members of a pipeline are added up.
+learned from, with the tuning of BM25; members of a pipeline are added up.
 
 {chr(10).join(f"{part}{chr(10)}" for part in parts)}
 Each collection is cut to about 10,000 passages: what is relevant to a query that is reported or \

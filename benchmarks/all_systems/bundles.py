@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import (
+    BM25,
     NOTHING,
     STUDIES,
     Ranker,
@@ -219,9 +220,12 @@ def minutes(bundle: BundleFiles, rankers: Iterable[str], scope: Scope) -> float:
 
 
 def trained_on(scope: Scope, study: str, rankers: Iterable[str]) -> str:
-    """Return the collections that some rankers learned from, as a table has it."""
+    """Return the collections that some rankers learned from, as a table has it.
+
+    The two constants of BM25 are tuned and not learned.
+    """
     here = scope.studies[study]
-    sources = [scope.rankers[name].source_of(study, here) for name in rankers]
+    sources = [scope.rankers[name].source_of(study, here) for name in rankers if name != BM25]
     return ", ".join(dict.fromkeys(each for each in sources if each != NOTHING)) or "–"
 
 

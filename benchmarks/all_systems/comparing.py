@@ -37,8 +37,8 @@ class Studied(NamedTuple):
     queries: int
     held_out: int
     systems: list[System]
-    values: dict[str, Values]
-    learned_from: dict[str, str]
+    values: Mapping[str, Values]
+    learned_from: Mapping[str, str]
 
 
 class Cost(NamedTuple):

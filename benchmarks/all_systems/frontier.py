@@ -5,10 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-CHARACTER, LINE = (
-    6.9,
-    14.0,
-)  # width of a bold character, height of a label
+CHARACTER, LINE = (6.9, 14.0)  # width of a bold character, height of a label
 GAP = 2.0  # around a label
 RINGS, TURNS = 60, 24  # distances and directions that are tried
 

@@ -20,9 +20,8 @@ def test_every_system_has_a_label_and_a_mark_of_its_class(tmp_path: Path) -> Non
     draw(POINTS, "tiny, 5 queries", "nDCG@10", tmp_path / "p.svg")
     root = ElementTree.parse(tmp_path / "p.svg").getroot()  # noqa: S314 (our own file)
     texts = {"".join(each.itertext()).strip(): each for each in root.iter(f"{SVG}text")}
-    named = {
-        point.name: own for point in POINTS for text, own in texts.items() if point.name in text
-    }
+    names = [each.name for each in POINTS]
+    named = {name: own for name in names for text, own in texts.items() if text.startswith(name)}
     assert list(named) == names
     best = {name for name, each in named.items() if each.get("class") == "best"}
     assert best == {"BM25 & friends", "encoder <int8>", "both", "cross-encoder"}
