@@ -17,9 +17,9 @@ from benchmarks.built.trained import (
     Conformers,
     bm25_checkpoint,
     cross_body,
+    learn_and_save,
     medquad_neural_model1,
     qa_mix_epic,
-    qa_mix_neural_model1,
     tuned_bm25,
 )
 from benchmarks.harness.place import Place
@@ -28,8 +28,11 @@ from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.model1 import training as model1
 from ranklet.training.rankers.model1.options import Options as Model1Options
+from ranklet.training.rankers.neural_model1 import training as neural_training
+from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
 
 DENSE_WAY = next(iter(dense.WAYS))  # mined negatives
+NEURAL_MODEL1_MINUTES = 10.0  # on qa-mix
 LIGHT_NAME = "H1: SRM-LCM, static, IDF"
 LIGHT: dict[str, Any] = {"context": "neighbours", "window": 1, "idf": True}
 
@@ -56,10 +59,17 @@ def own_model1(place: Place, study: Study) -> Checkpoint:
 
 
 def neural_model1(place: Place, study: Study) -> Checkpoint:
-    """Return neural Model 1 of qa-mix or of medquad without titles."""
+    """Return neural Model 1 of medquad without titles, or else of qa-mix."""
     if study.collection == "medquad":
         return medquad_neural_model1(place)
-    return qa_mix_neural_model1(place)
+    name = "qa-mix.neural_model1"
+
+    def build(path: Path) -> None:
+        options = NeuralModel1Options(max_minutes=NEURAL_MODEL1_MINUTES)
+        state = place.state(name, NEURAL_MODEL1)
+        learn_and_save(place, "qa-mix", neural_training.train, options, path, state)
+
+    return read_checkpoint(place.keep(name, build, NEURAL_MODEL1))
 
 
 def ndrm3(place: Place, study: Study) -> Checkpoint:

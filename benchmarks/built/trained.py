@@ -38,7 +38,6 @@ from ranklet.training.rankers.tk.options import Options as TKOptions
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
 REPBERT_MINUTES = 16.0
-NEURAL_MODEL1_MINUTES = 10.0  # on qa-mix
 EPIC_MINUTES = 14.0
 # EPIC goes on with scifact: first titles find their abstracts, of which there are 5,183; then its
 # claims, of which there are 809. Abstracts have some 300 tokens.
@@ -92,21 +91,11 @@ def bm25_checkpoint(place: Place, collection: str, *, titles: bool = True) -> Ch
 
 def medquad_neural_model1(place: Place) -> Checkpoint:
     """Return neural Model 1, learned from medquad without titles (some 15 minutes)."""
-    return _neural_model1(place, "medquad", titles=False)
-
-
-def qa_mix_neural_model1(place: Place) -> Checkpoint:
-    """Return neural Model 1, learned from qa-mix for `NEURAL_MODEL1_MINUTES`."""
-    return _neural_model1(place, "qa-mix", max_minutes=NEURAL_MODEL1_MINUTES)
-
-
-def _neural_model1(
-    place: Place, name: str, *, titles: bool = True, max_minutes: float | None = None
-) -> Checkpoint:
-    collection, base = place.collection(name), tuned_bm25(place, name, titles=titles)
+    collection = place.collection("medquad")
+    base = tuned_bm25(place, "medquad", titles=False)
 
     def build(path: Path) -> None:
-        options = NeuralModel1Options(bm25=base, titles=titles, max_minutes=max_minutes)
+        options = NeuralModel1Options(bm25=base, titles=False)
         with all_cores():
             neural_model1.train(
                 collection,
@@ -115,7 +104,7 @@ def _neural_model1(
                 options,
             ).save(path)
 
-    return read_checkpoint(place.keep(f"{name}.neural_model1", build, NEURAL_MODEL1))
+    return read_checkpoint(place.keep("medquad.neural_model1", build, NEURAL_MODEL1))
 
 
 def qa_mix_dense(place: Place) -> Checkpoint:
