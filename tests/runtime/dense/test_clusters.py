@@ -12,7 +12,7 @@ from ranklet.runtime.dense.maxsim import quantise
 
 def drawn(seed: int, count: int, dimension: int = 12) -> NDArray[np.float32]:
     vectors = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 40, 97])
