@@ -28,6 +28,17 @@ def change_array(bundle: Path, name: str, change: Change) -> Path:
     return replace_file(bundle, name, (bundle / name).read_bytes())
 
 
+def put(value: float, at: Any = 0) -> Change:
+    """Return a change of an array's values at an index or a slice."""
+
+    def change(held: NDArray[Any]) -> NDArray[Any]:
+        made = held.copy()
+        made[at] = value
+        return made
+
+    return change
+
+
 def graph(location: str = "", *, output: str = "y") -> bytes:
     """Return a small ONNX model: y = x + w, with w in another file where a location is given."""
     from onnx import TensorProto, helper

@@ -6,6 +6,7 @@ the tokenizer of word pieces is ``tokenizer.json``. A neural kind also has ``con
 conversion. ``report.html`` shows the training. Nothing is pickled.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -61,6 +62,14 @@ class Checkpoint:
     weights: Arrays = field(default_factory=dict)
     probes: Probes | None = None
     curve: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """A text that changes whenever the network's weights or the settings do."""
+        found = hashlib.sha256(repr(self.settings).encode())
+        for name, values in sorted(self.weights.items()):
+            found.update(name.encode() + np.ascontiguousarray(values).tobytes())
+        return found.hexdigest()
 
     def save(self, path: str | Path) -> Path:
         """Write the folder atomically, replacing an earlier checkpoint there.

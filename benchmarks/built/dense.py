@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from benchmarks.built.trained import DENSE, all_cores, learn_and_save
 from benchmarks.harness.place import Place
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.imported.importing import read_model
+from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.options import Options
@@ -67,9 +67,7 @@ def vectors(
     settings = checkpoint.settings
     segment = settings.document_segment if documents else 0
     prompt = settings.document_prompt if documents else settings.query_prompt
-    digest = hashlib.sha256(f"{settings} {limit} {documents}".encode())
-    for name, values in sorted(checkpoint.weights.items()):
-        digest.update(name.encode() + np.ascontiguousarray(values).tobytes())
+    digest = hashlib.sha256(f"{checkpoint.digest} {limit} {documents}".encode())
     for text in texts:
         digest.update(text.encode() + b"\0")
     path = place.work / "dense.vectors" / f"{digest.hexdigest()[:16]}.npy"
@@ -77,23 +75,17 @@ def vectors(
         return np.asarray(np.load(path), np.float32)
     tokens = tokenise(checkpoint.need_tokenizer(), [prompt + text for text in texts], limit)
     network = dense_training.load(checkpoint)
+    padding = padding_token(checkpoint.need_tokenizer())
 
     def encoded(rows: NDArray[np.integer]) -> NDArray[np.float32]:
-        inputs = encoder_inputs(tokens, rows, padding(checkpoint), segment)
+        inputs = encoder_inputs(tokens, rows, padding, segment)
         return np.asarray(network(*inputs).numpy(), np.float32)
 
     with all_cores(), torch.inference_mode():
-        found = by_length(tokens.lengths, BLOCK, partial(encoded), "vectors")
+        found = by_length(tokens.lengths, BLOCK, encoded, "vectors")
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial_path = path.with_suffix(".partial")
-    with partial_path.open("wb") as file:
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as file:
         np.save(file, found.astype(np.float16))
-    partial_path.replace(path)
+    partial.replace(path)
     return np.asarray(found.astype(np.float16), np.float32)
-
-
-def padding(checkpoint: Checkpoint) -> int:
-    """Return the id that fills up the rows of a batch."""
-    from ranklet.training.indexing.wordpieces import padding_token
-
-    return padding_token(checkpoint.need_tokenizer())

@@ -96,8 +96,9 @@ class MinedNegatives:
             rng = np.random.default_rng((self._seed, _SAMPLE, part))
             searched = np.sort(rng.choice(count, self._among, replace=False))
         asked = self._encoded(self._pairs.queries.rows(queries), self._queries)
-        vectors = self._encoded(self._pairs.documents.rows(searched), self._documents)
-        relevant = self._encoded(self._pairs.documents.rows(positives), self._documents)
+        used = np.union1d(searched, positives)  # a document of both is encoded once
+        encoded = self._encoded(self._pairs.documents.rows(used), self._documents)
+        vectors, relevant = (encoded[np.searchsorted(used, own)] for own in (searched, positives))
         most = SHARE * (asked * relevant).sum(1)
         negatives = np.empty(len(queries), np.int64)
         for at, (query, own, highest) in enumerate(zip(queries.tolist(), asked, most, strict=True)):

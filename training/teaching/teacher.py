@@ -75,16 +75,13 @@ def checkpoint_teacher(checkpoint: Checkpoint, name: str, device: str = "cpu") -
         raise InputError(
             f"the teacher is a {checkpoint.kind}; give a checkpoint of {' or '.join(TEACHERS)}"
         )
-    digest = hashlib.sha256(repr(checkpoint.settings).encode())
-    for key, values in sorted(checkpoint.weights.items()):
-        digest.update(key.encode() + np.ascontiguousarray(values).tobytes())
 
     def opened() -> Score:
         module = import_module(f"ranklet.training.rankers.{checkpoint.kind}.training")
         scorer: Score = module.text_scorer(checkpoint, device)
         return scorer
 
-    return Teacher(name, digest.hexdigest(), opened)
+    return Teacher(name, checkpoint.digest, opened)
 
 
 def bundle_teacher(bundle: Bundle, ranker: str | None = None) -> Teacher:

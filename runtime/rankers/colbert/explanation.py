@@ -49,7 +49,7 @@ def explain_matches(
         similarities: (query vectors, document vectors) float32.
         notes: follow the labels of the document's tokens, by their places in its row.
     """
-    pieces = _piece_numbers(document)
+    pieces, notes = _piece_numbers(document), notes or {}
     read = ReadSpans(field, ((0, len(pieces)),))
     if not similarities.size:
         return Explanation(NOTHING, 0.0, read=read)
@@ -64,14 +64,12 @@ def explain_matches(
         if match.group:
             shared[match.group].append(match)
             continue
-        inner = _leaves(match, field, document, pieces, notes or {})
+        inner = _leaves(match, field, document, pieces, notes)
         name = match.token.spelling
         parts.append(replace(Explanation.total(name, inner), query_token=(field, name)))
     total = float(values.sum())
     for name, own in shared.items():
-        inner = [
-            leaf for match in own for leaf in _leaves(match, field, document, pieces, notes or {})
-        ]
+        inner = [leaf for match in own for leaf in _leaves(match, field, document, pieces, notes)]
         part = Explanation.total(name, inner)
         tokens = " ".join(dict.fromkeys(match.token.spelling.strip() for match in own))
         share = f", {part.value / total:.0%} of the score" if total > 0 else ""

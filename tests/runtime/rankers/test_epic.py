@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.damage import Change, change_array, replace_file
+from tests.damage import Change, change_array, put, replace_file
 from tests.explanations import leaves
 from tests.kinds import LOOSE, TinyRankers, opened, reranked_by, retrieved_by
 
@@ -201,15 +201,6 @@ def test_verify_runs_the_networks_of_a_bundle_without_documents(
         replace_file(victim, path.relative_to(victim).as_posix(), b"no network")
     with pytest.raises(BundleError, match="epic"):
         list(verify(victim))
-
-
-def put(value: float, at: int = 0) -> Change:
-    def change(values: NDArray[Any]) -> NDArray[Any]:
-        changed = values.copy()
-        changed[at] = value
-        return changed
-
-    return change
 
 
 def shift_a_boundary(offsets: NDArray[Any]) -> NDArray[Any]:

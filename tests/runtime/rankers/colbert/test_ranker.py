@@ -1,14 +1,13 @@
 """A ColBERT in a bundle: stored vectors, own texts, and damaged files."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.damage import change_array
+from tests.damage import Change, change_array, put
 from tests.kinds import ROWS, TinyRankers, opened, reranked_by, retrieved_by
 
 from ranklet.runtime.bundle import Bundle
@@ -18,7 +17,6 @@ from ranklet.runtime.verification import verify
 
 # Kinds and their rankers whose scores are MaxSim.
 RANKERS = [(kind, name) for kind in ("colbert", "srm") for name in ROWS[kind].rankers]
-Change = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 @pytest.mark.parametrize(("kind", "name"), RANKERS)
@@ -57,15 +55,6 @@ def test_the_scale_is_one_over_the_number_of_query_vectors(tiny: TinyRankers) ->
     scores = bundle.score("red stream", ids=ids, pipeline=pipeline)
     # Its queries always have 12 tokens.
     np.testing.assert_allclose(features["expanded"], scores / 12, rtol=1e-6)
-
-
-def put(value: float, at: Any = 0) -> Change:
-    def change(held: NDArray[Any]) -> NDArray[Any]:
-        made = held.copy()
-        made[at] = value
-        return made
-
-    return change
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.damage import change_array
+from tests.damage import Change, change_array, put
 from tests.kinds import ROWS, TinyRankers, opened, retrieved_by
 
 from ranklet.runtime.bundle import Bundle
@@ -23,7 +22,6 @@ from ranklet.runtime.verification import verify
 
 NAMES = tuple(ROWS["srm"].rankers)
 STATIC = ("static", "single_codes", "static_codes", "top1_codes", "idf")
-Change = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def test_idf_weighs_the_matches_of_a_query(tiny: TinyRankers) -> None:
@@ -90,15 +88,6 @@ def test_static_vectors_need_no_onnxruntime(
     command = [sys.executable, "-c", SCRIPT, str(tiny.indexed("srm")), name, own]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert json.loads(done.stdout) == [loaded, False, False]
-
-
-def put(value: float, at: Any = 0) -> Change:
-    def change(held: NDArray[Any]) -> NDArray[Any]:
-        made = held.copy()
-        made[at] = value
-        return made
-
-    return change
 
 
 def cut(held: NDArray[Any]) -> NDArray[Any]:
