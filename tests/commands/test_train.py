@@ -178,8 +178,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--expansion": "none",
     },
     "conformer_kernel": {
-        **TERMS, "--architecture": "ndrm3", "--attention": "separable", "--width": 31,
-        "--groups": 32, "--pool-window": 300, "--pool-stride": 100, "--impacts": "uint8",
+        **TERMS, "--field": "lemmas", "--hidden": 128, "--heads": 16, "--groups": 16,
+        "--architecture": "ndrm3", "--attention": "separable", "--width": 31,
+        "--pool-window": 300, "--pool-stride": 100, "--impacts": "uint8",
         "--scorer": "impacts", "--terms": 300, "--candidates": 600, "--floor": 0.25,
     },
     "tk": {**TERMS, "--attention": "full"},
