@@ -1,8 +1,10 @@
 """Write a bundle into a folder next to the target, read it back and rename it: all or nothing."""
 
+import ctypes
 import hashlib
-import secrets
+import os
 import shutil
+import sys
 import zipfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.export.leftovers import Claim, clean_up, remove
 from ranklet.runtime.lexical.impact_index import (
     DOCUMENTS,
     IMPACTS,
@@ -32,10 +35,13 @@ from ranklet.version import __version__
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
 INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
 _CHUNK = 1 << 20  # bytes that are read at a time for a digest
+_WORKING_FOLDER, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 class BundleWriter:
     """Writes a bundle. Use it as a context manager; nothing is written if it is left early.
+
+    What killed writers left next to the target is removed first.
 
     Args:
         target: the folder, or a path that ends in .zip.
@@ -48,10 +54,13 @@ class BundleWriter:
     def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
         self.target = Path(target)
         path = self._path = self.target.absolute()  # "." has no name
+        clean_up(path)
         _check_target(path, overwrite)
-        self._folder = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
         try:
-            self._folder.mkdir(parents=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._claim = Claim(path)
+            self._folder = self._claim.partial
+            self._folder.mkdir()
         except OSError as error:
             raise ExportError(f"{str(target)!r} cannot be written: {error}") from error
 
@@ -64,7 +73,7 @@ class BundleWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._claim.release()
 
     def array(self, name: str, values: NDArray[Any]) -> None:
         """Write an array as ``NAME``, which ends in .npy, version 1.0, C order."""
@@ -141,11 +150,11 @@ class BundleWriter:
             packed = self._folder.with_name(self._folder.name + ".zip")
             try:
                 write_zip(self._folder, packed)
-                _replace(packed, self._path)
+                _replace(packed, self._path, self._claim.old)
             finally:
-                packed.unlink(missing_ok=True)
+                remove(packed)
         else:
-            _replace(self._folder, self._path)
+            _replace(self._folder, self._path, self._claim.old)
         shutil.rmtree(self.resume_folder, ignore_errors=True)
         return self.target
 
@@ -201,22 +210,32 @@ def _is_zipped_bundle(path: Path) -> bool:
         return False
 
 
-def _replace(new: Path, target: Path) -> None:
-    """Replace a bundle by another.
+def _replace(new: Path, target: Path, aside: Path) -> None:
+    """Replace a bundle by another, and leave the old one at `new` or remove it.
 
-    A zip replaces a zip in one step. Otherwise there is a moment in which readers find no bundle.
+    A zip replaces a zip in one step, and Linux exchanges folders in one step. Elsewhere the old
+    bundle is put aside for a moment, in which readers find no bundle.
     """
-    old = None
-    if target.exists() and not (new.is_file() and target.is_file()):
-        old = target.with_name(f".{target.name}.old-{secrets.token_hex(4)}")
-        target.rename(old)
-    try:
+    if not target.exists() or (new.is_file() and target.is_file()):
         new.rename(target)
-    except OSError:
-        if old is not None:
-            old.rename(target)
-        raise
-    if old is not None and old.is_dir() and not old.is_symlink():
-        shutil.rmtree(old, ignore_errors=True)
-    elif old is not None:
-        old.unlink()
+    elif not _exchange(new, target):
+        target.rename(aside)
+        try:
+            new.rename(target)
+        except OSError:
+            aside.rename(target)
+            raise
+        remove(aside)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two files or folders change places in one step; return False where that is impossible."""
+    if sys.platform != "linux":
+        return False
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):  # the C library is older than the system's call
+        return False
+    paths = (os.fsencode(one), os.fsencode(other))
+    status: int = rename(_WORKING_FOLDER, paths[0], _WORKING_FOLDER, paths[1], _EXCHANGE)
+    return status == 0
