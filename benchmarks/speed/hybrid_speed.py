@@ -162,7 +162,7 @@ def _recalls(path: Path, queries: list[str]) -> list[list[str]]:
     rows = []
     for ef in EF:
         data = bundle.file(f"rankers/dense/{GRAPH}")
-        index = HNSWIndex(data, len(exact.vectors), ranker.settings.dimension, ef=ef)
+        index = HNSWIndex(data, exact.vectors, ef=ef)
         ms = take_turns({"search": partial(index.search, k=RECALL_AT)}, vectors, ROUNDS)
         shares = [
             len(set(index.search(vector, RECALL_AT)[0].tolist()) & each) / RECALL_AT

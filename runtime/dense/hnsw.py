@@ -2,17 +2,23 @@
 
 import os
 import tempfile
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.dense.exact import GATHERED, ExactIndex
 from ranklet.runtime.dense.graph_file import check_graph
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import install
 from ranklet.runtime.onnx.session import threads
+from ranklet.runtime.pipeline.mask import Mask, checked_mask
 from ranklet.runtime.pipeline.topk import Scored, top_k
+
+_VISITED = 8  # taking one more vector from the graph takes as long as comparing 8 exactly
+_SPARE = 2  # the last of what is taken from the graph are found less surely
 
 
 def _hnswlib() -> Any:
@@ -50,15 +56,16 @@ class HNSWIndex:
 
     Args:
         data: the mapped file of the index.
-        size: number of vectors.
-        dimension: dimension of the vectors.
+        vectors: the vectors themselves, which are read only where few of them are allowed,
+            (documents, dimension) float32, in memory or memory-mapped.
         ef: candidates while searching; a search for more documents raises it.
 
     Raises:
         BundleError: the index cannot be read or holds another number of vectors.
     """
 
-    def __init__(self, data: memoryview, size: int, dimension: int, *, ef: int = 128) -> None:
+    def __init__(self, data: memoryview, vectors: NDArray[np.float32], *, ef: int = 128) -> None:
+        size, dimension = vectors.shape
         check_graph(data, size, dimension)
         index = _hnswlib().Index(space="ip", dim=dimension)
         # hnswlib reads only from a path, but the mapped file may lie inside a zip.
@@ -74,13 +81,25 @@ class HNSWIndex:
         index.set_num_threads(threads())
         index.set_ef(ef)
         self._index, self._size, self._ef = index, size, ef
+        self._exact = ExactIndex(vectors)
 
-    def search(self, query: NDArray[np.float32], k: int) -> Scored:
+    def search(self, query: NDArray[np.float32], k: int, allowed: Mask | None = None) -> Scored:
         """Return approximately the k documents with the largest inner product, best first.
 
         If fewer than k can be reached, hnswlib returns none at all. Then k is halved until it
-        succeeds.
+        succeeds. With a mask, k documents are returned if it allows so many.
+
+        Args:
+            query: (dimension,) float32.
+            k: maximum number of documents.
+            allowed: whether each document may be returned, (documents,) bool; None allows all.
+
+        Raises:
+            InputError: the mask has another type or shape.
         """
+        mask = checked_mask(allowed, self._size)
+        if mask is not None:
+            return self._search_allowed(query, k, mask)
         k = min(k, self._size)
         if k <= 0:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
@@ -95,7 +114,35 @@ class HNSWIndex:
                 k //= 2
                 if not k:
                     raise
-        scores = (1 - distances[0]).astype(np.float32)  # the distance is 1 − inner product
-        numbers = numbers[0].astype(np.uint32)
-        best = top_k(scores, k, ties=numbers)
-        return numbers[best], scores[best]
+        return _best(numbers[0], distances[0], k)
+
+    def _search_allowed(self, query: NDArray[np.float32], k: int, mask: Mask) -> Scored:
+        """Return the best of the allowed documents; see `search`.
+
+        A broad mask takes more than k from the graph, and twice as many as long as fewer than k of
+        them are allowed. Where that takes longer than comparing all allowed vectors, these are
+        compared. hnswlib can ask a function about each vector, but Python's are slow.
+        """
+        count = int(np.count_nonzero(mask))
+        k = min(k, count)
+        if k <= 0:
+            return np.empty(0, np.uint32), np.empty(0, np.float32)
+        taken = max(self._ef, ceil(_SPARE * k * self._size / count))
+        while taken * _VISITED < min(count, self._size / GATHERED):
+            try:  # hnswlib considers as many candidates as it returns, if these are more than ef
+                numbers, distances = self._index.knn_query(query[None, :], k=taken)
+            except RuntimeError:  # fewer can be reached
+                break
+            kept = mask[numbers[0]]
+            if np.count_nonzero(kept) >= k:
+                return _best(numbers[0][kept], distances[0][kept], k)
+            taken *= 2
+        return self._exact.search(query, k, mask)
+
+
+def _best(numbers: NDArray[np.uint64], distances: NDArray[np.float32], k: int) -> Scored:
+    """Return the k nearest of some vectors, best first, ties by number."""
+    scores = (1 - distances).astype(np.float32)  # the distance is 1 − inner product
+    found = numbers.astype(np.uint32)
+    best = top_k(scores, k, ties=found)
+    return found[best], scores[best]

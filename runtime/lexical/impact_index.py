@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError, damaged
+from ranklet.runtime.pipeline.mask import Mask, checked_mask
 from ranklet.runtime.pipeline.topk import Scored, top_k
 from ranklet.runtime.storage.arrays import rows_ascend
 
@@ -31,6 +32,8 @@ IMPACT_TYPES = {"float32": np.float32, "float16": np.float16, "uint8": np.uint8}
 Impacts = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
 
 _NOTHING = 1e-20  # a smaller weight counts as 0, because its products would vanish in float32
+_PROBED = 16  # postings that a mask is asked about in the time of one bisection of a list
+_LISTED = 20  # documents of a mask whose numbers are listed in the time of asking it about one
 _HAIR = 1e-5  # relative margin; float32 sums of a hundred terms have smaller errors
 
 
@@ -108,21 +111,30 @@ class ImpactIndex:
         begin, end = self.offsets[term], self.offsets[term + 1]
         return self.documents[begin:end], self.impacts[begin:end]
 
-    def retrieve(self, terms: NDArray[np.int32], weights: NDArray[np.float32], k: int) -> Scored:
+    def retrieve(
+        self,
+        terms: NDArray[np.int32],
+        weights: NDArray[np.float32],
+        k: int,
+        allowed: Mask | None = None,
+    ) -> Scored:
         """Return the k documents with the largest dot product, best first, ties by number.
 
-        Documents without any of the terms are never returned, so there may be fewer than k.
+        Documents without any of the terms are never returned, so there may be fewer than k. A
+        document has the same score with any mask, to the bit.
 
         Args:
             terms: the query's term ids without repetitions, (terms,) int32.
             weights: the query's weight of each term, ≥ 0, (terms,) float32.
             k: number of documents to return.
+            allowed: whether each document may be returned, (documents,) bool; None allows all.
 
         Raises:
-            InputError: a weight is negative or NaN.
+            InputError: a weight is negative or NaN, or the mask has another type or shape.
             BundleError: the bundle is damaged or hostile, because a posting has a document past
                 the collection or a score is not finite.
         """
+        mask = checked_mask(allowed, self.size)
         if not (weights >= 0).all():
             raise InputError(
                 "a query has a term weight that is negative or NaN; use weights from 0"
@@ -135,10 +147,11 @@ class ImpactIndex:
         ]
         if k <= 0 or not lists:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
+        some = None if mask is None else _Allowed(mask, lists)
         accumulator = self._accumulator()
         touched: list[NDArray[np.uint32]] = []
         try:
-            documents, scores = _max_score(lists, accumulator, touched, k)
+            documents, scores = _max_score(lists, accumulator, touched, k, some)
         except IndexError as error:
             self._local.accumulator = None  # it may hold sums of documents not in `touched`
             fault = f"a posting has a document past the {self.size} of the collection"
@@ -206,15 +219,57 @@ class _List:
         self.weight, self.bound = np.float32(weight), bound
 
 
+class _Allowed:
+    """The documents that a search may return.
+
+    Args:
+        mask: whether each document is one of them, (documents,) bool.
+        lists: the lists that are searched.
+    """
+
+    def __init__(self, mask: Mask, lists: list[_List]) -> None:
+        self._mask = mask
+        # A longer list is bisected for each allowed document.
+        self._most = int(np.count_nonzero(mask)) * _PROBED
+        saved = sum(max(0, len(each.documents) - self._most) for each in lists)
+        self._numbers: NDArray[np.uint32] | None = None
+        if saved > len(mask) / _LISTED:
+            # The type of the postings, because bisection would copy all of these to another one.
+            self._numbers = np.flatnonzero(mask).astype(np.uint32)
+
+    def postings(self, whole: _List) -> tuple[NDArray[np.uint32], Impacts]:
+        """Return the documents of a list that are allowed, ascending, and their impacts.
+
+        Few allowed documents are looked up in the list, which reads little of it. Otherwise each
+        document of the list is looked up in the mask.
+
+        Raises:
+            IndexError: a posting has a document past the collection.
+        """
+        documents = whole.documents
+        if self._numbers is not None and len(documents) > self._most:
+            positions = np.searchsorted(documents, self._numbers)
+            positions[positions == len(documents)] = 0
+            kept = positions[documents[positions] == self._numbers]
+        else:
+            kept = np.flatnonzero(self._mask[documents])
+        return documents[kept], whole.impacts[kept]
+
+
 def _max_score(
-    lists: list[_List], accumulator: NDArray[np.float32], touched: list[NDArray[np.uint32]], k: int
+    lists: list[_List],
+    accumulator: NDArray[np.float32],
+    touched: list[NDArray[np.uint32]],
+    k: int,
+    allowed: _Allowed | None,
 ) -> Scored:
     """Run a vectorised MaxScore (Turtle & Flood 1995).
 
     Scan the lists with large bounds first. Once the k-th best partial score exceeds the sum of the
     remaining bounds, no new document can enter the top k. Then the remaining lists are only probed
     at the documents that can still reach the top k. `touched` receives the documents that the
-    caller must clear in `accumulator`.
+    caller must clear in `accumulator`. Only allowed documents get a score, so that the threshold
+    is one of theirs.
     """
     lists.sort(key=lambda each: -each.bound)
     reached = 0  # number of documents with a score
@@ -229,13 +284,17 @@ def _max_score(
             # The margin keeps documents at the border, which rounding might lose.
             if threshold * (1 - _HAIR) > remaining:
                 return _probe_rest(ahead, documents, scores, threshold, remaining, k)
-        sums = accumulator[current.documents]
-        fresh = current.documents[sums == 0]
+        if allowed is None:
+            scanned, impacts = current.documents, current.impacts
+        else:
+            scanned, impacts = allowed.postings(current)
+        sums = accumulator[scanned]
+        fresh = scanned[sums == 0]
         touched.append(fresh)
         reached += len(fresh)
         # dtype is explicit because numpy 1 multiplies a number and a float16 array in float16.
-        sums += np.multiply(current.impacts, current.weight, dtype=np.float32)
-        accumulator[current.documents] = sums
+        sums += np.multiply(impacts, current.weight, dtype=np.float32)
+        accumulator[scanned] = sums
     documents = np.concatenate(touched)
     return documents, accumulator[documents]
 

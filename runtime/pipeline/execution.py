@@ -20,6 +20,7 @@ from ranklet.runtime.pipeline.candidates import (
 )
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.joined_pieces import join_pieces
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.prefetch import encode_ahead
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.reasons import (
@@ -49,10 +50,15 @@ class Execution:
         query: the query.
         given: the caller's own texts, all of which the retrieve stages then score.
         deadline: when to stop.
+        allowed: whether each document of the collection may be retrieved, (documents,) bool;
+            passages where documents are split. None allows all.
 
     Attributes:
         cut: whether a list ended because it was full, so that longer lists may have more documents.
         left_out: descriptions of the stages that were not done, or not for all candidates.
+
+    Raises:
+        InputError: there are both the caller's own texts and a mask.
     """
 
     def __init__(
@@ -63,9 +69,15 @@ class Execution:
         query: QueryContext,
         given: Candidates | None = None,
         deadline: Deadline | None = None,
+        allowed: Mask | None = None,
     ) -> None:
+        if given is not None and allowed is not None:
+            raise InputError(
+                "a mask says which documents of the collection may be retrieved, but the "
+                "candidates are given; pass only those that are allowed"
+            )
         self._pipeline, self._ranker, self._query = pipeline, ranker, query
-        self._documents, self._given = documents, given
+        self._documents, self._given, self._allowed = documents, given, allowed
         self._deadline = Deadline() if deadline is None else deadline
         self._fusions: dict[str, Fuse] = {}
         self._columns: dict[str, NDArray[np.float32]] = {}
@@ -177,7 +189,7 @@ class Execution:
                 "with a ranker that can, such as BM25"
             )
         with np.errstate(all="ignore"):  # the ranker reports damaged numbers
-            numbers, scores, query_truncated = ranker.retrieve(self._query, stage.k)
+            numbers, scores, query_truncated = ranker.retrieve(self._query, stage.k, self._allowed)
         self.cut |= len(numbers) >= stage.k
         self._merge(name, numbers, scores)
         self._retrieved[name], self._ordered_by = numbers, name

@@ -12,6 +12,7 @@ from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.options import check_options, number, one_of
 from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import AT_ONCE, Retrieved, Retriever, Scores
 from ranklet.runtime.storage.checks import Settings
@@ -58,10 +59,10 @@ class BM25(Retriever):
             raise BundleError(f"{folder + STATISTICS}: the average document length is {average}")
         return cls(settings, index, average)
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        """Return the k best documents of the collection."""
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
+        """Return the k best documents of the collection, or of those that a mask allows."""
         terms, counts = self._terms(query)
-        return Retrieved(*self.index.retrieve(terms, counts, k))
+        return Retrieved(*self.index.retrieve(terms, counts, k, allowed))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return Σ idf · saturation over the query's tokens, with repetitions."""

@@ -22,6 +22,7 @@ from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.onnx.tokens import TextToken
 from ranklet.runtime.options import check_options, integer, one_of, text
 from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
 from ranklet.runtime.storage.checks import Settings
@@ -247,12 +248,12 @@ class Dense(Retriever):
         if self.settings.search != "hnsw":
             return ExactIndex(self.vectors)
         graph = self._bundle.file(self._folder + GRAPH)
-        return HNSWIndex(graph, len(self.vectors), self.settings.dimension, ef=self.settings.ef)
+        return HNSWIndex(graph, self.vectors, ef=self.settings.ef)
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        """Return the k documents with the largest inner product."""
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
+        """Return the k documents with the largest inner product, of all or of those allowed."""
         vectors, truncated = self._encoded(query)
-        return Retrieved(*self.index.search(vectors[0], k), bool(truncated))
+        return Retrieved(*self.index.search(vectors[0], k, allowed), bool(truncated))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return the inner product with each candidate."""

@@ -19,6 +19,7 @@ from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
 from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
@@ -96,13 +97,14 @@ class LearnedSparse(Retriever):
 
         return query.once(id(self), encode)
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k documents with the largest dot product that share a term with the query.
 
-        If the index has 8 bits, the scores come from the 16 bits of the stored vectors.
+        A mask limits them to the documents that it allows. If the index has 8 bits, these choose
+        the documents, and the scores come from the 16 bits of the stored vectors.
         """
         vector, query_truncated = self._encoded(query)
-        numbers, scores = self.index.retrieve(*vector, k)
+        numbers, scores = self.index.retrieve(*vector, k, allowed)
         if self.settings.impacts == "uint8":
             exact = self.store.products(vector, numbers)
             order = top_k(exact, k, ties=numbers)

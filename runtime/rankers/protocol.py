@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.text.analysis import Analyzer
 
@@ -85,8 +86,22 @@ class Retriever(Ranker):
     """A ranker with an index."""
 
     @abstractmethod
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        """Return the k best documents of the whole collection."""
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
+        """Return the k best documents of the collection, or of those that a mask allows.
+
+        A mask is applied while searching and not afterwards, so there are k documents if k of the
+        allowed ones match, and they are ranked as if only the others had been removed from the
+        ranking of all documents.
+
+        Args:
+            query: the query.
+            k: maximum number of documents.
+            allowed: whether each document may be returned, (documents,) bool; passages where
+                documents are split. None allows all.
+
+        Raises:
+            InputError: the mask has another type or shape.
+        """
 
     def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain the score of a retrieved document, which may differ from the one of `score`."""

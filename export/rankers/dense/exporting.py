@@ -128,7 +128,7 @@ def _write_hnsw(
         build(vectors, path, m=settings.m, ef_construction=settings.ef_construction)
         content = path.read_bytes()
     writer.data(folder + GRAPH, content)
-    index = HNSWIndex(memoryview(content), len(vectors), vectors.shape[1], ef=settings.ef)
+    index = HNSWIndex(memoryview(content), vectors, ef=settings.ef)
     exact = ExactIndex(vectors)
     queries = np.random.default_rng(0).permutation(len(vectors))[:RECALL_QUERIES]
     overlaps = []

@@ -15,6 +15,7 @@ from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.mask import Mask, checked_mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
@@ -87,14 +88,16 @@ class ColBERT(Retriever):
         scales = bundle.array(folder + SCALES, np.float32, (count,))
         return TokenStore(offsets, Quantised(values, scales))
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        """Return the k documents with the largest score, after scoring all of the collection."""
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
+        """Return the k documents with the largest score, after scoring all that are allowed."""
         vectors, truncated = self._encoded(query)
-        scores = self.store.scores(vectors, np.arange(len(self.store)))
+        mask = checked_mask(allowed, len(self.store))
+        numbers = np.arange(len(self.store)) if mask is None else np.flatnonzero(mask)
+        scores = self.store.scores(vectors, numbers)
         if not np.isfinite(scores).all():
             raise damaged(f"{self._name}: a score is not finite")
         best = top_k(scores, k)
-        return Retrieved(best.astype(np.uint32), scores[best], truncated)
+        return Retrieved(numbers[best].astype(np.uint32), scores[best], truncated)
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return MaxSim with each candidate."""

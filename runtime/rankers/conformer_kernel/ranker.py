@@ -17,6 +17,7 @@ from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS
@@ -74,10 +75,10 @@ class ConformerKernel(Retriever):
         """Return how many candidates are scored at first, which are few if the network scores."""
         return FIRST_SLICE if texts and self.settings.latent else self.slice_size
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        """Return the k best documents of the collection, by their impacts."""
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
+        """Return the k best documents, of all or of those that a mask allows, by their impacts."""
         terms, counts = self._known(query)
-        numbers, scores = self.index.retrieve(terms, counts, k)
+        numbers, scores = self.index.retrieve(terms, counts, k, allowed)
         return Retrieved(numbers, scores, self.matching.truncates(query))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:

@@ -1,11 +1,13 @@
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from ranklet.runtime.dense import hnsw as hnsw_module
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
@@ -14,7 +16,7 @@ VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
 @pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
 def test_any_k_is_answered(k: int, count: int, tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), len(VECTORS), 16)
+    hnsw = HNSWIndex(_read(tmp_path / "index"), VECTORS)
     numbers, scores = hnsw.search(VECTORS[0], k)
     assert len(numbers) == len(scores) == count
     assert (np.diff(scores) <= 0).all()
@@ -24,7 +26,7 @@ def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: P
     for name in ("a", "b"):
         build(VECTORS, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    hnsw = HNSWIndex(_read(tmp_path / "a"), len(VECTORS), 16)
+    hnsw = HNSWIndex(_read(tmp_path / "a"), VECTORS)
     exact, shared = ExactIndex(VECTORS), 0
     for query in RNG.normal(size=(50, 16)).astype(np.float32):
         wanted, scores = exact.search(query, 10)
@@ -38,7 +40,76 @@ def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: P
 def test_an_index_of_another_collection_is_refused(tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
     with pytest.raises(BundleError, match="500 vectors"):
-        HNSWIndex(_read(tmp_path / "index"), 501, 16)
+        HNSWIndex(_read(tmp_path / "index"), np.zeros((501, 16), np.float32))
+
+
+@pytest.mark.parametrize("share", [0, 0.005, 0.05, 0.2, 0.5, 0.99, 1])
+@pytest.mark.parametrize("visited", [0, hnsw_module._VISITED, 10**9])
+def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
+    share: float, visited: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does so by the graph alone, by whichever is cheaper, and by comparing all alone."""
+    monkeypatch.setattr(hnsw_module, "_VISITED", visited)
+    build(VECTORS, tmp_path / "index")
+    hnsw, exact = HNSWIndex(_read(tmp_path / "index"), VECTORS), ExactIndex(VECTORS)
+    shared = wanted_in_all = 0
+    for k in (0, 1, 10, 60, 500, 9999):
+        for query in RNG.normal(size=(5, 16)).astype(np.float32):
+            allowed = RNG.random(500) < share
+            wanted, _ = exact.search(query, k, allowed)
+            numbers, scores = hnsw.search(query, k, allowed)
+            assert len(numbers) == len(scores) == min(k, np.count_nonzero(allowed))
+            assert len(set(numbers.tolist())) == len(numbers)
+            assert allowed[numbers].all()
+            assert (np.diff(scores) <= 0).all()
+            np.testing.assert_allclose(scores, VECTORS[numbers] @ query, atol=1e-4)
+            shared += len({*wanted.tolist()} & {*numbers.tolist()})
+            wanted_in_all += len(wanted)
+    assert shared >= 0.98 * wanted_in_all
+
+
+def test_a_mask_of_the_farthest_documents_still_finds_all_that_are_wanted(tmp_path: Path) -> None:
+    build(VECTORS, tmp_path / "index")
+    hnsw, exact = HNSWIndex(_read(tmp_path / "index"), VECTORS, ef=8), ExactIndex(VECTORS)
+    query = VECTORS[3]
+    farthest = exact.search(query, 500)[0][200:]
+    allowed = np.zeros(500, bool)
+    allowed[farthest] = True
+    found, _ = hnsw.search(query, 7, allowed)
+    assert found.tolist() == farthest[:7].tolist()
+
+
+def test_a_mask_changes_no_later_search_without_one(tmp_path: Path) -> None:
+    build(VECTORS, tmp_path / "index")
+    hnsw = HNSWIndex(_read(tmp_path / "index"), VECTORS, ef=2)
+    queries = RNG.normal(size=(20, 16)).astype(np.float32)
+    before = [hnsw.search(query, 2) for query in queries]
+    for query in queries:
+        hnsw.search(query, 30, RNG.random(500) < 0.7)
+    for query, (numbers, scores) in zip(queries, before, strict=True):
+        again = hnsw.search(query, 2)
+        assert again[0].tolist() == numbers.tolist()
+        assert again[1].tolist() == scores.tolist()
+
+
+def test_vectors_that_the_graph_does_not_reach_are_found_under_a_mask(tmp_path: Path) -> None:
+    class Unreachable:
+        def knn_query(self, query: Any, k: int) -> Any:
+            raise RuntimeError("Cannot return the results in a contiguous 2D array")
+
+    build(VECTORS, tmp_path / "index")
+    hnsw = HNSWIndex(_read(tmp_path / "index"), VECTORS, ef=1)
+    hnsw._index = Unreachable()
+    allowed = np.arange(500) % 2 == 0
+    wanted = ExactIndex(VECTORS).search(VECTORS[0], 5, allowed)[0]
+    assert hnsw.search(VECTORS[0], 5, allowed)[0].tolist() == wanted.tolist()
+
+
+def test_a_mask_of_another_collection_is_refused(tmp_path: Path) -> None:
+    build(VECTORS, tmp_path / "index")
+    hnsw = HNSWIndex(_read(tmp_path / "index"), VECTORS)
+    with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(500,\)"):
+        hnsw.search(VECTORS[0], 1, np.ones(3, bool))
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "link", "count"])
@@ -54,7 +125,7 @@ def test_a_damaged_index_is_refused_and_never_followed(tmp_path: Path, damage: s
     else:  # the first vector claims more links than it has room for
         content[96 : 96 + 2] = b"\xff\xff"
     with pytest.raises(BundleError):
-        HNSWIndex(memoryview(bytes(content)), len(VECTORS), 16)
+        HNSWIndex(memoryview(bytes(content)), VECTORS)
 
 
 def _read(path: Path) -> memoryview:

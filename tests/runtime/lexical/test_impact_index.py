@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical import impact_index
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.pipeline.topk import Scored
@@ -26,8 +26,17 @@ def build(lists: Lists, terms: int, size: int) -> ImpactIndex:
     )
 
 
-def exhaustive(index: ImpactIndex, terms: list[int], weights: list[float], k: int) -> Scored:
-    """Add every posting up, terms in the order that the index adds them, and sort everything."""
+def exhaustive(
+    index: ImpactIndex,
+    terms: list[int],
+    weights: list[float],
+    k: int,
+    allowed: NDArray[np.bool_] | None = None,
+) -> Scored:
+    """Add every posting up, terms in the order that the index adds them, and sort everything.
+
+    What a mask does not allow is dropped from the whole ranking.
+    """
     bounds = [
         w * float(index.largest[t]) if t < len(index.largest) else 0
         for t, w in zip(terms, weights, strict=True)
@@ -37,12 +46,21 @@ def exhaustive(index: ImpactIndex, terms: list[int], weights: list[float], k: in
         documents, impacts = index.postings(terms[at])
         scores[documents] += np.float32(weights[at]) * impacts
     order = np.lexsort((np.arange(index.size), -scores))
-    order = order[scores[order] > 0][: max(k, 0)]
+    order = order[scores[order] > 0]
+    if allowed is not None:
+        order = order[allowed[order]]
+    order = order[: max(k, 0)]
     return order.astype(np.uint32), scores[order]
 
 
 def retrieve(index: ImpactIndex, terms: list[int], weights: list[float], k: int) -> Scored:
     return index.retrieve(np.array(terms, np.int32), np.array(weights, np.float32), k)
+
+
+def retrieve_allowed(
+    index: ImpactIndex, terms: list[int], weights: list[float], k: int, allowed: NDArray[np.bool_]
+) -> Scored:
+    return index.retrieve(np.array(terms, np.int32), np.array(weights, np.float32), k, allowed)
 
 
 def assert_same(found: Scored, wanted: Scored) -> None:
@@ -249,3 +267,82 @@ def test_impacts_of_16_bits_are_added_up_in_32(impact: float) -> None:
 
 def test_right_postings_pass() -> None:
     random_index(np.random.default_rng(0), ties=False).verify("the ranker")
+
+
+@pytest.mark.parametrize("listed", [0, 10**9], ids=["by the mask", "by bisection"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8])
+@pytest.mark.parametrize("ties", [False, True])
+def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
+    ties: bool, dtype: Any, listed: int, probed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the mask and however a list is read, scores are the same to the bit."""
+    monkeypatch.setattr(impact_index, "_LISTED", listed or 1e-9)
+    if listed:
+        monkeypatch.setattr(impact_index, "_PROBED", 0)
+    rng = np.random.default_rng(8)
+    for _ in range(150):
+        built = random_index(rng, ties=ties)
+        scale = 0.25 if dtype == np.uint8 else 1.0
+        impacts = np.maximum(built.impacts / scale, 1).astype(dtype)
+        largest = impact_index.largest_impacts(built.offsets, impacts, scale)
+        index = ImpactIndex(built.offsets, built.documents, impacts, largest, built.size, scale)
+        terms = rng.permutation(len(index.offsets) + 1)[: int(rng.integers(0, 8))].tolist()
+        weights = rng.integers(1, 4, len(terms)).astype(float).tolist()
+        k = int(rng.choice([0, 1, 2, 5, 20, index.size, index.size + 5]))
+        scaled = [weight * scale for weight in weights]
+        for share in (0, 0.01, 0.1, 0.5, 0.99, 1):
+            allowed = rng.random(index.size) < share
+            kept = allowed.copy()
+            found = retrieve_allowed(index, terms, weights, k, allowed)
+            assert_same(found, exhaustive(index, terms, scaled, k, allowed))
+            assert (allowed == kept).all()
+        assert not index._accumulator().any()
+    assert len(probed) >= 10
+
+
+@pytest.mark.parametrize("share", [1e-4, 0.005, 0.05, 0.5])
+def test_long_lists_are_searched_under_a_mask(share: float) -> None:
+    rng = np.random.default_rng(4)
+    size = 50_000
+    lengths = (40, 900, 20_000, 45_000)
+    lists: Lists = {
+        term: dict(
+            zip(
+                rng.choice(size, length, replace=False).tolist(),
+                (5 / (1 + term) + rng.random(length)).tolist(),
+                strict=True,
+            )
+        )
+        for term, length in enumerate(lengths)
+    }
+    index = build(lists, 4, size)
+    for k in (1, 10, 1000):
+        allowed = rng.random(size) < share
+        terms, weights = [3, 0, 2, 1], [1.0, 2.0, 1.0, 3.0]
+        found = retrieve_allowed(index, terms, weights, k, allowed)
+        assert_same(found, exhaustive(index, terms, weights, k, allowed))
+        assert len(found[0])
+
+
+def test_a_mask_does_not_return_documents_without_the_terms() -> None:
+    index = build({0: {4: 1.0, 2: 2.0}}, 1, 9)
+    assert_same(
+        retrieve_allowed(index, [0], [1], 5, np.arange(9) > 2), (np.array([4]), np.array([1.0]))
+    )
+    assert not len(retrieve_allowed(index, [0], [1], 5, np.arange(9) < 2)[0])
+    assert not len(retrieve_allowed(index, [], [], 5, np.arange(9) < 2)[0])
+
+
+def test_a_posting_past_the_collection_is_damage_under_a_mask_too() -> None:
+    index = build({0: {0: 1.0}, 1: {7: 1.0}}, 2, 2)
+    mask = np.array([True, False])
+    with pytest.raises(BundleError, match="past the 2"):
+        retrieve_allowed(index, [0, 1], [2, 1], 5, mask)
+    assert_same(retrieve_allowed(index, [0], [1], 5, mask), (np.array([0]), np.array([1.0])))
+
+
+def test_a_mask_of_another_collection_is_refused_before_anything_is_read() -> None:
+    index = build({0: {0: 1.0}}, 1, 2)
+    for terms in ([], [0]):
+        with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(2,\)"):
+            retrieve_allowed(index, terms, [1.0] * len(terms), 5, np.ones(3, bool))

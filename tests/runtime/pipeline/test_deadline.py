@@ -12,6 +12,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.rankers.protocol import Ranker, Retrieved, Retriever, Scores
@@ -46,7 +47,7 @@ class Slow(Retriever):
         self.each_ms, self.retrieve_ms = each_ms, retrieve_ms
         self.scored: list[list[int]] = []
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         self.clock.ms += self.retrieve_ms
         found = sorted(self.scores, key=lambda at: (-self.scores[at], at))[:k]
         scores = np.array([self.scores[at] for at in found], np.float32)

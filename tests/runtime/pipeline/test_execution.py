@@ -8,6 +8,7 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, TextCandidates
 from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.rankers.protocol import Ranker, Retrieved, Retriever, Scores
@@ -24,8 +25,11 @@ class Fake(Retriever):
         self.scores, self.hidden = scores, hidden
         self.scored: list[list[int]] = []
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        found = sorted(set(self.scores) - set(self.hidden), key=lambda at: (-self.scores[at], at))
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
+        matching = set(self.scores) - set(self.hidden)
+        if allowed is not None:
+            matching &= set(np.flatnonzero(allowed).tolist())
+        found = sorted(matching, key=lambda at: (-self.scores[at], at))
         scores = [self.scores[at] for at in found[:k]]
         return Retrieved(np.array(found[:k], np.uint32), np.array(scores, np.float32))
 
@@ -71,13 +75,18 @@ def fuse(
 @pytest.fixture
 def run(analysed: AnalysedCollection) -> Any:
     def run_with(
-        stages: list[dict[str, Any]], given: list[str] | None = None, **rankers: Fake
+        stages: list[dict[str, Any]],
+        given: list[str] | None = None,
+        allowed: Mask | None = None,
+        **rankers: Fake,
     ) -> Execution:
         found: dict[str, Ranker] = {"a": Fake(A), "b": Fake(B), "c": Fake(C), **rankers}
         analysis = analysed.analyzer.begin()
         own = None if given is None else TextCandidates(given, analysis)
         query, documents = QueryContext("a query", analysis), analysed.documents
-        execution = Execution(Pipeline.from_json(stages), found.__getitem__, documents, query, own)
+        execution = Execution(
+            Pipeline.from_json(stages), found.__getitem__, documents, query, own, allowed=allowed
+        )
         execution.run()
         return execution
 
@@ -87,8 +96,8 @@ def run(analysed: AnalysedCollection) -> Any:
 class Indexed(Fake):
     """A ranker whose index scores otherwise than its network does."""
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
-        numbers, scores, _ = super().retrieve(query, k)
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
+        numbers, scores, _ = super().retrieve(query, k, allowed)
         return Retrieved(numbers, scores * 10)
 
     def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
@@ -208,6 +217,23 @@ def test_given_texts_are_scored_by_every_stage_and_retrieved_by_none(run: Any) -
     assert found == {0: 2.0, 1: 5.0, 2: 5.5}
     assert list(found) == [2, 1, 0]
     assert ranked(run([RETRIEVE_A, RESCORE], given=[])) == {}
+
+
+def test_every_retrieve_stage_gets_the_mask_and_fills_its_list(run: Any) -> None:
+    allowed = np.isin(np.arange(48), [1, 2, 4])
+    execution = run([RETRIEVE_A | {"k": 2}, RETRIEVE_B | {"k": 2}], allowed=allowed)
+    assert execution.candidates.stored.tolist() == [1, 2]  # 0 and 3 would have been before them
+    fused = ranked(run([RETRIEVE_A, RETRIEVE_B, RESCORE, fuse("linear", "abc")], allowed=allowed))
+    wanted = {n: 0.5 * (A.get(n, 0) + B.get(n, 0) + C[n]) for n in (1, 2, 4)}
+    assert fused == wanted
+    assert run([RETRIEVE_A | {"k": 2}], allowed=allowed).cut  # more may be allowed
+    assert not run([RETRIEVE_A], allowed=allowed).cut
+    assert ranked(run([RETRIEVE_A, RETRIEVE_B, fuse("rrf")], allowed=np.zeros(48, bool))) == {}
+
+
+def test_a_mask_and_given_candidates_are_refused_together(run: Any) -> None:
+    with pytest.raises(InputError, match="pass only those that are allowed"):
+        run([RETRIEVE_A], ["x"], allowed=np.ones(48, bool))
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])

@@ -13,6 +13,7 @@ from ranklet.runtime.pipeline import prefetch as ahead
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.rankers.protocol import Ranker, Retrieved, Retriever, Scores
@@ -32,7 +33,7 @@ class First(Retriever):
     def __init__(self, begun: threading.Event) -> None:
         self.begun, self.in_time = begun, False
 
-    def retrieve(self, query: QueryContext, k: int) -> Retrieved:
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         self.in_time = self.begun.wait(60 if ahead._processors() > 1 else 0)
         return Retrieved(np.array([0, 1], np.uint32), np.array([2.0, 1.0], np.float32))
 

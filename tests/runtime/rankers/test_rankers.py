@@ -13,8 +13,11 @@ from tests.kinds import ROWS, TinyRankers
 
 from ranklet.export.writer import write_zip
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.rankers.protocol import Retriever
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
@@ -63,6 +66,58 @@ def test_a_text_scores_the_same_alone_and_among_others(subject: Subject) -> None
         together = subject.bundle.score(query, OWN, pipeline=subject.pipeline)
         alone = [subject.bundle.score(query, [t], pipeline=subject.pipeline)[0] for t in OWN]
         assert together.tolist() == alone
+
+
+class Asked(NamedTuple):
+    """A ranker with an index, and some queries to it."""
+
+    ranker: Retriever
+    queries: list[QueryContext]
+
+
+@pytest.fixture(
+    params=[
+        (kind, name) for kind, row in ROWS.items() if KINDS[kind].retrieves for name in row.rankers
+    ],
+    ids="-".join,
+)
+def asked(request: pytest.FixtureRequest, tiny: TinyRankers) -> Asked:
+    kind, name = request.param
+    files = BundleFiles(tiny.indexed(kind), device="cpu")
+    ranker = files.ranker(name)
+    assert isinstance(ranker, Retriever)
+    analysis = files.analyzer.begin()
+    return Asked(ranker, [QueryContext(text, analysis) for text in (*QUERIES, "gnorp zork")])
+
+
+def test_a_mask_leaves_the_ranking_of_the_allowed_documents(asked: Asked) -> None:
+    """k documents come back if so many match, as if the others were dropped from the ranking."""
+    rng = np.random.default_rng(0)
+    for query in asked.queries:
+        numbers, scores, truncated = asked.ranker.retrieve(query, 48)
+        for share in (0, 0.02, 0.1, 0.3, 0.5, 0.8, 1):
+            for k in (0, 1, 3, 10, 48, 999):
+                allowed = rng.random(48) < share
+                given = allowed.copy()
+                found = asked.ranker.retrieve(query, k, allowed)
+                kept = allowed[numbers]
+                assert found.numbers.tolist() == numbers[kept][:k].tolist()
+                np.testing.assert_allclose(found.scores, scores[kept][:k], rtol=1e-6, atol=1e-7)
+                assert found.query_truncated == truncated
+                assert (found.numbers.dtype, found.scores.dtype) == (np.uint32, np.float32)
+                assert (allowed == given).all()
+        for only in range(0, 48, 5):
+            found = asked.ranker.retrieve(query, 9, np.arange(48) == only)
+            assert found.numbers.tolist() == ([only] if only in numbers else [])
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.ones(47, bool), np.ones(48, np.int64), [True] * 48], ids=["shape", "dtype", "list"]
+)
+def test_a_wrong_mask_is_refused(asked: Asked, wrong: Any) -> None:
+    for query in asked.queries:
+        with pytest.raises(InputError, match=r"pass a numpy array of bool of shape \(48,\)"):
+            asked.ranker.retrieve(query, 9, wrong)
 
 
 @pytest.mark.parametrize("own", [None, OWN], ids=["stored", "own"])
