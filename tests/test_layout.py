@@ -17,6 +17,7 @@ from ranklet.runtime.rankers.protocol import Ranker, Retriever
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("runtime", "training", "export", "handlers")
+REAL = ("commands", "integrations")  # folders of src/ranklet that are no links
 
 
 @pytest.mark.parametrize("layer", ["runtime", "training", "export"])
@@ -56,7 +57,7 @@ def test_the_package_folders_are_links_to_the_top_level() -> None:
 def code_folders() -> dict[Path, list[Path]]:
     """Return the modules of each folder of the product and of the benchmarks."""
     folders: dict[Path, list[Path]] = {}
-    for layer in (*LAYERS, "src/ranklet/commands", "benchmarks"):
+    for layer in (*LAYERS, *(f"src/ranklet/{each}" for each in REAL), "benchmarks"):
         for path in sorted((ROOT / layer).rglob("*.py")):
             folders.setdefault(path.parent, []).append(path)
     return folders
@@ -73,7 +74,7 @@ CROSSING = {
 def mirrored(test: Path) -> bool:
     """Return whether a test stands where its code does: a module, a package, or its __init__."""
     top, *folders = test.parts[:-1]
-    code = ROOT.joinpath("src/ranklet/commands" if top == "commands" else top, *folders)
+    code = ROOT.joinpath(f"src/ranklet/{top}" if top in REAL else top, *folders)
     stem = test.stem.removeprefix("test_")
     places = [code / f"{stem}.py", code / stem / "__init__.py"]
     if code.name == stem:
@@ -84,7 +85,7 @@ def mirrored(test: Path) -> bool:
 def test_tests_stand_where_their_code_does() -> None:
     tests = [
         path.relative_to(ROOT / "tests")
-        for layer in (*LAYERS, "commands", "benchmarks")
+        for layer in (*LAYERS, *REAL, "benchmarks")
         for path in (ROOT / "tests" / layer).rglob("test_*.py")
     ]
     assert len(tests) > 80

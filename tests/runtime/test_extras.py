@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOR_DEVELOPERS = {"dev", "docs", "clients", "bench"}
+IMPORTED_AS = {"haystack_ai": "haystack", "llama_index_core": "llama_index"}
 
 
 def test_the_table_is_that_of_pyproject() -> None:
@@ -35,7 +36,8 @@ def test_the_table_is_that_of_pyproject() -> None:
             else:
                 name = re.match(r"[\w.-]+", requirement)
                 assert name is not None
-                packages.setdefault(extra, set()).add(name[0].removesuffix("-py").replace("-", "_"))
+                package = name[0].removesuffix("-py").replace("-", "_")
+                packages.setdefault(extra, set()).add(IMPORTED_AS.get(package, package))
     ours = {extra: {name.removesuffix("_py") for name in names} for extra, names in EXTRAS.items()}
     assert ours == packages
     assert included == INCLUDED
@@ -44,7 +46,8 @@ def test_the_table_is_that_of_pyproject() -> None:
 def test_every_extra_in_a_message_or_in_the_documentation_exists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = set(project["optional-dependencies"])
-    for folder in ("runtime", "training", "export", "handlers", "src/ranklet/commands", "docs"):
+    ours = ("runtime", "training", "export", "handlers", "src/ranklet/commands")
+    for folder in (*ours, "src/ranklet/integrations", "docs"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".py", ".md"):
                 named = re.findall(r"ranklet\[([a-z0-9_,]+)\]", path.read_text("utf-8"))

@@ -1,0 +1,228 @@
+"""Haystack: a retriever over a bundle, and a ranker of other components' documents.
+
+>>> from ranklet.integrations.haystack import RankletRetriever
+>>> RankletRetriever("search.ranklet", top_k=5).run("knead dough")  # doctest: +SKIP
+
+Both need the extra ``[haystack]``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ranklet.integrations.search import (
+    BundleLike,
+    check,
+    computed,
+    own_text,
+    path_of,
+    plain_pipeline,
+    rank,
+    rank_async,
+    stored,
+)
+from ranklet.runtime import InputError, Ranking
+from ranklet.runtime.extras import hinted
+from ranklet.runtime.pipeline.resolve import PipelineLike
+
+with hinted():
+    from haystack import Document, component, default_from_dict, default_to_dict
+
+
+@component
+class RankletRetriever:
+    """Retrieve from the collection of a bundle.
+
+    A document has the id and the text of a hit, its score, and as meta the fields of the stored
+    document and ``title``. It also has ``passage`` if its document is split, ``explanation`` if it
+    was requested, and ``left_out`` if the budget ended early. These names take precedence over
+    fields of the same names.
+
+    Args:
+        bundle: a bundle or its path.
+        top_k: maximum number of documents, the `k` of `Bundle.rank`.
+        pipeline: the name of a pipeline, a `Pipeline` or its list of stages; None is the default.
+        explain: whether to explain every score.
+        budget_ms: milliseconds after which no further stage begins; None for no limit.
+        options: any further keyword of `Bundle.rank`.
+
+    Raises:
+        InputError: an option is unknown or invalid, or the bundle has no collection.
+        UnknownRankerError: the bundle has no such pipeline.
+        BundleError: the bundle is missing, damaged, hostile or of another version.
+    """
+
+    def __init__(
+        self,
+        bundle: BundleLike,
+        top_k: int = 10,
+        pipeline: PipelineLike = None,
+        explain: bool = False,
+        budget_ms: float | None = None,
+        **options: Any,
+    ) -> None:
+        self.bundle = bundle
+        self.options = _options(top_k, pipeline, explain, budget_ms, options)
+        check(bundle, self.options, retrieves=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the component as plain values, with the bundle as its path."""
+        return _to_dict(self, self.bundle, self.options)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "RankletRetriever":
+        """Make the component that `to_dict` described, and open its bundle.
+
+        Raises:
+            RankletError: as the class.
+        """
+        made: RankletRetriever = default_from_dict(cls, data)
+        return made
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
+        """Retrieve documents for a query, best first.
+
+        Args:
+            query: the query's text, not empty.
+            top_k: replaces the component's `top_k` for this query.
+
+        Raises:
+            RankletError: as `Bundle.rank`.
+        """
+        return _retrieved(rank(self.bundle, query, _with_k(self.options, top_k)))
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
+        """Do the same in a thread, so that the event loop stays free."""
+        return _retrieved(await rank_async(self.bundle, query, _with_k(self.options, top_k)))
+
+
+@component
+class RankletRanker:
+    """Rank the documents of other components again, and keep the best.
+
+    It returns new documents with the meta of the given ones, and with ``explanation`` and
+    ``left_out`` as `RankletRetriever` has. A ``title`` in the meta is ranked with the text.
+
+    Args:
+        bundle: a bundle or its path; it needs no collection.
+        top_k: maximum number of documents; None keeps all.
+        pipeline: the name of a pipeline, a `Pipeline` or its list of stages; None is the default.
+        explain: whether to explain every score.
+        budget_ms: milliseconds after which no further stage begins; None for no limit.
+        options: any further keyword of `Bundle.rank`.
+
+    Raises:
+        RankletError: as `RankletRetriever`, but a bundle without a collection is enough.
+    """
+
+    def __init__(
+        self,
+        bundle: BundleLike,
+        top_k: int | None = None,
+        pipeline: PipelineLike = None,
+        explain: bool = False,
+        budget_ms: float | None = None,
+        **options: Any,
+    ) -> None:
+        self.bundle = bundle
+        self.options = _options(top_k, pipeline, explain, budget_ms, options)
+        check(bundle, self.options, retrieves=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the component as plain values, with the bundle as its path."""
+        return _to_dict(self, self.bundle, self.options)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "RankletRanker":
+        """Make the component that `to_dict` described, and open its bundle.
+
+        Raises:
+            RankletError: as the class.
+        """
+        made: RankletRanker = default_from_dict(cls, data)
+        return made
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query: str, documents: list[Document], top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Rank documents for a query, best first.
+
+        Args:
+            query: the query's text, not empty.
+            documents: what to rank; each needs a text.
+            top_k: replaces the component's `top_k` for this query.
+
+        Raises:
+            RankletError: as `Bundle.rank`.
+        """
+        options = _with_k(self.options, top_k)
+        return _ranked(documents, rank(self.bundle, query, options, _texts(documents)))
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, query: str, documents: list[Document], top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Do the same in a thread, so that the event loop stays free."""
+        options = _with_k(self.options, top_k)
+        return _ranked(documents, await rank_async(self.bundle, query, options, _texts(documents)))
+
+
+def _options(
+    top_k: int | None,
+    pipeline: PipelineLike,
+    explain: bool,
+    budget_ms: float | None,
+    others: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the keywords of `Bundle.rank`."""
+    if "k" in others:
+        raise InputError("the number of documents is called top_k in Haystack, not k")
+    return {
+        "k": top_k, "pipeline": pipeline, "explain": explain, "budget_ms": budget_ms, **others
+    }  # fmt: skip
+
+
+def _with_k(options: dict[str, Any], top_k: int | None) -> dict[str, Any]:
+    return options if top_k is None else {**options, "k": top_k}
+
+
+def _to_dict(made: object, bundle: BundleLike, options: dict[str, Any]) -> dict[str, Any]:
+    others = {name: value for name, value in options.items() if name not in ("k", "pipeline")}
+    found: dict[str, Any] = default_to_dict(
+        made,
+        bundle=path_of(bundle),
+        top_k=options["k"],
+        pipeline=plain_pipeline(options["pipeline"]),
+        **others,
+    )
+    return found
+
+
+def _retrieved(ranking: Ranking) -> dict[str, list[Document]]:
+    found = [
+        Document(
+            id=hit.id,
+            content=hit.text,
+            meta={**stored(hit), **computed(hit, ranking)},
+            score=hit.score,
+        )
+        for hit in ranking
+    ]
+    return {"documents": found}
+
+
+def _texts(documents: Sequence[Document]) -> list[dict[str, str]]:
+    return [own_text(each.content, each.meta, place) for place, each in enumerate(documents)]
+
+
+def _ranked(documents: Sequence[Document], ranking: Ranking) -> dict[str, list[Document]]:
+    """Return copies of the ranked documents; the caller's own stay as they are."""
+    found = []
+    for hit in ranking:
+        document = documents[hit.index]
+        meta = {**document.meta, **computed(hit, ranking)}
+        found.append(replace(document, meta=meta, score=hit.score))
+    return {"documents": found}

@@ -1,0 +1,141 @@
+"""What the components of all frameworks share: options, ranking, and a hit as metadata."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import cache
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+from ranklet.runtime import Bundle, Hit, InputError, Pipeline, Ranking, load
+from ranklet.runtime.arguments import check_budget, check_k
+from ranklet.runtime.pipeline.resolve import resolve_pipeline
+
+BundleLike = Bundle | str | Path
+
+
+def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) -> None:
+    """Refuse what a component cannot work with when it is made, before its first query.
+
+    Args:
+        bundle: a bundle or its path.
+        options: keywords of `Bundle.rank`; a `k` of None stands for all documents.
+        retrieves: whether the component searches the bundle's own collection.
+
+    Raises:
+        InputError: an option is unknown or invalid, or the bundle has no collection to search.
+        UnknownRankerError: the bundle has no such pipeline.
+        BundleError: the bundle is missing, damaged, hostile or of another version.
+    """
+    found = _opened(bundle)
+    _check_names(options)
+    if retrieves or options.get("k") is not None:
+        check_k(options.get("k"))
+    check_budget(options.get("budget_ms"))
+    resolve_pipeline(options.get("pipeline"), found.manifest)
+    if retrieves and not len(found):
+        raise InputError(
+            f"{found.path} has no collection to retrieve from; add one with `ranklet index`, or "
+            "rank the documents of another retriever with it"
+        )
+
+
+def rank(
+    bundle: BundleLike,
+    query: str,
+    options: Mapping[str, Any],
+    texts: Sequence[Mapping[str, str]] | None = None,
+) -> Ranking:
+    """Rank the collection, or a framework's documents, for a query.
+
+    A bundle that was replaced on disk since the last query is opened again.
+
+    Args:
+        bundle: a bundle or its path.
+        query: the query's text, not empty.
+        options: keywords of `Bundle.rank`; a `k` of None returns all texts.
+        texts: what `own_text` made of the framework's documents; None ranks the collection.
+
+    Raises:
+        RankletError: as `Bundle.rank`, or an option is unknown.
+    """
+    _check_names(options)
+    passed = dict(options)
+    if texts is not None and passed.get("k") is None:
+        passed["k"] = len(texts)
+    return _opened(bundle).rank(query, texts, **passed)
+
+
+async def rank_async(
+    bundle: BundleLike,
+    query: str,
+    options: Mapping[str, Any],
+    texts: Sequence[Mapping[str, str]] | None = None,
+) -> Ranking:
+    """Do the same in a thread, because opening a bundle would also keep the event loop waiting."""
+    return await asyncio.to_thread(rank, bundle, query, options, texts)
+
+
+def own_text(text: object, metadata: Mapping[str, Any], place: int) -> dict[str, str]:
+    """Return a framework's document as `Bundle.rank` takes it.
+
+    A string ``title`` in its metadata is ranked, too, as the title of a stored document is.
+
+    Raises:
+        InputError: the document has no text, as that of an image.
+    """
+    if not isinstance(text, str):
+        raise InputError(
+            f"documents[{place}] has no text and cannot be ranked; leave it out or give it a text"
+        )
+    title = metadata.get("title")
+    return {"text": text, "title": title if isinstance(title, str) else ""}
+
+
+def stored(hit: Hit) -> dict[str, Any]:
+    """Return what the bundle knows of a document besides its id and text: fields and title."""
+    fields = dict(getattr(hit, "metadata", None) or {})
+    return {**fields, "title": hit.title} if hit.title else fields
+
+
+def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
+    """Return what a ranking says of a hit besides its score, as plain values for JSON.
+
+    They are ``passage`` if its document is split, ``explanation`` if it was requested, and
+    ``left_out`` with the stages that the budget left no time for, if there are any.
+    """
+    values: dict[str, Any] = {}
+    if hit.passage is not None:
+        values["passage"] = hit.passage
+    if hit.explanation is not None:
+        values["explanation"] = hit.explanation.to_json()
+    if ranking.left_out:
+        values["left_out"] = list(ranking.left_out)
+    return values
+
+
+def path_of(bundle: BundleLike) -> str:
+    """Return the absolute path of a bundle, by which a stored component opens it again."""
+    return str(Path(bundle.path if isinstance(bundle, Bundle) else bundle).absolute())
+
+
+def plain_pipeline(pipeline: Any) -> Any:
+    """Return a pipeline as a name or a list of stages, for JSON."""
+    return pipeline.to_json() if isinstance(pipeline, Pipeline) else pipeline
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    """Return the keywords of `Bundle.rank`, each of which every component passes on."""
+    parameters = signature(Bundle.rank).parameters.values()
+    return tuple(each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY)
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in _names():
+            raise InputError(f"unknown option {name!r}; the options are {', '.join(_names())}")
+
+
+def _opened(bundle: BundleLike) -> Bundle:
+    return bundle if isinstance(bundle, Bundle) else load(bundle)

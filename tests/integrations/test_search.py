@@ -1,0 +1,125 @@
+"""What all integrations share refuses wrong options early, and passes the others on."""
+
+import asyncio
+import inspect
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ranklet.integrations.search import (
+    check,
+    computed,
+    own_text,
+    path_of,
+    plain_pipeline,
+    rank,
+    rank_async,
+    stored,
+)
+from ranklet.runtime import (
+    Bundle,
+    BundleError,
+    InputError,
+    Pipeline,
+    Ranking,
+    Retrieve,
+    UnknownRankerError,
+    load,
+)
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+QUERY = "knead the dough, feed the starter, patch the tyre"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"kk": 3}, "unknown option 'kk'; the options are k, pipeline"),
+        ({"k": -1}, "k must be a whole number"),
+        ({"k": None}, "k must be a whole number"),
+        ({"budget_ms": "soon"}, "budget_ms must be a number"),
+        ({"pipeline": 7}, "this is not a pipeline"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_any_query(
+    bundle: Bundle, options: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint):
+        check(bundle, {"k": 3, **options}, retrieves=True)
+
+
+def test_wrong_pipelines_and_bundles_are_refused_before_any_query(
+    bundle: Bundle, built: "Built", tmp_path: Path
+) -> None:
+    with pytest.raises(UnknownRankerError, match="unknown pipeline 'none'; the bundle has"):
+        check(bundle, {"k": 3, "pipeline": "none"}, retrieves=True)
+    with pytest.raises(BundleError):
+        check(tmp_path / "none.ranklet", {"k": 3}, retrieves=True)
+    with pytest.raises(InputError, match="no collection to retrieve from"):
+        check(built.exported, {"k": 3}, retrieves=True)
+    check(built.exported, {"k": None}, retrieves=False)
+
+
+def test_ranking_passes_the_options_on(bundle: Bundle, built: "Built") -> None:
+    options = {"k": 4, "pipeline": "bm25", "explain": True, "budget_ms": None}
+    expected = bundle.rank(QUERY, k=4, pipeline="bm25", explain=True)
+    assert rank(built.fused, QUERY, options).hits == expected.hits
+    assert asyncio.run(rank_async(built.fused, QUERY, options)).hits == expected.hits
+    with pytest.raises(InputError, match="unknown option 'kk'"):
+        rank(bundle, QUERY, {"kk": 4})
+
+
+def test_without_k_all_texts_are_ranked(bundle: Bundle) -> None:
+    texts = [{"text": f"dough {number}", "title": ""} for number in range(12)]
+    assert len(rank(bundle, QUERY, {"k": None}, texts)) == 12
+    assert len(rank(bundle, QUERY, {"k": 2}, texts)) == 2
+    assert len(rank(bundle, QUERY, {"k": None}, [])) == 0
+
+
+def test_a_replaced_bundle_is_opened_again(built: "Built", tmp_path: Path) -> None:
+    path = tmp_path / "search.ranklet"
+    shutil.copytree(built.indexed, path)
+    with pytest.raises(UnknownRankerError, match="unknown pipeline 'linear'"):
+        rank(path, QUERY, {"pipeline": "linear"})
+    shutil.rmtree(path)
+    shutil.copytree(built.fused, path)
+    assert len(rank(path, QUERY, {"k": 3, "pipeline": "linear"})) == 3
+
+
+def test_a_title_is_ranked_and_a_missing_text_refused() -> None:
+    assert own_text("b", {"title": "a", "year": 7}, 0) == {"text": "b", "title": "a"}
+    assert own_text("b", {"title": 7}, 0) == {"text": "b", "title": ""}
+    with pytest.raises(InputError, match=r"documents\[3\] has no text"):
+        own_text(None, {}, 3)
+
+
+def test_what_a_hit_is_described_by(bundle: Bundle) -> None:
+    plain = bundle.rank(QUERY, k=1)
+    assert stored(plain[0])["title"] == plain[0].title
+    assert computed(plain[0], plain) == {}
+    explained = bundle.rank(QUERY, k=1, explain=True)
+    assert explained[0].explanation is not None
+    assert computed(explained[0], explained) == {"explanation": explained[0].explanation.to_json()}
+    hurried = Ranking(plain.hits, QUERY, (), left_out=("rescore with model1",))
+    assert computed(plain[0], hurried) == {"left_out": ["rescore with model1"]}
+
+
+def test_a_component_is_stored_by_plain_values(bundle: Bundle, built: "Built") -> None:
+    assert path_of(bundle) == path_of(built.fused) == path_of(str(built.fused))
+    assert plain_pipeline("linear") == "linear"
+    own = Pipeline((Retrieve("bm25", 5),))
+    assert Pipeline.from_json(plain_pipeline(own)) == own
+
+
+def test_every_keyword_of_rank_is_an_option(bundle: Bundle) -> None:
+    keywords = [
+        each.name
+        for each in inspect.signature(Bundle.rank).parameters.values()
+        if each.kind is each.KEYWORD_ONLY
+    ]
+    with pytest.raises(InputError, match=f"the options are {', '.join(keywords)}$"):
+        rank(load(bundle.path), QUERY, {"unknown": 1})
