@@ -17,6 +17,7 @@ EXTRAS = {
     "langchain": ("langchain_core",),
     "llamaindex": ("llama_index",),
     "haystack": ("haystack",),
+    "mcp": ("mcp",),
     "lexical": ("ir_measures", "scipy", "simplemma", "tqdm"),
     "parquet": ("pyarrow",),
     "zst": ("zstandard",),

@@ -29,6 +29,7 @@ COMMANDS = {
     "eval": "evaluate a bundle's pipelines on judged queries",
     "inspect": "show the contents of a bundle",
     "serve": "serve a bundle over HTTP, with a web page to try it",
+    "mcp": "serve a bundle to assistants over the Model Context Protocol",
     "bench": "measure a bundle's latency per stage, cold and warm",
     "verify": "check every byte and number of a bundle",
     "demo": "run all steps once, on Python's own documentation",

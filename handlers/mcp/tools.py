@@ -1,0 +1,184 @@
+"""The tools that an assistant may call: their descriptions and their answers.
+
+Nothing here knows the protocol. A tool takes a parsed JSON object and returns a `Result`, and a
+wrong argument raises a RankletError, as on every platform.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ranklet.handlers.api.allowed import UNSUPPORTED, check_fields
+from ranklet.handlers.api.answers import DEFAULT_K
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.fields import Fields
+from ranklet.handlers.api.limits import Limits
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.hits import Hit
+
+SHOWN = 1_000  # default for the characters that are shown of a text
+LONGEST = 100_000  # largest value that an assistant can choose for it
+ROWS = 12  # rows of a hit's explanation, which would otherwise fill an assistant's memory
+EXPLAINED_ROWS = 60  # rows where one document is explained
+SAMPLES = 3  # titles that tell an assistant what the documents are
+
+SEARCH = ("query", "k", "pipeline", "explain", "characters")
+EXPLAIN = ("query", "id", "pipeline")
+
+
+class Result(NamedTuple):
+    """What a tool returns.
+
+    Attributes:
+        text: for the assistant to read.
+        values: the same as a JSON object, for programs; None if there is only the text.
+    """
+
+    text: str
+    values: dict[str, Any] | None = None
+
+
+class Tool(NamedTuple):
+    """A tool's name, its description, and the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+def tools(bundle: Bundle, limits: Limits, about: str = "") -> list[Tool]:
+    """Return the tools of a bundle.
+
+    Args:
+        bundle: has a collection.
+        limits: the largest arguments.
+        about: what the documents are; "" shows some titles instead.
+    """
+    query = {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits.query_characters,
+        "description": "Words or a question in plain language. There are no operators.",
+    }
+    pipeline = {
+        "type": "string",
+        "enum": list(bundle.manifest.pipelines),
+        "description": f"How to rank. The default is {bundle.manifest.default_pipeline}.",
+    }
+    most = min(limits.k, limits.explained)
+    search_fields = {
+        "query": query,
+        "k": _integer(1, most, DEFAULT_K, "Maximum number of documents."),
+        "pipeline": pipeline,
+        "explain": {
+            "type": "boolean",
+            "default": False,
+            "description": "Whether to show which words each score comes from.",
+        },
+        "characters": _integer(
+            1,
+            LONGEST,
+            SHOWN,
+            "Maximum number of characters of each text. A document that is cut has its full "
+            "length as full_characters.",
+        ),
+    }
+    identity = {"type": "string", "description": "The id of a document, as search returns it."}
+    content = about or f"for example {'; '.join(map(repr, _samples(bundle)))}"
+    return [
+        Tool(
+            "search",
+            f"Search {bundle.size} ({content}). Returns the best ones as JSON, best first, each "
+            "with id, score, title and text. Scores are comparable within one query only.",
+            _object(search_fields, "query"),
+        ),
+        Tool(
+            "explain",
+            "Explain why a document has its score for a query, down to the words that it comes "
+            "from. Works for any document of the collection, ranked high or not.",
+            _object({"query": query, "id": identity, "pipeline": pipeline}, "query", "id"),
+        ),
+    ]
+
+
+def call(bundle: Bundle, name: str, arguments: Mapping[str, Any], limits: Limits) -> Result:
+    """Run a tool.
+
+    Raises:
+        RankletError: the tool is unknown, an argument cannot be used, or the bundle is damaged;
+            see `ranklet.handlers.api.errors.failure`.
+    """
+    if name not in _CALLS:
+        raise RequestError(404, f"unknown tool {name[:40]!r}; the tools are {', '.join(_CALLS)}")
+    return _CALLS[name](bundle, arguments, limits)
+
+
+def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
+    check_fields(arguments, SEARCH, UNSUPPORTED)
+    fields = Fields(arguments)
+    query = fields.text("query", limits.query_characters)
+    most = min(limits.k, limits.explained)
+    characters = fields.number("characters", SHOWN, 1, LONGEST)
+    ranking = bundle.rank(
+        query,
+        k=fields.number("k", min(DEFAULT_K, most), 1, most),
+        pipeline=fields.optional_text("pipeline"),
+        explain=fields.flag("explain"),
+        budget_ms=limits.seconds * 900,  # nine tenths, as the HTTP server has it
+    )
+    values: dict[str, Any] = {"hits": [_shown(hit, characters) for hit in ranking]}
+    if ranking.left_out:
+        values["left_out"] = list(ranking.left_out)
+    return Result(json.dumps(values, ensure_ascii=False, allow_nan=False), values)
+
+
+def _explain(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
+    check_fields(arguments, EXPLAIN, UNSUPPORTED)
+    fields = Fields(arguments)
+    query = fields.text("query", limits.query_characters)
+    identity = fields.text("id", limits.query_characters)
+    hit = bundle.explained(query, identity, pipeline=fields.optional_text("pipeline"))
+    tree = hit.explanation.text(EXPLAINED_ROWS) if hit.explanation else ""
+    return Result(f"{hit.name}  {hit.title}\n{tree}")
+
+
+_CALLS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits], Result]] = {
+    "search": _search,
+    "explain": _explain,
+}
+
+
+def _shown(hit: Hit, characters: int) -> dict[str, Any]:
+    """Return a hit for an assistant, with the beginning of a long text."""
+    shown: dict[str, Any] = {"id": hit.id, "score": round(hit.score, 6), "title": hit.title}
+    if hit.passage is not None:
+        shown["passage"] = hit.passage
+    shown["text"] = hit.text[:characters]
+    if len(hit.text) > characters:
+        shown["full_characters"] = len(hit.text)
+    if hit.explanation is not None:
+        shown["explanation"] = hit.explanation.text(ROWS)
+    return shown
+
+
+def _samples(bundle: Bundle) -> list[str]:
+    return [" ".join(text.split())[:80] for text in bundle.sample_texts(SAMPLES)]
+
+
+def _integer(smallest: int, largest: int, default: int, description: str) -> dict[str, Any]:
+    return {
+        "type": "integer",
+        "minimum": smallest,
+        "maximum": largest,
+        "default": min(default, largest),
+        "description": description,
+    }
+
+
+def _object(fields: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(required),
+        "additionalProperties": False,
+    }

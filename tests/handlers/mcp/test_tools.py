@@ -1,0 +1,89 @@
+"""What an assistant reads of a bundle, and what a tool answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.mcp.tools import call, tools
+from ranklet.runtime import Bundle, RankletError, UnknownDocumentError, UnknownRankerError
+
+QUERY = "knead the dough, feed the starter, patch the tyre"
+LIMITS = Limits()
+
+
+def test_the_descriptions_say_what_is_there(bundle: Bundle) -> None:
+    search, explain = tools(bundle, LIMITS)
+    assert (search.name, explain.name) == ("search", "explain")
+    assert "42 documents" in search.description
+    assert repr(bundle.sample_texts(1)[0]) in search.description
+    assert search.schema["properties"]["pipeline"]["enum"] == list(bundle.manifest.pipelines)
+    assert search.schema["required"] == ["query"]
+    assert explain.schema["required"] == ["query", "id"]
+    assert "(hints for the house)" in tools(bundle, LIMITS, "hints for the house")[0].description
+
+
+def test_the_schema_has_the_limits_in_force(bundle: Bundle) -> None:
+    search = tools(bundle, Limits(k=5, query_characters=20))[0].schema["properties"]
+    assert (search["k"]["maximum"], search["k"]["default"]) == (5, 5)
+    assert search["query"]["maxLength"] == 20
+
+
+def test_search_answers_as_the_bundle_ranks(bundle: Bundle) -> None:
+    result = call(bundle, "search", {"query": QUERY, "k": 3, "pipeline": "bm25"}, LIMITS)
+    hits = bundle.rank(QUERY, k=3, pipeline="bm25")
+    assert result.values is not None
+    assert json.loads(result.text) == result.values
+    assert [(each["id"], each["title"], each["text"]) for each in result.values["hits"]] == [
+        (hit.id, hit.title, hit.text) for hit in hits
+    ]
+    assert [each["score"] for each in result.values["hits"]] == pytest.approx(
+        [hit.score for hit in hits], abs=1e-6
+    )
+
+
+def test_a_long_text_is_cut_and_says_so(bundle: Bundle) -> None:
+    result = call(bundle, "search", {"query": QUERY, "k": 1, "characters": 7}, LIMITS)
+    (hit,) = bundle.rank(QUERY, k=1)
+    assert result.values is not None
+    (shown,) = result.values["hits"]
+    assert (shown["text"], shown["full_characters"]) == (hit.text[:7], len(hit.text))
+    (whole,) = call(bundle, "search", {"query": QUERY, "k": 1}, LIMITS).values["hits"]  # type: ignore[index]
+    assert "full_characters" not in whole
+
+
+def test_explanations_are_outlines(bundle: Bundle) -> None:
+    result = call(bundle, "search", {"query": QUERY, "k": 1, "explain": True}, LIMITS)
+    (hit,) = bundle.rank(QUERY, k=1, explain=True)
+    assert result.values is not None
+    assert hit.explanation is not None
+    label = hit.explanation.label
+    assert label in result.values["hits"][0]["explanation"]
+    alone = call(bundle, "explain", {"query": QUERY, "id": hit.id}, LIMITS)
+    assert alone.values is None
+    assert alone.text.startswith(f"{hit.id}  {hit.title}\n")
+    assert label in alone.text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "kind", "complaint"),
+    [
+        ("find", {}, RequestError, "unknown tool 'find'; the tools are search, explain"),
+        ("search", {}, RequestError, "'query' is missing"),
+        ("search", {"query": " "}, RequestError, "'query' is empty"),
+        ("search", {"query": 7}, RequestError, "'query' must be a string, not a number"),
+        ("search", {"query": QUERY, "k": 0}, RequestError, "'k' must be from 1 to 100, not 0"),
+        ("search", {"query": QUERY, "kk": 1}, RequestError, "unknown field 'kk'"),
+        ("search", {"query": QUERY, "pipeline": "none"}, UnknownRankerError, "unknown pipeline"),
+        ("search", {"query": QUERY, "characters": -1}, RequestError, "'characters' must be from 1"),
+        ("explain", {"query": QUERY}, RequestError, "'id' is missing"),
+        ("explain", {"query": QUERY, "id": "none"}, UnknownDocumentError, "none"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    bundle: Bundle, name: str, arguments: dict[str, Any], kind: type[RankletError], complaint: str
+) -> None:
+    with pytest.raises(kind, match=complaint):
+        call(bundle, name, arguments, LIMITS)
