@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ranklet.runtime.dense.exact import BLOCK, ExactIndex
 from ranklet.runtime.errors import InputError
@@ -33,7 +34,7 @@ def test_exact_search_goes_through_all_blocks() -> None:
 def test_a_mask_leaves_the_ranking_of_the_allowed_documents(share: float, dtype: type) -> None:
     rng = np.random.default_rng(0)
     # Whole numbers, whose products are exact in any order, and many of which tie.
-    vectors = rng.integers(-3, 4, size=(1500, 4)).astype(dtype)
+    vectors: NDArray[Any] = rng.integers(-3, 4, size=(1500, 4)).astype(dtype)
     index = ExactIndex(vectors)
     for k in (0, 1, 10, 1500, 9999):
         query = rng.integers(-3, 4, size=4).astype(np.float32)

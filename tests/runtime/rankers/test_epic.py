@@ -17,6 +17,7 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.epic import EPIC, EPICSettings
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
@@ -190,6 +191,17 @@ def test_eight_bits_find_documents_and_their_vectors_score_them(
         np.testing.assert_allclose(explained, scores, rtol=1e-5)
         again = bundle.score(query, ids=[hit.id for hit in hits], pipeline=RERANK)
         np.testing.assert_allclose(again, scores, rtol=1e-5)
+    ranker, rng = opened(tmp_path / "b", "epic", EPIC), np.random.default_rng(0)
+    asked = QueryContext("the old river is old", bundle.analysis("words"))
+    ranked = ranker.retrieve(asked, 48).numbers
+    vector = ranker.encode_query(asked)
+    for k in (1, 5, 48):
+        allowed = rng.random(48) < 0.4
+        numbers, scored, _ = ranker.retrieve(asked, k, allowed)
+        by_eight_bits, _ = ranker.index.retrieve(*vector, 48)
+        chosen = by_eight_bits[allowed[by_eight_bits]][:k]
+        assert numbers.tolist() == [each for each in ranked.tolist() if each in chosen]
+        np.testing.assert_array_equal(scored, ranker.store.products(vector, numbers))
 
 
 def test_verify_runs_the_networks_of_a_bundle_without_documents(

@@ -18,6 +18,7 @@ from ranklet.export.rankers.dense import exporting
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
+from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
@@ -69,6 +70,15 @@ def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Pa
     assert bundle.manifest.files["rankers/dense/hnsw.bin"].bytes > 0
     assert len(bundle.rank("quiet stream", k=3)) == 3
     assert "ranker dense" in list(verify(target))
+    files = BundleFiles(target, device="cpu")
+    ranker = files.ranker("dense")
+    assert isinstance(ranker, Dense)
+    query = QueryContext("quiet stream", files.analyzer.begin())
+    allowed = np.arange(48) % 7 == 3
+    found = ranker.retrieve(query, 3, allowed)
+    products = np.where(allowed, ranker.vectors @ ranker.encode_query(query), -np.inf)
+    assert allowed[found.numbers].all()
+    np.testing.assert_allclose(found.scores, np.sort(products)[:-4:-1], atol=1e-5)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ CANDIDATES, QUERY_TOKENS, DIMENSIONS = (100, 1_000), (12, 32), (128, 64)
 QUERIES, ROUNDS, BLOCK = 8, 7, 4  # few, because candidates in float32 take 38 MB per query
 GOALS = {100: 1.5, 1_000: 10.0}  # ms, for 12 tokens of a query and 128 dimensions
 TYPES = ("int8", "int16")
-CODE = ("benchmarks/speed/maxsim_speed.py", "runtime/dense")
+CODE = ("benchmarks/late_interaction/maxsim_speed.py", "runtime/dense")
 OURS = "ranklet, int8"
 
 
