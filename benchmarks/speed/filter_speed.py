@@ -33,7 +33,7 @@ CODE = ("benchmarks/speed/filter_speed.py", "runtime/dense/hnsw.py")
 
 
 class Sizes(NamedTuple):
-    """How large the indexes are, in documents, and how much is asked."""
+    """How large the indexes are, in documents, and how many queries are timed."""
 
     impacts: int = 200_000
     vectors: int = 100_000
@@ -44,11 +44,11 @@ class Sizes(NamedTuple):
 
 
 class Index(NamedTuple):
-    """An index, and what is asked of it."""
+    """An index, and how its queries are searched."""
 
     name: str
     documents: int
-    search: Callable[[int, int, Mask | None], Scored]  # of a query's number, k and a mask
+    search: Callable[[int, int, Mask | None], Scored]  # takes a query's number, k and a mask
     exact: Callable[[int, int, Mask | None], Scored]  # the same where every answer is exact
 
 
@@ -86,7 +86,7 @@ def _row(index: Index, sizes: Sizes) -> list[str]:
     contenders["none"] = lambda query: index.search(query, K, None)
     took = take_turns(contenders, range(sizes.queries), sizes.rounds)
     ms = {name: float(np.median(times)) for name, times in took.items()}
-    ratios = [f"{ms[f'{share}'] / ms['none']:.2f}" for share in SHARES]
+    ratios = [f"{ms[f'{share}'] / ms['none']:.2g}" for share in SHARES]
     return [index.name, f"{index.documents:,}", f"{ms['none']:.3f}", *ratios, f"{recall:.3f}"]
 
 
@@ -107,7 +107,7 @@ def _masks(rng: np.random.Generator, documents: int, share: float, count: int) -
 def _recall(index: Index, masks: list[Mask]) -> float:
     """Return how many of the best allowed documents are found.
 
-    Every tenth query is asked. The ranking of all documents without a mask says what is right.
+    Every tenth query is searched. The ranking of all documents without a mask says what is right.
     """
     found = wanted = 0
     for query in range(0, len(masks), 10):
@@ -133,12 +133,12 @@ def _indexes(place: Place, sizes: Sizes) -> list[Index]:
     ]
 
 
-def _impacts(terms: int, asked: int, most: float, name: str, sizes: Sizes) -> Index:
+def _impacts(terms: int, length: int, most: float, name: str, sizes: Sizes) -> Index:
     """Return an index whose terms have postings by Zipf's law, short lists with large impacts.
 
     Args:
         terms: of the vocabulary.
-        asked: terms of a query.
+        length: terms of a query.
         most: share of the documents that have the most frequent term.
         name: of the index.
         sizes: of it.
@@ -156,7 +156,7 @@ def _impacts(terms: int, asked: int, most: float, name: str, sizes: Sizes) -> In
     largest = largest_impacts(offsets, stored)
     index = ImpactIndex(offsets, np.concatenate(lists), stored, largest, sizes.impacts)
     queries = [
-        np.unique((terms ** rng.random(asked)).astype(np.int32) - 1) for _ in range(sizes.queries)
+        np.unique((terms ** rng.random(length)).astype(np.int32) - 1) for _ in range(sizes.queries)
     ]
     weights = [0.5 + rng.random(len(query), np.float32) for query in queries]
 

@@ -119,9 +119,9 @@ class HNSWIndex:
     def _search_allowed(self, query: NDArray[np.float32], k: int, mask: Mask) -> Scored:
         """Return the best of the allowed documents; see `search`.
 
-        A broad mask takes more than k from the graph, and twice as many as long as fewer than k of
-        them are allowed. Where that takes longer than comparing all allowed vectors, these are
-        compared. hnswlib can ask a function about each vector, but Python's are slow.
+        With a broad mask more than k are taken from the graph, and twice as many each time until k
+        of them are allowed. Once that would take longer than comparing all allowed vectors, these
+        are compared. hnswlib could call a Python function per vector, but that is slow.
         """
         count = int(np.count_nonzero(mask))
         k = min(k, count)

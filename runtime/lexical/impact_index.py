@@ -32,8 +32,9 @@ IMPACT_TYPES = {"float32": np.float32, "float16": np.float16, "uint8": np.uint8}
 Impacts = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
 
 _NOTHING = 1e-20  # a smaller weight counts as 0, because its products would vanish in float32
-_PROBED = 16  # postings that a mask is asked about in the time of one bisection of a list
-_LISTED = 20  # documents of a mask whose numbers are listed in the time of asking it about one
+# In the time of one bisection of a list, about 16 postings are looked up in a mask. In the time of
+# one such look-up, the numbers of a mask are listed for about 20 documents.
+_PROBED, _LISTED = 16, 20
 _HAIR = 1e-5  # relative margin; float32 sums of a hundred terms have smaller errors
 
 

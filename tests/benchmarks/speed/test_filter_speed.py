@@ -51,9 +51,9 @@ def filtered_afterwards(query: int, k: int, mask: Mask | None) -> Scored:
 
 
 def of_the_others(query: int, k: int, mask: Mask | None) -> Scored:
-    return ranking(
-        query, k if mask is None else min(k, int(mask.sum())), None if mask is None else ~mask
-    )
+    if mask is None:
+        return ranking(query, k, None)
+    return ranking(query, min(k, int(mask.sum())), ~mask)
 
 
 def test_wrong_answers_are_no_figures() -> None:
