@@ -38,6 +38,7 @@ BENCHMARKS = {
     "hybrid_cold_start": "footprint",
     "static_cold_start": "footprint",
     "lambda_cold_start": "footprint",
+    "mcp_start": "footprint",
     "all_systems": "all_systems",
     "http_load": "speed",
     "gpu_checks": "gpu",

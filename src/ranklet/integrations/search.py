@@ -93,8 +93,11 @@ def own_text(text: object, metadata: Mapping[str, Any], place: int) -> dict[str,
 
 
 def stored(hit: Hit) -> dict[str, Any]:
-    """Return what the bundle knows of a document besides its id and text: fields and title."""
-    fields = dict(getattr(hit, "metadata", None) or {})
+    """Return what the bundle knows of a document besides its id and text: fields and title.
+
+    They are plain values, because frameworks store documents as JSON.
+    """
+    fields: dict[str, Any] = hit.to_dict().get("metadata", {})
     return {**fields, "title": hit.title} if hit.title else fields
 
 
@@ -115,7 +118,16 @@ def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
 
 
 def path_of(bundle: BundleLike) -> str:
-    """Return the absolute path of a bundle, by which a stored component opens it again."""
+    """Return the absolute path of a bundle, by which a stored component opens it again.
+
+    Raises:
+        InputError: the bundle shows only a part of its documents, and its path leads to all.
+    """
+    if getattr(bundle, "restriction", None) is not None:
+        raise InputError(
+            "a component over a restricted bundle cannot be stored, because the bundle's path "
+            "leads to all documents; give the component the path and the filter as where="
+        )
     return str(Path(bundle.path if isinstance(bundle, Bundle) else bundle).absolute())
 
 
