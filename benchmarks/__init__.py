@@ -4,6 +4,7 @@
 BENCHMARKS = {
     "bm25_parity": "parity",
     "model1_quality": "quality",
+    "model1_collections": "quality",
     "imported_quality": "quality",
     "demo_runs": "quality",
     "weak_supervision": "quality",

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
 from benchmarks.all_systems.studies import HARD, QA_MIX, Reads
+from benchmarks.harness.intervals import difference, ratio, shown
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import MEASURES, SIGNIFICANT
 
-SAMPLES = 10_000  # of the bootstrap
 RANKED_BY = MEASURES[0]
 STRICT = SIGNIFICANT[0][0]
 LEAST = {Reads.NOTHING: (HARD, 1.25), Reads.QUERY: (QA_MIX, 1.10), Reads.PAIRS: (QA_MIX, 1.20)}
@@ -61,14 +61,6 @@ class Cost(NamedTuple):
     minutes: float
 
 
-class Interval(NamedTuple):
-    """An estimate and the ends of its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
 def marks(found: Studied, measure: str) -> dict[str, str]:
     """Return the marks of each system.
 
@@ -77,10 +69,10 @@ def marks(found: Studied, measure: str) -> dict[str, str]:
     """
     signs = dict.fromkeys(found.values, "")
     for base, p_values in ((base, p_holm(found, measure, base)) for base in MARKS):
-        for name, (difference, p) in p_values.items():
+        for name, (gain, p) in p_values.items():
             weak, strong = MARKS[base]
             sign = strong if p < STRICT else weak if p < SIGNIFICANT[1][0] else ""
-            signs[name] += ("−" if difference < 0 else "") + sign if sign else ""
+            signs[name] += ("−" if gain < 0 else "") + sign if sign else ""
     return signs
 
 
@@ -93,35 +85,6 @@ def p_holm(found: Studied, measure: str, base: str) -> dict[str, tuple[float, fl
     values = {name: each[measure] for name, each in found.values.items()}
     tested = compare(values, pairs=[(name, base) for name in others])
     return {each.first: (each.difference, each.p_holm) for each in tested}
-
-
-def difference(first: Values, second: Values, measure: str = RANKED_BY) -> Interval:
-    """Return the mean difference of two systems with the interval of the paired t-test."""
-    from scipy.stats import t
-
-    differences = first[measure] - second[measure]
-    count, mean = len(differences), float(differences.mean())
-    if count < 2:
-        return Interval(mean, -np.inf, np.inf)
-    margin = float(t.ppf(0.975, count - 1) * differences.std(ddof=1) / np.sqrt(count))
-    return Interval(mean, mean - margin, mean + margin)
-
-
-def ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Interval:
-    """Return mean first / mean second, with the 95 % interval of a paired bootstrap.
-
-    Args:
-        first: a value of each query, (queries,).
-        second: of the same queries, with a mean above 0.
-
-    >>> ratio(np.array([1.0, 0.5]), np.array([0.5, 0.25]))
-    Interval(value=2.0, low=2.0, high=2.0)
-    """
-    drawn = np.random.default_rng(0).integers(len(first), size=(SAMPLES, len(first)))
-    below = second[drawn].mean(1)
-    shares = first[drawn].mean(1)[below > 0] / below[below > 0]
-    low, high = np.percentile(shares, [2.5, 97.5]).tolist()
-    return Interval(float(first.mean() / second.mean()), low, high)
 
 
 def goals(found: Mapping[str, Studied]) -> list[str]:
@@ -151,7 +114,8 @@ def _above(found: Mapping[str, Studied], reads: Reads, base: str) -> str:
         tested = p_holm(each, RANKED_BY, base).get(BEST[reads])
         if tested is None:
             continue
-        interval = difference(each.values[BEST[reads]], each.values[base])
+        both = (each.values[name][RANKED_BY] for name in (BEST[reads], base))
+        interval = difference(*both)
         met &= tested[0] > 0 and tested[1] < STRICT
         parts.append(f"{study} {shown(interval)}, p = {tested[1]:.2g}")
     if not parts:
@@ -165,12 +129,3 @@ def _above(found: Mapping[str, Studied], reads: Reads, base: str) -> str:
 def verdict(met: bool) -> str:
     """Return how a goal ended."""
     return "met" if met else "**missed**"
-
-
-def shown(interval: Interval) -> str:
-    """Return a difference and its interval.
-
-    >>> shown(Interval(0.05, -0.012, 0.112))
-    '+0.050 (-0.012 to +0.112)'
-    """
-    return f"{interval.value:+.3f} ({interval.low:+.3f} to {interval.high:+.3f})"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.all_systems.studies import BM25, LEXICAL, NOTHING, OWN, QA_MIX, Ranker, Reads, Study
-from benchmarks.built import dense, light
+from benchmarks.built import dense, light, model1
 from benchmarks.built.late_interaction import COLBERT, qa_mix_colbert
 from benchmarks.built.trained import (
     CONFORMER,
@@ -20,14 +20,11 @@ from benchmarks.built.trained import (
     learn_and_save,
     medquad_neural_model1,
     qa_mix_epic,
-    tuned_bm25,
 )
 from benchmarks.harness.place import Place
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import read_split
-from ranklet.training.rankers.model1 import training as model1
-from ranklet.training.rankers.model1.options import Options as Model1Options
 from ranklet.training.rankers.neural_model1 import training as neural_training
 from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
 
@@ -44,18 +41,7 @@ def own_bm25(place: Place, study: Study) -> Checkpoint:
 
 def own_model1(place: Place, study: Study) -> Checkpoint:
     """Return Model 1 over words, learned by EM."""
-    documents = place.collection(study.collection)
-    base = tuned_bm25(place, study.collection, titles=study.titles)
-
-    def build(path: Path) -> None:
-        learn = read_split(documents, study.learn)
-        tuning = read_split(documents, study.held_out, limit=TUNING_QUERIES)
-        options = Model1Options(titles=study.titles, bm25=base)
-        model1.train(documents, learn, tuning, options).save(path)
-
-    titles = "" if study.titles else ".untitled"
-    name = f"{study.collection}{titles}.{study.learn}.model1"
-    return read_checkpoint(place.keep(name, build, MODEL1))
+    return model1.learned(place, study.collection, study.learn, study.held_out, titles=study.titles)
 
 
 def neural_model1(place: Place, study: Study) -> Checkpoint:
@@ -112,10 +98,9 @@ def vanilla(place: Place, _: Study) -> Checkpoint:
     return read_checkpoint(cross_body(place))
 
 
-MODEL1 = ("training/rankers/model1", "training/indexing", "training/data/splits.py", "runtime/text")
 RANKERS = {
     BM25: Ranker("bm25", "BM25", own_bm25, OWN, Reads.NOTHING, ("training/rankers/bm25",)),
-    "model1": Ranker("model1", "Model 1", own_model1, OWN, Reads.NOTHING, MODEL1),
+    "model1": Ranker("model1", "Model 1", own_model1, OWN, Reads.NOTHING, model1.CODE),
     "neural_model1": Ranker(
         "neural_model1", "neural Model 1", neural_model1, LEXICAL, Reads.NOTHING, NEURAL_MODEL1
     ),

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, difference, marks, shown
+from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, marks
 from benchmarks.all_systems.pipelines import BASE
 from benchmarks.all_systems.studies import Reads
+from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.report import table
 from ranklet.training.evaluation.systems import MEASURES
 
@@ -32,7 +33,8 @@ def quality(found: Studied) -> str:
     for system in found.systems:
         interval = ""
         if system.name != BASE:
-            interval = shown(difference(found.values[system.name], found.values[BASE]))
+            pair = (found.values[name][RANKED_BY] for name in (system.name, BASE))
+            interval = shown(difference(*pair))
         means = [_mean(found, system.name, measure, signs[measure]) for measure in MEASURES]
         rows.append([system.name, found.learned_from[system.name], *means, interval])
     head = ["system", "learned from", *MEASURES, f"{RANKED_BY} − BM25's (95 %)"]

@@ -1,13 +1,11 @@
 """Marks, intervals and goals."""
 
 import numpy as np
-import pytest
 from benchmarks.all_systems import comparing
 from benchmarks.all_systems.comparing import Studied
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
 from benchmarks.all_systems.studies import BM25, HARD, QA_MIX, Reads
 from numpy.typing import NDArray
-from scipy import stats
 
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.training.evaluation.systems import MEASURES
@@ -37,23 +35,6 @@ def test_marks_say_what_differs_from_what_and_in_which_direction() -> None:
     assert signs == {BASE: "", HYBRID: "‡", "worse": "−‡", "same": "", best: "‡**"}
     tested = comparing.p_holm(found, MEASURES[0], HYBRID)
     assert list(tested) == [best]  # only what was chosen is compared with the hybrid
-
-
-def test_intervals_are_those_of_the_paired_t_test() -> None:
-    found = studied({"a": 0.1})
-    first, second = (found.values[name] for name in ("a", BASE))
-    interval = comparing.difference(first, second)
-    wanted = stats.ttest_rel(first[MEASURES[0]], second[MEASURES[0]]).confidence_interval(0.95)
-    assert (interval.low, interval.high) == pytest.approx((wanted.low, wanted.high))
-
-
-def test_the_interval_of_a_factor_holds_the_factor() -> None:
-    found = studied({"a": 0.1})
-    first, second = (found.values[name][MEASURES[0]] for name in ("a", BASE))
-    factor = comparing.ratio(first, second)
-    assert factor.low < factor.value < factor.high
-    assert factor.value == pytest.approx(first.mean() / second.mean())
-    assert factor == comparing.ratio(first, second)  # nothing is drawn anew
 
 
 def test_goals_are_met_or_missed() -> None:
