@@ -1,0 +1,119 @@
+"""Search by binary codes: compare signs first, then the inner products of those that agree most.
+
+A code has one bit per dimension, which says whether a vector is above 0 there. Codes take a
+thirty-second of the space of float32 and are compared by counting bits, so a search reads little
+and needs no graph and no compiler. A code depends on no other document.
+
+Sources: Charikar 2002, signs of projections; Yamada et al. 2021, codes that choose the candidates
+of exact scores.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.pipeline.topk import Scored, top_k
+
+WORD = 64  # bits
+BLOCK = 1 << 15  # documents whose codes are compared at a time, so that sums stay in the cache
+RESCORED = 1_000  # documents whose vectors are compared, at least
+PER_HIT = 10  # documents whose vectors are compared for each hit that is wanted, at least
+
+# By byte, how many bits it has. numpy 1 cannot count bits.
+_BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
+
+
+def _count_by_table(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    counts = _BITS[words.view(np.uint8)].reshape(-1, WORD // 8)
+    return np.asarray(counts.sum(1, dtype=np.uint8))
+
+
+count_bits: Callable[[NDArray[np.uint64]], NDArray[np.uint8]] = getattr(
+    np, "bitwise_count", _count_by_table
+)
+
+
+def binary_codes(vectors: NDArray[np.floating]) -> NDArray[np.uint64]:
+    """Return the codes of vectors, (words, vectors) uint64; word w has dimensions from 64 w on.
+
+    A word of all vectors stands together, because a search reads the codes word by word. Bits past
+    the last dimension are 0.
+
+    Args:
+        vectors: (vectors, dimension) float32 or float16.
+    """
+    count, dimension = vectors.shape
+    words = -(-dimension // WORD)
+    codes = np.empty((words, count), np.uint64)
+    for begin in range(0, count, BLOCK):
+        own = slice(begin, begin + BLOCK)
+        bits = np.zeros((len(vectors[own]), words * WORD), bool)
+        np.greater(vectors[own], 0, out=bits[:, :dimension])
+        packed = np.packbits(bits, axis=1, bitorder="little")
+        codes[:, own] = packed.view("<u8").T
+    return codes
+
+
+class BinaryIndex:
+    """An index of binary codes over vectors; immutable and shared by all threads.
+
+    Args:
+        codes: of the vectors, (words, documents) uint64; see `binary_codes`.
+        vectors: (documents, dimension) float32 or float16, in memory or memory-mapped.
+    """
+
+    def __init__(self, codes: NDArray[np.uint64], vectors: NDArray[np.floating]) -> None:
+        self.codes, self.vectors = codes, vectors
+
+    def search(
+        self, query: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None = None
+    ) -> Scored:
+        """Return the k documents with the largest inner product, best first, ties by number.
+
+        It is the order of the exact inner products of those documents whose codes differ least from
+        the query's, ten per hit and at least a thousand. All whose codes differ by the same number
+        of bits as the last of them are compared, too, so the result does not depend on chance.
+
+        Args:
+            query: (dimension,) float32.
+            k: number of documents.
+            allowed: which documents may be returned, (documents,); None for all.
+        """
+        count = self.codes.shape[1]
+        rows = np.arange(count) if allowed is None else np.flatnonzero(allowed)
+        if k <= 0 or not len(rows):
+            return np.empty(0, np.uint32), np.empty(0, np.float32)
+        most = max(RESCORED, PER_HIT * k)
+        if most < len(rows):
+            # Copying the codes of a selection costs more than comparing them all.
+            selective = allowed is not None and len(rows) * 4 < count
+            codes = self.codes[:, rows] if selective else self.codes
+            distances = hamming(codes, binary_codes(query[None])[:, 0])
+            if allowed is not None and not selective:
+                distances = distances[rows]
+            rows = rows[distances <= np.partition(distances, most - 1)[most - 1]]
+        vectors = self.vectors[rows].astype(np.float32, copy=False)
+        # einsum sums each row in the same way, however many there are; a matrix product does not.
+        scores = np.asarray(np.einsum("nd,d->n", vectors, query))
+        best = top_k(scores, k)
+        return rows[best].astype(np.uint32), scores[best]
+
+
+def hamming(codes: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """Return in how many bits each code differs from the query's, (documents,) uint16.
+
+    Args:
+        codes: (words, documents) uint64.
+        query: (words,) uint64.
+
+    >>> codes = np.array([[0b1100, 0b0001]], np.uint64)
+    >>> hamming(codes, np.array([0b1000], np.uint64)).tolist()
+    [1, 2]
+    """
+    distances = np.zeros(codes.shape[1], np.uint16)
+    for begin in range(0, codes.shape[1], BLOCK):
+        own = distances[begin : begin + BLOCK]
+        for word, bits in zip(codes, query, strict=True):
+            own += count_bits(word[begin : begin + BLOCK] ^ bits)
+    return distances

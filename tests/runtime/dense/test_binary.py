@@ -1,0 +1,93 @@
+"""Search by binary codes."""
+
+import numpy as np
+import pytest
+
+from ranklet.runtime.dense import binary
+from ranklet.runtime.dense.binary import BLOCK, BinaryIndex, binary_codes, hamming
+from ranklet.runtime.dense.exact import ExactIndex
+
+RNG = np.random.default_rng(0)
+
+
+def near(count: int, dimension: int) -> np.ndarray:
+    """Return vectors that lie in clusters, as those of texts do, (count, dimension) float32."""
+    centres = RNG.normal(size=(50, dimension))
+    rows = centres[RNG.integers(50, size=count)] + 0.7 * RNG.normal(size=(count, dimension))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def index(vectors: np.ndarray) -> BinaryIndex:
+    return BinaryIndex(binary_codes(vectors), vectors)
+
+
+@pytest.mark.parametrize("dimension", [1, 63, 64, 65, 384])
+def test_a_code_says_which_dimensions_are_above_zero(dimension: int) -> None:
+    vectors = RNG.normal(size=(5, dimension)).astype(np.float32)
+    codes = binary_codes(vectors)
+    assert codes.shape == (-(-dimension // 64), 5)
+    for number, vector in enumerate(vectors):
+        bits = [int(codes[at // 64, number]) >> (at % 64) & 1 for at in range(dimension)]
+        assert bits == (vector > 0).astype(int).tolist()
+        assert sum(int(word).bit_count() for word in codes[:, number]) == sum(bits)
+
+
+def test_numpy_1_counts_bits_by_a_table() -> None:
+    words = RNG.integers(0, 1 << 63, size=1000, dtype=np.uint64)
+    wanted = [int(word).bit_count() for word in words]
+    assert binary._count_by_table(words).tolist() == wanted
+    assert binary.count_bits(words).tolist() == wanted
+
+
+def test_distances_go_through_all_blocks() -> None:
+    codes = RNG.integers(0, 1 << 63, size=(2, BLOCK + 3), dtype=np.uint64)
+    found = hamming(codes, codes[:, -1])
+    assert found[-1] == 0
+    first = sum(
+        (int(a) ^ int(b)).bit_count() for a, b in zip(codes[:, 0], codes[:, -1], strict=True)
+    )
+    assert found[0] == first
+
+
+@pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
+def test_any_k_is_answered(k: int, count: int) -> None:
+    vectors = near(500, 16)
+    numbers, scores = index(vectors).search(vectors[0], k)
+    assert len(numbers) == len(scores) == count
+    assert (np.diff(scores) <= 0).all()
+
+
+def test_it_finds_nearly_what_exact_search_finds_with_the_same_scores() -> None:
+    vectors = near(20_000, 128)
+    codes, exact, shared = index(vectors), ExactIndex(vectors), 0
+    for query in vectors[:50]:
+        wanted = exact.search(query, 10)[0]
+        numbers, scores = codes.search(query, 10)
+        shared += len({*wanted.tolist()} & {*numbers.tolist()})
+        np.testing.assert_allclose(scores, vectors[numbers] @ query, rtol=1e-5)
+    assert shared >= 0.95 * 500
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.2, 0.6, 1.0])
+def test_k_hits_come_back_whenever_k_documents_are_allowed(share: float) -> None:
+    vectors = near(6_000, 32)
+    codes, found = index(vectors), 0
+    allowed = RNG.random(len(vectors)) < share
+    for query in vectors[:20]:
+        numbers, scores = codes.search(query, 10, allowed)
+        assert len(numbers) == min(10, allowed.sum())
+        assert allowed[numbers].all()
+        some = np.flatnonzero(allowed)
+        best = some[np.lexsort((some, -(vectors[some] @ query)))][:10]
+        found += len({*best.tolist()} & {*numbers.tolist()})
+        assert (np.diff(scores) <= 0).all()
+    assert found >= 0.9 * 20 * min(10, allowed.sum())
+
+
+def test_few_documents_are_compared_exactly_so_the_result_is_that_of_exact_search() -> None:
+    vectors = near(900, 32)
+    for query in vectors[:20]:
+        numbers, scores = index(vectors).search(query, 10)
+        wanted, exact = ExactIndex(vectors).search(query, 10)
+        assert numbers.tolist() == wanted.tolist()
+        np.testing.assert_allclose(scores, exact, rtol=1e-5)
