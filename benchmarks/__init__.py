@@ -28,6 +28,7 @@ BENCHMARKS = {
     "encoding_speed": "speed",
     "cross_speed": "speed",
     "hybrid_speed": "speed",
+    "dense_search": "speed",
     "sparsify_speed": "speed",
     "epic_speed": "speed",
     "splade_speed": "speed",

@@ -1,11 +1,11 @@
 """Give every request an id, a line in the log, a count in the metrics, and common headers."""
 
+import os
 import re
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from os import sysconf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -136,7 +136,8 @@ class Middleware:
 
 def resident_bytes() -> int:
     """Return the resident memory of this process, or 0 if the system does not report it."""
-    with suppress(OSError, ValueError, IndexError):
+    # Only Linux has the file, and Windows has no sysconf either.
+    with suppress(OSError, ValueError, IndexError, AttributeError):
         pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * sysconf("SC_PAGE_SIZE")
+        return pages * os.sysconf("SC_PAGE_SIZE")
     return 0

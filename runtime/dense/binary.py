@@ -13,11 +13,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.pipeline.mask import Mask, checked_mask
 from ranklet.runtime.pipeline.topk import Scored, top_k
 
 WORD = 64  # bits
 BLOCK = 1 << 15  # documents whose codes are compared at a time, so that sums stay in the cache
 RESCORED = 1_000  # documents whose vectors are compared, at least
+COPIED = 4  # copying a code takes as long as comparing four in place
 PER_HIT = 10  # documents whose vectors are compared for each hit that is wanted, at least
 
 # By byte, how many bits it has. numpy 1 cannot count bits.
@@ -66,38 +69,56 @@ class BinaryIndex:
     def __init__(self, codes: NDArray[np.uint64], vectors: NDArray[np.floating]) -> None:
         self.codes, self.vectors = codes, vectors
 
-    def search(
-        self, query: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None = None
-    ) -> Scored:
+    def search(self, query: NDArray[np.float32], k: int, allowed: Mask | None = None) -> Scored:
         """Return the k documents with the largest inner product, best first, ties by number.
 
-        It is the order of the exact inner products of those documents whose codes differ least from
-        the query's, ten per hit and at least a thousand. All whose codes differ by the same number
-        of bits as the last of them are compared, too, so the result does not depend on chance.
+        These are exact among the documents whose codes differ least from the query's, ten per hit
+        and at least a thousand. All that differ by as many bits as the last of them are compared,
+        too, so the result does not depend on chance. With a mask, k documents are returned if it
+        allows so many.
 
         Args:
             query: (dimension,) float32.
-            k: number of documents.
-            allowed: which documents may be returned, (documents,); None for all.
+            k: maximum number of documents.
+            allowed: whether each document may be returned, (documents,) bool; None allows all.
+
+        Raises:
+            InputError: the mask has another type or shape.
         """
         count = self.codes.shape[1]
-        rows = np.arange(count) if allowed is None else np.flatnonzero(allowed)
+        mask = checked_mask(allowed, count)
+        rows = np.arange(count) if mask is None else np.flatnonzero(mask)
         if k <= 0 or not len(rows):
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         most = max(RESCORED, PER_HIT * k)
         if most < len(rows):
-            # Copying the codes of a selection costs more than comparing them all.
-            selective = allowed is not None and len(rows) * 4 < count
-            codes = self.codes[:, rows] if selective else self.codes
-            distances = hamming(codes, binary_codes(query[None])[:, 0])
-            if allowed is not None and not selective:
-                distances = distances[rows]
+            distances = self._distances(query, rows)
             rows = rows[distances <= np.partition(distances, most - 1)[most - 1]]
-        vectors = self.vectors[rows].astype(np.float32, copy=False)
         # einsum sums each row in the same way, however many there are; a matrix product does not.
+        vectors = self.vectors[rows].astype(np.float32, copy=False)
         scores = np.asarray(np.einsum("nd,d->n", vectors, query))
         best = top_k(scores, k)
         return rows[best].astype(np.uint32), scores[best]
+
+    def verify(self, name: str) -> None:
+        """Check every code.
+
+        Raises:
+            BundleError: a code is not that of its vector; the message begins with `name`.
+        """
+        for begin in range(0, len(self.vectors), BLOCK):
+            own = slice(begin, begin + BLOCK)
+            if not np.array_equal(self.codes[:, own], binary_codes(self.vectors[own])):
+                raise BundleError(f"{name}: a code is not that of its vector")
+
+    def _distances(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.uint16]:
+        """Return in how many bits the codes of some documents differ from a query's, (rows,)."""
+        code = binary_codes(query[None])[:, 0]
+        if len(rows) == self.codes.shape[1]:
+            return hamming(self.codes, code)
+        if len(rows) * COPIED < self.codes.shape[1]:
+            return hamming(self.codes[:, rows], code)
+        return hamming(self.codes, code)[rows]
 
 
 def hamming(codes: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.uint16]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
@@ -42,6 +43,7 @@ OUTPUT = "sentence_embedding"
 # the graph or a table with one vector per token.
 VECTORS = "vectors.npy"  # of all documents, (documents, dimension) float32
 GRAPH = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
+CODES = "codes.npy"  # of all documents, (words, documents) uint64, if `search` is binary
 TABLE = "table.npy"  # (vocabulary, dimension) float32, float16 or int8
 TABLE_SCALES = "table_scales.npy"  # of a table of int8, the factor of each row, (vocabulary,)
 
@@ -49,7 +51,7 @@ ENCODERS = ("network", "table")
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
-SEARCHES = ("exact", "hnsw", EXHAUSTIVE)
+SEARCHES = ("exact", "binary", "hnsw", EXHAUSTIVE)
 MOST_PROMPT = 4096  # characters
 EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
@@ -243,8 +245,12 @@ class Dense(Retriever):
         return vectors
 
     @cached_property
-    def index(self) -> ExactIndex | HNSWIndex:
+    def index(self) -> ExactIndex | BinaryIndex | HNSWIndex:
         """The index of the documents' vectors."""
+        if self.settings.search == "binary":
+            shape = (-(-self.settings.dimension // WORD), len(self.vectors))
+            codes = self._bundle.array(self._folder + CODES, np.uint64, shape)
+            return BinaryIndex(codes, self.vectors)
         if self.settings.search != "hnsw":
             return ExactIndex(self.vectors)
         graph = self._bundle.file(self._folder + GRAPH)
@@ -300,6 +306,8 @@ class Dense(Retriever):
         if not np.isfinite(self.vectors).all():
             raise BundleError(f"{self._name}: a document's vector is not finite")
         self.index.search(self.vectors[0], 1)
+        if isinstance(self.index, BinaryIndex):
+            self.index.verify(self._name)
 
 
 RANKER = Dense

@@ -1,4 +1,4 @@
-"""Export a dense encoder with proofs; index a collection as vectors, with HNSW if it is large."""
+"""Export a dense encoder with proofs; index vectors, and search them by codes if they are many."""
 
 import tempfile
 from collections.abc import Sequence
@@ -21,11 +21,13 @@ from ranklet.export.proof.variants import (
 from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.dense.table import export_table
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.dense import (
+    CODES,
     EXHAUSTIVE,
     GRAPH,
     OUTPUT,
@@ -39,7 +41,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
 
-HNSW_FROM = 50_000  # documents from which on HNSW replaces exact search, unless it was chosen
+CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
 RECALL_QUERIES, RECALL_AT = 200, 10
 
 
@@ -97,14 +99,15 @@ def export(
 def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
-    """Encode every document with the exported model, and build HNSW if the collection is large.
+    """Encode every document with the exported model, and index the vectors.
 
-    The recall of HNSW against exact search is measured and stored.
+    A large collection is searched by binary codes, unless another search was chosen. The recall of
+    codes and of HNSW against exact search is measured and stored.
     """
     entry = source.manifest.rankers[name]
     encoder = DenseEncoder.open(source, name, many=True)
     folder = f"rankers/{name}/"
-    writer.copy(source, folder, leave_out=(VECTORS, GRAPH))
+    writer.copy(source, folder, leave_out=(VECTORS, CODES, GRAPH))
     settings = encoder.settings
     vectors, truncated = encode_documents(
         encoder.encode_documents, encoder.digest, (settings.dimension,), np.float32, analysed,
@@ -113,22 +116,30 @@ def index(
     measured = dict[str, float](truncated=truncated)
     warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
     writer.array(folder + VECTORS, vectors)
-    if settings.search == "hnsw" or (settings.search == "exact" and len(vectors) >= HNSW_FROM):
-        settings = replace(settings, search="hnsw")
-        measured["recall"] = _write_hnsw(vectors, settings, folder, writer)
+    if settings.search == "exact" and len(vectors) >= CODES_FROM:
+        settings = replace(settings, search="binary")
+    if settings.search == "hnsw":
+        measured["recall"] = recall(_write_hnsw(vectors, settings, folder, writer), vectors)
+    elif settings.search == "binary":
+        codes = binary_codes(vectors)
+        writer.array(folder + CODES, codes)
+        measured["recall"] = recall(BinaryIndex(codes, vectors), vectors)
     return RankerEntry(entry.kind, asdict(settings), measured)
 
 
 def _write_hnsw(
     vectors: NDArray[np.float32], settings: DenseSettings, folder: str, writer: BundleWriter
-) -> float:
-    """Write the index and return its recall@10 against exact search; documents are the queries."""
+) -> HNSWIndex:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / GRAPH
         build(vectors, path, m=settings.m, ef_construction=settings.ef_construction)
         content = path.read_bytes()
     writer.data(folder + GRAPH, content)
-    index = HNSWIndex(memoryview(content), vectors, ef=settings.ef)
+    return HNSWIndex(memoryview(content), vectors, ef=settings.ef)
+
+
+def recall(index: BinaryIndex | HNSWIndex, vectors: NDArray[np.float32]) -> float:
+    """Return recall@10 of an index against exact search; documents are the queries."""
     exact = ExactIndex(vectors)
     queries = np.random.default_rng(0).permutation(len(vectors))[:RECALL_QUERIES]
     overlaps = []

@@ -91,9 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--search",
-        choices=("exact", "hnsw"),
+        choices=("exact", "binary", "hnsw"),
         help="dense vectors: how to search them, whatever their number (default: exact for fewer "
-        "than 50,000 documents, otherwise hnsw)",
+        "than 50,000 documents, otherwise binary)",
     )
     group.add_argument("--m", type=int, help="HNSW: links per vector (default: 16)")
     group.add_argument(

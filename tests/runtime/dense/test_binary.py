@@ -6,6 +6,7 @@ import pytest
 from ranklet.runtime.dense import binary
 from ranklet.runtime.dense.binary import BLOCK, BinaryIndex, binary_codes, hamming
 from ranklet.runtime.dense.exact import ExactIndex
+from ranklet.runtime.errors import BundleError
 
 RNG = np.random.default_rng(0)
 
@@ -91,3 +92,12 @@ def test_few_documents_are_compared_exactly_so_the_result_is_that_of_exact_searc
         wanted, exact = ExactIndex(vectors).search(query, 10)
         assert numbers.tolist() == wanted.tolist()
         np.testing.assert_allclose(scores, exact, rtol=1e-5)
+
+
+def test_a_code_of_another_vector_is_found() -> None:
+    vectors = near(100, 70)
+    codes = binary_codes(vectors)
+    BinaryIndex(codes, vectors).verify("dense")
+    codes[1, 99] ^= np.uint64(1)
+    with pytest.raises(BundleError, match="dense: a code is not that of its vector"):
+        BinaryIndex(codes, vectors).verify("dense")

@@ -57,6 +57,16 @@ def test_no_more_threads_than_processors() -> None:
     assert 1 <= threads() <= len(os.sched_getaffinity(0))
 
 
+def test_a_system_that_does_not_know_affinities_uses_all_processors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert session._processors() == 3
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert session._processors() == 1
+
+
 def test_a_missing_gpu_is_reported() -> None:
     if will_run_on_gpu("auto", strict=False):
         pytest.skip("this machine has CUDA")

@@ -7,8 +7,8 @@ from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSet
 from ranklet.training.learning.options import CandidateOptions, TaughtOptions, TrainingOptions
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 
-# Not the paper's words and sizes (256 dimensions, 32 heads and groups). In eight minutes on two cores
-# NDRM3 was below BM25 with them and above it with these, because it made 2.8 times the steps.
+# Not the words and sizes of the paper (256 dimensions, 32 heads and groups). In eight minutes on
+# two cores NDRM3 stayed below BM25 with them, and was above it with these after 2.8 × the steps.
 SETTINGS = ConformerKernelSettings(field="lemmas")
 NETWORK = Network(hidden=128, heads=16, groups=16)
 

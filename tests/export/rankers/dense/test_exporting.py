@@ -62,12 +62,15 @@ def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> No
 
 
 @pytest.mark.slow
-def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Path) -> None:
-    dense = tiny.checkpoint("dense", search="hnsw")
+@pytest.mark.parametrize(("search", "file"), [("hnsw", "hnsw.bin"), ("binary", "codes.npy")])
+def test_an_index_is_built_where_the_settings_say_so(
+    search: str, file: str, tiny: TinyRankers, tmp_path: Path
+) -> None:
+    dense = tiny.checkpoint("dense", search=search)
     target = tiny.build(tmp_path, {"dense": dense})
     bundle = load(target, device="cpu")
     assert bundle.manifest.rankers["dense"].measured["recall"] >= 0.98
-    assert bundle.manifest.files["rankers/dense/hnsw.bin"].bytes > 0
+    assert bundle.manifest.files[f"rankers/dense/{file}"].bytes > 0
     assert len(bundle.rank("quiet stream", k=3)) == 3
     assert "ranker dense" in list(verify(target))
     files = BundleFiles(target, device="cpu")
@@ -86,13 +89,13 @@ def test_hnsw_is_built_where_the_settings_say_so(tiny: TinyRankers, tmp_path: Pa
 def test_exact_search_of_a_large_collection_must_be_chosen(
     chosen: bool, tiny: TinyRankers, dense: Checkpoint, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(exporting, "HNSW_FROM", 2)
+    monkeypatch.setattr(exporting, "CODES_FROM", 2)
     options = replace(FP32, settings={"search": "exact"} if chosen else {})
     target = tiny.build(tmp_path, {"dense": dense}, options)
     again = index_bundle(target, tiny.data.collection, tmp_path / "again")  # remembers the choice
     for path in (target, again):
         bundle = load(path, device="cpu")
-        assert ("rankers/dense/hnsw.bin" in bundle.manifest.files) != chosen
+        assert ("rankers/dense/codes.npy" in bundle.manifest.files) != chosen
         assert ("recall" in bundle.manifest.rankers["dense"].measured) != chosen
         assert len(bundle.rank("quiet stream", k=3)) == 3
     assert "ranker dense" in list(verify(again))
