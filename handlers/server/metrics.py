@@ -1,11 +1,19 @@
-"""Count requests, and write the counts in the text format of Prometheus (version 0.0.4)."""
+"""Count requests, and hand the counts to prometheus_client, which writes them for Prometheus."""
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 # Upper bounds in seconds. A lexical answer takes about 1 ms, a neural one up to a second.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+STAGES = 500  # that are counted one by one; callers may make up pipelines
+OTHER = "other"
 
 
 class Metrics:
@@ -28,47 +36,63 @@ class Metrics:
         self._requests[route, status] += 1
         self._buckets[route][bisect_left(BOUNDS, seconds)] += 1
         self._seconds[route] += seconds
-        for stage, ms in stages:
+        for name, ms in stages:
+            stage = name if name in self._stages or len(self._stages) < STAGES else OTHER
             times, total = self._stages.get(stage, (0, 0.0))
             self._stages[stage] = times + 1, total + ms / 1e3
 
-    def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """Return all metrics, with the current values in `gauges`, from name to (help, value)."""
-        lines = _head("ranklet_requests_total", "counter", "Requests by route and status.")
+    def text(self, gauges: Mapping[str, tuple[str, float]]) -> bytes:
+        """Return all metrics as `MEDIA`, with the current values in `gauges`.
+
+        The library is imported here, because a server should not wait for it when it starts.
+
+        Args:
+            gauges: help and value, by name.
+        """
+        from prometheus_client import CollectorRegistry, generate_latest
+        from prometheus_client.registry import Collector
+
+        families = [*self._families(), *_gauges(gauges)]
+
+        class Counted(Collector):
+            def collect(self) -> "list[Metric]":
+                return families
+
+        registry = CollectorRegistry()
+        registry.register(Counted())
+        return generate_latest(registry)
+
+    def _families(self) -> "Iterator[Metric]":
+        from prometheus_client.core import (
+            CounterMetricFamily,
+            HistogramMetricFamily,
+            SummaryMetricFamily,
+        )
+
+        requests = CounterMetricFamily(
+            "ranklet_requests", "Requests by route and status.", labels=("route", "status")
+        )
         for (route, status), times in sorted(self._requests.items()):
-            labels = _labels(route=route, status=str(status))
-            lines.append(f"ranklet_requests_total{labels} {times}")
-        name = "ranklet_request_seconds"
-        lines += _head(name, "histogram", "Seconds to answer, by route.")
+            requests.add_metric((route, str(status)), times)
+        yield requests
+        seconds = HistogramMetricFamily(
+            "ranklet_request_seconds", "Seconds to answer, by route.", labels=("route",)
+        )
         for route, buckets in sorted(self._buckets.items()):
-            cumulative = 0
-            for bound, times in zip((*map(repr, BOUNDS), "+Inf"), buckets, strict=True):
-                cumulative += times
-                lines.append(f"{name}_bucket{_labels(route=route, le=bound)} {cumulative}")
-            lines.append(f"{name}_sum{_labels(route=route)} {self._seconds[route]!r}")
-            lines.append(f"{name}_count{_labels(route=route)} {cumulative}")
-        name = "ranklet_stage_seconds"
-        lines += _head(name, "summary", "Seconds per stage of the pipelines.")
+            bounds = (*map(str, BOUNDS), "+Inf")
+            cumulative = list(zip(bounds, map(float, accumulate(buckets)), strict=True))
+            seconds.add_metric((route,), cumulative, self._seconds[route])
+        yield seconds
+        stages = SummaryMetricFamily(
+            "ranklet_stage_seconds", "Seconds per stage of the pipelines.", labels=("stage",)
+        )
         for stage, (times, total) in sorted(self._stages.items()):
-            lines.append(f"{name}_sum{_labels(stage=stage)} {total!r}")
-            lines.append(f"{name}_count{_labels(stage=stage)} {times}")
-        for name, (meaning, value) in gauges.items():
-            lines += [*_head(name, "gauge", meaning), f"{name} {value:g}"]
-        return "\n".join(lines) + "\n"
+            stages.add_metric((stage,), times, total)
+        yield stages
 
 
-def _head(name: str, kind: str, meaning: str) -> list[str]:
-    return [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
+def _gauges(gauges: Mapping[str, tuple[str, float]]) -> "Iterator[Metric]":
+    from prometheus_client.core import GaugeMetricFamily
 
-
-def _labels(**labels: str) -> str:
-    r"""Return labels in the text format.
-
-    >>> _labels(stage='by "x"')
-    '{stage="by \\"x\\""}'
-    """
-    escaped = (
-        (name, value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n"))
-        for name, value in labels.items()
-    )
-    return "{" + ",".join(f'{name}="{value}"' for name, value in escaped) + "}"
+    for name, (meaning, value) in gauges.items():
+        yield GaugeMetricFamily(name, meaning, value)

@@ -25,7 +25,7 @@ from ranklet.handlers.api.errors import RequestError, error_body, failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.server.live_bundle import LiveBundle
-from ranklet.handlers.server.metrics import Metrics
+from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
@@ -162,8 +162,7 @@ class Service:
             "ranklet_held": ("Requests that rank or wait for a thread.", self._pool.held),
             "process_resident_memory_bytes": ("Resident memory in bytes.", resident_bytes()),
         }
-        media = "text/plain; version=0.0.4; charset=utf-8"
-        return Response(self._metrics.text(gauges), headers={"content-type": media})
+        return Response(self._metrics.text(gauges), headers={"content-type": MEDIA})
 
     async def _openapi(self, _: Request) -> Response:
         return _json(describe(self.settings.limits, keyed=bool(self._keys)))

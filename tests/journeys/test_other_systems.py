@@ -14,7 +14,8 @@ HIDE = {
     "macOS": "hidden = ('sched_getaffinity', 'renameat2', 'memfd_create')",
     "Windows": """
 hidden = ('sched_getaffinity', 'fork', 'forkpty', 'getuid', 'geteuid', 'getgid', 'sysconf', 'uname')
-for name in ('fcntl', 'resource', 'pwd', 'grp', 'termios', 'posix_ipc'):
+# fcntl stays, because the locks of writers choose by os.name.
+for name in ('resource', 'pwd', 'grp', 'termios', 'posix_ipc'):
     sys.modules[name] = None
 """,
 }

@@ -1,6 +1,6 @@
 from typing import TYPE_CHECKING
 
-from ranklet.handlers.server.metrics import Metrics
+from ranklet.handlers.server.metrics import STAGES, Metrics
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Server
@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 
 def lines(metrics: Metrics) -> list[str]:
     text = metrics.text({"ranklet_ready": ("1 if requests are answered.", 1.0)})
-    assert text.endswith("\n")
-    return text.splitlines()
+    assert text.endswith(b"\n")
+    return text.decode().splitlines()
 
 
 def test_requests_are_counted_by_route_status_and_time() -> None:
@@ -18,16 +18,16 @@ def test_requests_are_counted_by_route_status_and_time() -> None:
     metrics.count("/rank", 200, 0.02, [("retrieve", 2.5)])
     metrics.count("/rank", 422, 100.0)
     written = lines(metrics)
-    assert 'ranklet_requests_total{route="/rank",status="200"} 2' in written
-    assert 'ranklet_requests_total{route="/rank",status="422"} 1' in written
-    assert 'ranklet_request_seconds_bucket{route="/rank",le="0.001"} 0' in written
-    assert 'ranklet_request_seconds_bucket{route="/rank",le="0.0025"} 1' in written
-    assert 'ranklet_request_seconds_bucket{route="/rank",le="10.0"} 2' in written
-    assert 'ranklet_request_seconds_bucket{route="/rank",le="+Inf"} 3' in written
-    assert 'ranklet_request_seconds_count{route="/rank"} 3' in written
+    assert 'ranklet_requests_total{route="/rank",status="200"} 2.0' in written
+    assert 'ranklet_requests_total{route="/rank",status="422"} 1.0' in written
+    assert 'ranklet_request_seconds_bucket{le="0.001",route="/rank"} 0.0' in written
+    assert 'ranklet_request_seconds_bucket{le="0.0025",route="/rank"} 1.0' in written
+    assert 'ranklet_request_seconds_bucket{le="10.0",route="/rank"} 2.0' in written
+    assert 'ranklet_request_seconds_bucket{le="+Inf",route="/rank"} 3.0' in written
+    assert 'ranklet_request_seconds_count{route="/rank"} 3.0' in written
     assert 'ranklet_stage_seconds_sum{stage="retrieve"} 0.004' in written
-    assert 'ranklet_stage_seconds_count{stage="retrieve"} 2' in written
-    assert "ranklet_ready 1" in written
+    assert 'ranklet_stage_seconds_count{stage="retrieve"} 2.0' in written
+    assert "ranklet_ready 1.0" in written
 
 
 def test_every_metric_has_a_help_and_a_type() -> None:
@@ -39,6 +39,15 @@ def test_every_metric_has_a_help_and_a_type() -> None:
     samples = [line for line in written if not line.startswith("#")]
     assert samples
     assert all(any(line.startswith(name) for name in named) for line in samples)
+
+
+def test_stages_that_callers_make_up_are_bounded() -> None:
+    made_up = Metrics()
+    for number in range(2 * STAGES):
+        made_up.count("/rank", 200, 0.1, [(f"retrieve {number}", 1.0)])
+    found = [line for line in lines(made_up) if line.startswith("ranklet_stage_seconds_count")]
+    assert len(found) == STAGES + 1
+    assert f'ranklet_stage_seconds_count{{stage="other"}} {STAGES}.0' in found
 
 
 def test_the_server_counts_what_it_answers(server: "Server") -> None:
