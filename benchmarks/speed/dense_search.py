@@ -30,7 +30,7 @@ from ranklet.training.pretrained.backbone import wheel_folder
 
 PACKAGES = ("hnswlib", "usearch", "onnxruntime")
 COLLECTION, SPLIT = "google-wiki", "dev"
-SIZES = (100_000, 1_000_000)
+SIZES = (100_000,)
 QUERIES, ROUNDS, TOP = 300, 3, 10
 TOKENS = 16  # of a document that are encoded, so that all are encoded in minutes
 NOISE = 0.5  # length of what is added to a copy, whose own length is 1
