@@ -51,13 +51,12 @@ class Claim:
 
     def release(self) -> None:
         """Remove all that has these names; harmless if it is called again."""
-        if self._file is None:
+        file, self._file = self._file, None
+        if file is None:
             return
         remove(self.partial)
-        with self._file:
-            self._file, file = None, self._file
+        with file:
             _unlink(self._lock)  # before the lock ends, so that nobody finds it without an owner
-            file.close()
         _unlink(self._lock)  # where an open file cannot be removed
 
     def _hidden(self, role: str) -> Path:

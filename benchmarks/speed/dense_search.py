@@ -89,13 +89,13 @@ class Way(NamedTuple):
 
     Attributes:
         snippet: opens it and defines `search`.
-        index: returns its index's path, None if it has none but the vectors.
+        built: returns its index's path, None if it has none but the vectors.
         values: what the snippet needs besides.
         precision: of the vectors that it reads, float32 or float16; empty for its own copy.
     """
 
     snippet: str
-    index: Callable[[Place, int], Path] | None = None
+    built: Callable[[Place, int], Path] | None = None
     values: Mapping[str, Any] = MappingProxyType({})
     precision: str = "float32"
 
@@ -117,7 +117,7 @@ has are copies with noise of length {NOISE:g}.
 def _part(place: Place, size: int) -> str:
     ways = _ways()
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in ways}
-    indexes = {name: way.index(place, size) for name, way in ways.items() if way.index}
+    indexes = {name: way.built(place, size) for name, way in ways.items() if way.built}
     for turn in range(-1, ROUNDS):  # the first fills the page cache
         for name, way in ways.items():
             given = {
@@ -194,8 +194,9 @@ def _usearch(place: Place, size: int) -> Path:
         from usearch.index import Index
 
         own = np.load(vectors(place, size), mmap_mode="r")
-        index = Index(ndim=own.shape[1], metric="ip", dtype="f32", connectivity=16)
-        index.expansion_add = 200  # as hnswlib's ef_construction
+        index = Index(  # connectivity and expansion as hnswlib's M and ef_construction
+            ndim=own.shape[1], metric="ip", dtype="f32", connectivity=16, expansion_add=200
+        )
         index.add(np.arange(size), own, threads=1)
         index.save(str(path))
 

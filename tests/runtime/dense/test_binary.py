@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ranklet.runtime.dense import binary
 from ranklet.runtime.dense.binary import BLOCK, BinaryIndex, binary_codes, hamming
@@ -11,14 +12,14 @@ from ranklet.runtime.errors import BundleError
 RNG = np.random.default_rng(0)
 
 
-def near(count: int, dimension: int) -> np.ndarray:
+def near(count: int, dimension: int) -> NDArray[np.float32]:
     """Return vectors that lie in clusters, as those of texts do, (count, dimension) float32."""
     centres = RNG.normal(size=(50, dimension))
     rows = centres[RNG.integers(50, size=count)] + 0.7 * RNG.normal(size=(count, dimension))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
-def index(vectors: np.ndarray) -> BinaryIndex:
+def index(vectors: NDArray[np.float32]) -> BinaryIndex:
     return BinaryIndex(binary_codes(vectors), vectors)
 
 
