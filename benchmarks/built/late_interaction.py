@@ -1,11 +1,15 @@
 """The ColBERT of qa-mix, the oracle that lighter encoders learn from, and its bundle."""
 
+from collections.abc import Collection as Sized
 from pathlib import Path
+from typing import NamedTuple
 
+from benchmarks.all_systems.studies import drawn
 from benchmarks.built.trained import CROSS_RATES, learn_and_save, tuned_bm25
 from benchmarks.harness.place import Place
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Document
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.options import Options as ColBERTOptions
 
@@ -97,3 +101,30 @@ def qa_mix_colbert_bundle(place: Place) -> Path:
         index_bundle(rankers, place.collection("qa-mix"), path, overwrite=True)
 
     return place.keep("qa-mix-colbert.ranklet", build, BUNDLE)
+
+
+class Cut(NamedTuple):
+    """A part of a collection, with what an index needs of one."""
+
+    name: str
+    passages: list[Document]
+
+    def documents(self) -> list[Document]:
+        """Return the passages."""
+        return self.passages
+
+
+def cut_qa_mix_colbert_bundle(place: Place, needed: Sized[str], passages: int) -> Path:
+    """Return the same bundle of a part of qa-mix.
+
+    Args:
+        place: of the run.
+        needed: ids of documents that must be there.
+        passages: how many documents, those that are needed and others at random.
+    """
+
+    def build(path: Path) -> None:
+        documents = drawn(list(place.collection("qa-mix").documents()), set(needed), passages)
+        index_bundle(qa_mix_colbert_bundle(place), Cut("qa-mix", documents), path, overwrite=True)
+
+    return place.keep(f"qa-mix-colbert.{passages}.ranklet", build, BUNDLE)

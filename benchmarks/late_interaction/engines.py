@@ -22,9 +22,9 @@ from benchmarks.harness.processes import ONE_THREAD, fresh
 from ranklet.runtime.dense.maxsim import TokenStore
 
 PEERS = ("torch==2.11.0", "fast-plaid==1.7.0.2110", "xtr-warp-rs==2.1.0.2110")
-# Documents that the peers learn their centroids from. By default they take some 35,000 of 41,250,
-# which is four times the work. Indexing is long even so, because fast-plaid compares all vectors
-# with 16,384 centroids in half precision, at 4 GFLOP/s of a core that has 35 in float32.
+# Documents that the peers learn their centroids from, at most; of 10,000 they take all by default.
+# Indexing is long where a processor multiplies half precision slowly, because the peers compare all
+# vectors with their centroids in it: here at 4 GFLOP/s of a core that has 35 in float32.
 SAMPLED = 10_000
 WARMING = 10  # queries that are answered before the clock starts
 BUILT = ".seconds"  # suffix of a file next to an index

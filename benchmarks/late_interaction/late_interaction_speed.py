@@ -1,7 +1,8 @@
 """Late interaction from a query's text to ids on qa-mix, next to fast-plaid and xtr-warp-rs.
 
 One bundle has BM25 and a ColBERT of MiniLM-L6, encoded and stored in int8. BM25 gathers documents
-and MaxSim rescores them, or MaxSim scores all. The others search an index of the same vectors.
+and MaxSim rescores them, or MaxSim scores all. The others search an index of the same vectors, of a
+part of the collection, because they index in half precision, which this processor may not have.
 """
 
 import json
@@ -12,7 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.built.late_interaction import BUNDLE, qa_mix_colbert_bundle
+from benchmarks.built.late_interaction import (
+    BUNDLE,
+    cut_qa_mix_colbert_bundle,
+    qa_mix_colbert_bundle,
+)
 from benchmarks.built.peers import opened
 from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
@@ -24,7 +29,6 @@ from benchmarks.late_interaction.engines import (
     MOST_SECONDS,
     OURS,
     PLAID,
-    SAMPLED,
     WARP,
     Engine,
     Vectors,
@@ -42,6 +46,7 @@ from ranklet.training.evaluation.systems import mark
 PACKAGES = ("onnxruntime", "tokenizers", "onnx", "torch")
 COLLECTION, SPLIT = "qa-mix", "dev"
 QUERIES, TIMED, ROUNDS = 300, 200, 3
+PASSAGES = 10_000  # of the part that the others index, too
 GATHERED = (100, 1_000)
 TOP, DEEP = 10, 100
 MEASURES = {"MRR@10": TOP, "nDCG@10": TOP, "R@100": DEEP}  # each with the depth that it needs
@@ -60,6 +65,10 @@ WARP_SETTINGS: dict[str, dict[str, Any]] = {
 PLAID_NAME = "fast-plaid"
 # xtr-warp-rs chooses its effort by the number of documents that are wanted.
 DEPTHS = {PLAID_NAME: (DEEP,), "xtr-warp-rs": (TOP, DEEP)}
+OTHERS = (
+    (PLAID_NAME, PLAID_SETTINGS, (BUILD_PLAID, PLAID)),
+    ("xtr-warp-rs", WARP_SETTINGS, (BUILD_WARP, WARP)),
+)
 CODE = (*BUNDLE, "benchmarks/late_interaction/engines.py")
 
 
@@ -73,24 +82,37 @@ class Measured(NamedTuple):
 
 def run(place: Place) -> str:
     """Answer the queries by every engine, in fresh processes that take turns."""
-    path = qa_mix_colbert_bundle(place)
-    bundle = opened(path)
     queries = read_split(place.collection(COLLECTION), SPLIT, limit=QUERIES)
-    vectors = _vectors(place, bundle, queries)
+    needed = {name for query in queries for name in query.relevant}
+    whole = qa_mix_colbert_bundle(place)
+    part = cut_qa_mix_colbert_bundle(place, needed, PASSAGES)
+    return f"""
+{QUERIES} {SPLIT} queries of {COLLECTION} for quality, the first {TIMED} of them timed, or as \
+many as {MOST_SECONDS:g} s suffice for, one at a time on one thread, top {TOP}. Medians of \
+{ROUNDS} fresh processes each, in turns; *memory* is their peak, mapped files included. Against \
+*{EXHAUSTIVE}*: † p < .05, ‡ p < .01 (two-sided paired t-tests, Holm's correction for each \
+measure). R@{DEEP} of what rescores is bounded by BM25's, and equals it where BM25 gathers {DEEP}.
+
+{_contest(place, whole, queries, others=False)}
+{_contest(place, part, queries, others=True)}"""
+
+
+def _contest(place: Place, path: Path, queries: Sequence[JudgedQuery], *, others: bool) -> str:
+    """Return the table of a bundle: our pipelines, and other engines with the same vectors."""
+    bundle = opened(path)
     ours, notes = _ours(place, path, bundle, queries), []
     engines, sizes = dict(ours), dict.fromkeys(ours, _size(bundle))
     sizes[BM25] = _size(bundle, colbert=False)
-    for name, settings, snippets in (
-        (PLAID_NAME, PLAID_SETTINGS, (BUILD_PLAID, PLAID)),
-        ("xtr-warp-rs", WARP_SETTINGS, (BUILD_WARP, WARP)),
-    ):
+    for name, settings, snippets in OTHERS if others else ():
         if name == PLAID_NAME and not has_half_precision():
             notes.append(
                 f"- {name} has no row, because this processor has no instructions for half "
-                "precision, in which it computes. Indexing would take more than an hour."
+                "precision, in which it computes. Indexing all documents would take more than an "
+                "hour."
             )
             continue
         try:
+            vectors = _vectors(place, bundle, queries)
             theirs = _peers(place, name, settings, snippets, vectors)
         except RuntimeError as reason:  # its own process has failed
             notes.append(f"- {name} has no row: {_last_line(reason)}")
@@ -99,8 +121,7 @@ def run(place: Place) -> str:
         sizes |= dict.fromkeys(theirs[0], bytes_under(theirs[1]))
         minutes = seconds_to_index(theirs[1]) / 60
         notes.append(f"- {name} took {minutes:.1f} minutes to index the vectors, on all cores.")
-    names = _ids(bundle)
-    found = measured(engines, queries, names, rounds=ROUNDS)
+    found = measured(engines, queries, _ids(bundle), rounds=ROUNDS)
     encoding = float(np.median(np.concatenate(found.pop(ENCODING).ms)))
     return _report(found, sizes, set(ours), encoding, bundle, notes)
 
@@ -158,7 +179,8 @@ def _ours(
     place: Place, path: Path, bundle: BundleFiles, queries: Sequence[JudgedQuery]
 ) -> dict[str, Engine]:
     """Return our pipelines, and the encoder alone."""
-    texts, ids = place.work / "late-queries.json", place.work / "late-ids.json"
+    texts = place.work / "late-queries.json"
+    ids = place.work / f"late-ids.{len(_ids(bundle))}.json"
     texts.write_text(json.dumps([query.text for query in queries]))
     ids.write_text(json.dumps(_ids(bundle)))
     rescored = {"stage": "rescore", "ranker": "colbert"}
@@ -195,7 +217,7 @@ def _peers(
         RuntimeError: it cannot index, or cannot search; the text has its own error.
     """
     build, search = snippets
-    path = peer_index(place, f"{COLLECTION}.{name}", build, vectors, CODE)
+    path = peer_index(place, f"{vectors.folder.name}.{name}", build, vectors, CODE)
     python = peers(place)
     given = {"path": str(path), **vectors.queries()}
     engines = {
@@ -217,7 +239,7 @@ def _vectors(place: Place, bundle: BundleFiles, queries: Sequence[JudgedQuery]) 
         own = ranker.encoder.encode([query.text for query in queries], "query").vectors
         Vectors.write(path, ranker.token_store, own)
 
-    return Vectors(place.keep(f"{COLLECTION}.late-vectors", build, CODE))
+    return Vectors(place.keep(f"{COLLECTION}.{len(ranker.token_store)}.late-vectors", build, CODE))
 
 
 def _ids(bundle: BundleFiles) -> list[str]:
@@ -262,25 +284,27 @@ def _report(
         )
     store = bundle.ranker("colbert").token_store  # type: ignore[attr-defined]
     head = ["", "p50 ms", "p95 ms", "p50 without encoding", *MEASURES, "index, MB", "memory, MB"]
-    return f"""
-{COLLECTION}: {len(store):,} documents, {len(store.vectors.values):,} token vectors of \
-{store.vectors.values.shape[1]} dimensions; {QUERIES} {SPLIT} queries for quality, the first \
-{TIMED} of them timed, or as many as {MOST_SECONDS:g} s suffice for, one at a time on one thread, \
-top {TOP}. Medians of {ROUNDS} fresh processes each, in turns; *memory* is their peak, mapped \
-files included.
+    values = store.vectors.values
+    told = [
+        f"- Ours begin with a text, whose encoding takes {encoding:.1f} ms.",
+        *(
+            [
+                "- The others are given the vectors of the query, as float32, and this time is "
+                "added to theirs in *p50* and *p95*. Their memory is without an encoder, and "
+                "includes PyTorch, which they need.",
+                "- The others index the vectors that our bundle stores, in 4 bits by default.",
+            ]
+            if set(found) - ours
+            else []
+        ),
+        *notes,
+    ]
+    return f"""### {len(store):,} documents, {len(values):,} token vectors of {values.shape[1]} \
+dimensions
 
 {table(head, rows)}
 
-Against *{EXHAUSTIVE}*: † p < .05, ‡ p < .01 (two-sided paired t-tests, Holm's correction for each \
-measure).
-
-- Ours begin with a text, whose encoding takes {encoding:.1f} ms. The others are given the vectors \
-of the query, as float32, and this time is added to theirs in *p50* and *p95*. Their memory is \
-without an encoder, and includes PyTorch, which they need.
-- The others index the vectors that our bundle stores, in 4 bits by default. Their centroids are \
-learned from {SAMPLED:,} documents.
-- R@{DEEP} of what rescores is bounded by BM25's, and equals it where BM25 gathers {DEEP}.
-{chr(10).join(notes)}
+{chr(10).join(told)}
 """
 
 
