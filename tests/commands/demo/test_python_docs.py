@@ -81,6 +81,17 @@ def test_a_module_says_which_names_are_public(source: str, names: set[str] | Non
 
 
 @pytest.mark.slow
+def test_a_name_of_a_type_is_no_document() -> None:
+    class TypeAlias(ast.stmt):  # `type Name = int`, which Python 3.11 does not know
+        _fields = ("name",)
+
+    module = ast.parse("class A:\n    'Of the class.'")
+    alias = TypeAlias()
+    alias.name = ast.Name("Name")  # type: ignore[attr-defined]
+    module.body.append(alias)
+    assert [each.id for each in python_docs._definitions(module, "m")] == ["m", "m.A"]
+
+
 def test_what_a_module_does_not_export_is_not_in_the_corpus(docs: list[PythonDoc]) -> None:
     ids = {doc.id for doc in docs}
     assert "json.decoder.JSONDecoder" in ids

@@ -31,6 +31,7 @@ SKIPPED = {
     "windows_events", "windows_utils",
 }  # fmt: skip
 DEPRECATION = b"warnings._deprecated(__name__"  # stands in modules that a later Python removes
+NAMED = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef  # what has a docstring and a name
 RENAMED = {"posixpath": "os.path", "genericpath": "os.path"}  # as programs import them
 
 MIN_WORDS = 3  # shorter docstrings, such as "exception filename", are not used
@@ -132,13 +133,13 @@ def _from_sources() -> Iterator[PythonDoc]:
 
 
 def _definitions(node: ast.AST, name: str) -> Iterator[PythonDoc]:
-    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(node, ast.Module | NAMED):
         arguments = ast.unparse(node.args) if hasattr(node, "args") else ""
         yield _undivided(name, arguments, ast.get_docstring(node))
     if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try):
         exported = _exported(node) if isinstance(node, ast.Module) else None
         for child in ast.iter_child_nodes(node):
-            own = getattr(child, "name", "") if isinstance(child, ast.stmt) else ""
+            own = child.name if isinstance(child, NAMED) else ""
             if not own or (_is_public(own) and (exported is None or own in exported)):
                 yield from _definitions(child, f"{name}.{own}".rstrip("."))
 
