@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.dense.repbert_quality import COLLECTION, qa_mix_bundle
 from benchmarks.harness.contest import peer_python
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import ONE_THREAD, fresh
 from benchmarks.harness.report import goal, table
-from benchmarks.quality.repbert_quality import COLLECTION, qa_mix_bundle
 from benchmarks.speed.encoding_speed import THEIRS
 from ranklet.training.data.splits import read_split
 

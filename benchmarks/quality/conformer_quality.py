@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.built.trained import TK_TERMS, TUNING_QUERIES, Conformers
+from benchmarks.dense.repbert_quality import parity
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from benchmarks.quality.repbert_quality import parity
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.onnx.graph import TorchSession

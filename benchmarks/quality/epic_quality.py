@@ -23,9 +23,9 @@ from benchmarks.built.trained import (
     scifact_epic,
     scifact_titles_epic,
 )
+from benchmarks.dense.repbert_quality import parity
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import goal, table
-from benchmarks.quality.repbert_quality import parity
 from ranklet import runtime
 from ranklet.export.proof.report import Report, read_reports
 from ranklet.export.sparse.pruning import LADDER, TOLERATED_LOSS, VALUE_BYTES

@@ -18,9 +18,9 @@ import numpy as np
 
 from benchmarks.built.bundles import google_wiki
 from benchmarks.built.peers import asked, opened
+from benchmarks.dense.repbert_quality import COLLECTION, qa_mix_bundle
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from benchmarks.quality.repbert_quality import COLLECTION, qa_mix_bundle
 from ranklet.training.data.splits import read_split
 
 PACKAGES = ("starlette", "uvicorn")

@@ -39,7 +39,7 @@ CODE = (
     "export/onnx",
     "runtime/onnx",
     "runtime/rankers/dense.py",
-    "benchmarks/speed/dense_search.py",
+    "benchmarks/dense/dense_search.py",
 )
 EXACT = "exact, float32"
 

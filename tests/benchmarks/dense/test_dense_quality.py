@@ -1,7 +1,7 @@
 """Lists of documents are merged and compared as the papers say."""
 
 import numpy as np
-from benchmarks.quality.dense_quality import consistency, fused
+from benchmarks.dense.dense_quality import consistency, fused
 
 FIRST, SECOND = [np.array([3, 1])], [np.array([2, 3])]
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from benchmarks.dense import dense_search
 from benchmarks.harness.place import Place
-from benchmarks.speed import dense_search
 
 from ranklet.training.imported.importing import read_model
 

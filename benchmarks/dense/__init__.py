@@ -1,0 +1,1 @@
+"""Dense encoders: their quality, and ways to search their vectors."""
