@@ -71,7 +71,9 @@ def build(
         BundleWriter(target, overwrite=overwrite) as writer,
     ):
         checkpoints = read_models(models, label)
-        analysed = analyse(source.documents(), {BM25Settings().field}, titles=titles)
+        analysed = analyse(
+            source.documents(), {BM25Settings().field}, titles=titles, keep_metadata=True
+        )
         expect(ENCODING, len(analysed.documents) * ENCODING_SECONDS)
         if checkpoints:
             probes = unjudged_probes(analysed.listed(), titles=titles)

@@ -12,12 +12,14 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.bundle_files import PASSAGES, TOKENIZER, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry, check_name
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.metadata import Field
 from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
@@ -131,6 +133,7 @@ def index_bundle(
             tokenizer=bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
             titles=titles,
             known_words=known,
+            keep_metadata=True,
         )
         return write_indexed(bundle, analysed, collection.name, writer)
 
@@ -142,6 +145,7 @@ def write_indexed(
     rankers, titles = bundle.manifest.rankers, analysed.titles
     _write_text(bundle, analysed, writer)
     _write_documents(analysed, writer)
+    _write_metadata(analysed.metadata, writer)
     indexed = {
         ranker: exporter(entry.kind).index(bundle, ranker, analysed, writer)
         for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
@@ -153,6 +157,7 @@ def write_indexed(
         pipelines=bundle.manifest.pipelines,
         default_pipeline=bundle.manifest.default_pipeline,
         titles=titles,
+        metadata={name: field.type for name, field in analysed.metadata.items()},
         provenance={**bundle.manifest.provenance, "collection": {"name": name, "titles": titles}},
     )
 
@@ -236,3 +241,12 @@ def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None
     for field, forward in analysed.forwards.items():
         writer.array(f"documents/{field}.offsets.npy", forward.offsets)
         writer.array(f"documents/{field}.npy", forward.tokens)
+
+
+def _write_metadata(fields: Mapping[str, Field], writer: BundleWriter) -> None:
+    for place, field in enumerate(fields.values()):
+        folder = folder_of(place)
+        for name, values in field.arrays.items():
+            writer.array(folder + name, values)
+        if field.distinct is not None:
+            writer.strings(folder + DISTINCT, field.distinct)

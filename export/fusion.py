@@ -153,6 +153,7 @@ def fuse_bundle(
             pipelines={**manifest.pipelines, name: pipeline},
             default_pipeline=name,
             titles=manifest.titles,
+            metadata=manifest.metadata,
             provenance={
                 **manifest.provenance,
                 f"fusion {name}": {

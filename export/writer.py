@@ -125,6 +125,7 @@ class BundleWriter:
         default_pipeline: str,
         provenance: Mapping[str, Any],
         titles: bool = True,
+        metadata: Mapping[str, str] | None = None,
     ) -> Path:
         """Write the manifest, check the whole bundle as a reader would, and rename it."""
         files = {
@@ -143,6 +144,7 @@ class BundleWriter:
             files=files,
             provenance=provenance,
             titles=titles,
+            metadata=metadata or {},
         )
         (self._folder / MANIFEST).write_text(manifest.to_json(), "utf-8")
         BundleFiles(self._folder)  # raises if the bundle cannot be read back

@@ -1,10 +1,11 @@
 """A loaded bundle, which `runtime.load` returns and which ranks, scores and explains."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +23,15 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.pipeline.candidates import (
-    Candidates,
-    StoredCandidates,
-    numbers_of,
-    text_candidates,
-)
+from ranklet.runtime.metadata.where import Condition
+from ranklet.runtime.pipeline.candidates import Candidates, numbers_of, text_candidates
 from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.fusion import FIXED
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
-from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.storage.bundle_files import PASSAGES, BundleFiles, Check
+from ranklet.runtime.search.search import Search
+from ranklet.runtime.search.visible import Visible, Where
+from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import FIELDS, Analysis
 from ranklet.runtime.text.ranked import ranked_part
@@ -57,6 +54,36 @@ class Bundle:
         self, path: str | Path, check: Check = "fast", *, device: str = "auto", strict: bool = False
     ) -> None:
         self._bundle = BundleFiles(path, check, device=device, strict=strict)
+        self._see(Visible(self._bundle))
+
+    def _see(self, visible: Visible) -> None:
+        self._visible, self._search = visible, Search(self._bundle, visible)
+
+    def only(self, where: Where) -> "Bundle":
+        """Return the bundle as if it had only the documents that a filter allows.
+
+        No call on it reveals another document. Ids of others are unknown, filters of `rank` apply
+        in addition, and ``len`` counts what is left. Statistics that scores are made of, such as
+        how many documents contain a word, are those of the whole collection.
+
+        Args:
+            where: a filter by metadata; see `rank`.
+
+        Raises:
+            InputError: the filter cannot be used.
+        """
+        return self.under(self._visible.joined(where))
+
+    def under(self, condition: Condition) -> "Bundle":
+        """Return the bundle as `only` does, by the condition that was made of a filter."""
+        restricted = copy(self)
+        restricted._see(Visible(self._bundle, condition, self._visible.masks))
+        return restricted
+
+    @property
+    def restriction(self) -> Condition | None:
+        """The condition that documents must fulfil to be seen; None unless `only` was called."""
+        return self._visible.only
 
     def __repr__(self) -> str:
         rankers = ", ".join(self.manifest.rankers) or "none"
@@ -64,12 +91,12 @@ class Bundle:
 
     def __len__(self) -> int:
         """Return the number of documents in the collection; passages of one count once."""
-        return self._bundle.need_documents().whole if self.passages else self.manifest.documents
+        return len(self._visible)
 
     @property
     def passages(self) -> int:
         """The number of passages that are ranked; 0 if all documents are whole."""
-        return self.manifest.documents if self._bundle.has(PASSAGES) else 0
+        return self._visible.passages
 
     @property
     def size(self) -> str:
@@ -97,9 +124,14 @@ class Bundle:
         """The description of the bundle."""
         return self._bundle.manifest
 
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The type of each field of the documents besides id, title and text, sorted by name."""
+        return self.manifest.metadata
+
     def sample_texts(self, count: int) -> list[str]:
         """Return titles of evenly spaced documents, or beginnings of texts, as sample queries."""
-        return self._bundle.need_documents().samples(count)
+        return self._visible.samples(count)
 
     def rank(
         self,
@@ -107,6 +139,7 @@ class Bundle:
         documents: Sequence[Document] | None = None,
         *,
         k: int = 10,
+        where: Where | None = None,
         pipeline: PipelineLike = None,
         explain: bool = False,
         budget_ms: float | None = None,
@@ -118,6 +151,9 @@ class Bundle:
             documents: the caller's own texts, which are ranked instead of the collection. All of
                 them are returned, up to k. Lexical rankers give texts without a match the score 0.
             k: maximum number of hits.
+            where: a filter by metadata, such as ``{"year": {">=": 2020}, "tags": {"has": "x"}}``.
+                Only documents that it allows are retrieved, so k of them come back if k match.
+                docs/filtering.md lists the operators. None allows all documents.
             pipeline: a pipeline's name, a `Pipeline` or its list of stages; None is the default.
             explain: whether to explain the score of each hit.
             budget_ms: milliseconds after which no further stage begins. The hits are ordered by the
@@ -129,13 +165,19 @@ class Bundle:
 
         Raises:
             InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
-                is not a text, or the budget is not a number of milliseconds.
+                is not a text, the budget is not a number of milliseconds, or the filter has an
+                unknown field or operator or a value of a wrong type, or comes with `documents`.
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """
         check_query(query)
         check_k(k)
         check_budget(budget_ms)
+        if where is not None and documents is not None:
+            raise InputError(
+                "where filters the documents of the collection; leave it out, or leave out the "
+                "documents of your own"
+            )
         deadline = Deadline(budget_ms)
         analysis = self._bundle.analyzer.begin()
         own = None if documents is None else own_documents(documents)
@@ -143,16 +185,17 @@ class Bundle:
         stages = resolve_pipeline(pipeline, self.manifest)
         if texts is not None:  # all of them are returned, so no stage may drop any
             stages = stages.without_cuts()
-        execution = self._reaching(k, QueryContext(query, analysis), stages, texts, deadline)
+        context = QueryContext(query, analysis)
+        execution = self._search.reaching(k, context, stages, texts, deadline, where=where)
         begin = perf_counter()
         top, positions, scores = execution.top(k)
         hits = []
         for rank, position in enumerate(positions.tolist()):
             index = position if top.stored is None else int(top.stored[rank])
-            explanation = self._explain(execution, position) if explain else None
+            explanation = self._search.explain(execution, position) if explain else None
             score = float(scores[rank])
             if own is None:
-                hits.append(self._hit(index, score, explanation))
+                hits.append(self._visible.hit(index, score, explanation))
             else:
                 hits.append(Hit(own[index][0], score, *own[index][1:], index, explanation))
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
@@ -169,7 +212,12 @@ class Bundle:
         )
 
     def rank_ids(
-        self, query: str, *, k: int = 1000, pipeline: PipelineLike = None
+        self,
+        query: str,
+        *,
+        k: int = 1000,
+        where: Where | None = None,
+        pipeline: PipelineLike = None,
     ) -> list[tuple[str, float]]:
         """Rank the collection and return only (id, score), without reading any text.
 
@@ -180,14 +228,16 @@ class Bundle:
         check_k(k)
         context = QueryContext(query, self._bundle.analyzer.begin())
         stages = resolve_pipeline(pipeline, self.manifest)
-        top, _, scores = self._reaching(k, context, stages, None).top(k)
-        return list(zip(self._ids(top), scores.tolist(), strict=True))
+        execution = self._search.reaching(k, context, stages, None, where=where)
+        top, _, scores = execution.top(k)
+        return list(zip(self._visible.ids(top), scores.tolist(), strict=True))
 
     def rank_batch(
         self,
         queries: Sequence[str],
         *,
         k: int = 10,
+        where: Where | None = None,
         pipeline: PipelineLike = None,
         explain: bool = False,
         budget_ms: float | None = None,
@@ -204,10 +254,8 @@ class Bundle:
             check_query(query, f"queries[{index}]")
         check_budget(budget_ms)
         deadline = Deadline(budget_ms)
-        return [
-            self.rank(text, k=k, pipeline=pipeline, explain=explain, budget_ms=deadline.left_ms())
-            for text in texts
-        ]
+        options: dict[str, Any] = {"k": k, "where": where, "pipeline": pipeline, "explain": explain}
+        return [self.rank(text, **options, budget_ms=deadline.left_ms()) for text in texts]
 
     def score(
         self,
@@ -222,7 +270,8 @@ class Bundle:
         Args:
             query: the query's text, not empty.
             documents: the caller's own texts, unless `ids` is passed.
-            ids: ids of documents in the collection.
+            ids: ids of documents in the collection. They are scored whatever their metadata; only
+                a bundle from `only` refuses those that its filter does not allow.
             pipeline: as in `rank`; every ranker of it scores every document.
 
         Returns:
@@ -239,11 +288,11 @@ class Bundle:
         if documents is not None and ids is None:
             candidates = text_candidates(own_documents(documents), analysis, self.manifest.titles)
         elif ids is not None and documents is None:
-            candidates, begins = self._by_id(listed(ids, "ids", "put the one id in a list"))
+            candidates, begins = self._visible.by_id(listed(ids, "ids", "put the one id in a list"))
         else:
             raise InputError("pass either documents (texts) or ids (of the collection)")
         stages = resolve_pipeline(pipeline, self.manifest).without_cuts()
-        scores = self._execute(QueryContext(query, analysis), stages, candidates).final()
+        scores = self._search.execute(QueryContext(query, analysis), stages, candidates).final()
         # Of a document that is split, the best passage counts.
         return np.maximum.reduceat(scores, begins) if begins else scores
 
@@ -253,7 +302,9 @@ class Bundle:
         """Explain the score of one document of the collection, ranked high or not.
 
         A document that the pipeline does not return is added to its candidates and explained there,
-        because a rank fusion depends on the other candidates.
+        because a rank fusion depends on the other candidates. There is no filter, because the id
+        says which document is meant; a bundle from `only` refuses those that its filter does not
+        allow.
 
         Raises:
             InputError: as `rank`, or the id is unknown.
@@ -265,33 +316,14 @@ class Bundle:
         """Return a document of the collection as a hit with its explanation; see `explain`."""
         check_query(query)
         number, explanation = self._explained(query, document_id, pipeline)
-        return self._hit(number, explanation.value, explanation)
+        return self._visible.hit(number, explanation.value, explanation)
 
     def _explained(
         self, query: str, document_id: str, pipeline: PipelineLike
     ) -> tuple[int, Explanation]:
-        """Return the number of a document, or of its best passage, and its explanation."""
         context = QueryContext(query, self._bundle.analyzer.begin())
-        documents = self._bundle.need_documents()
-        parts = documents.passages(documents.number(document_id))
         stages = resolve_pipeline(pipeline, self.manifest)
-        execution = self._execute(context, stages, None)
-        if not np.isin(parts, numbers_of(execution.candidates)).any():
-            uncut = self._execute(context, stages.without_cuts(), None)
-            others = numbers_of(uncut.candidates)
-            numbers = np.append(others[~np.isin(others, parts)], parts)
-            candidates = StoredCandidates(documents, numbers)
-            execution = self._execute(context, stages.without_cuts(), candidates)
-        numbers = numbers_of(execution.candidates)
-        positions = np.flatnonzero(np.isin(numbers, parts))
-        best = int(positions[np.argmax(execution.final()[positions])])
-        return int(numbers[best]), self._explain(execution, best)
-
-    def _hit(self, number: int, score: float, explanation: Explanation | None) -> Hit:
-        documents = self._bundle.need_documents()
-        record = documents.record(number)
-        passage = documents.passage(number)
-        return Hit(record[0], score, *record[1:], number, explanation, passage)
+        return self._search.explained(context, document_id, stages)
 
     def highlight(self, hit: Hit) -> list[Span]:
         """Return the spans of ``title + newline + text`` that an explained score comes from."""
@@ -334,66 +366,9 @@ class Bundle:
         """
         check_query(query)
         context = QueryContext(query, self._bundle.analyzer.begin())
-        execution = self._execute(context, resolve_pipeline(pipeline, self.manifest), None)
+        execution = self._search.execute(context, resolve_pipeline(pipeline, self.manifest), None)
         columns = execution.scaled(scaling)
         found, positions, _ = execution.top(len(execution.candidates))
         order = np.argsort(numbers_of(found))
         scores = {name: column[positions[order]] for name, column in columns.items()}
-        return self._ids(found.select(order)), scores
-
-    def _execute(
-        self,
-        query: QueryContext,
-        pipeline: Pipeline,
-        candidates: Candidates | None,
-        deadline: Deadline | None = None,
-    ) -> Execution:
-        bundle = self._bundle
-        execution = Execution(
-            pipeline, bundle.ranker, bundle.documents, query, candidates, deadline
-        )
-        with self._bundle.damage_reported():
-            execution.run()
-        return execution
-
-    def _reaching(
-        self,
-        k: int,
-        query: QueryContext,
-        pipeline: Pipeline,
-        candidates: Candidates | None,
-        deadline: Deadline | None = None,
-    ) -> Execution:
-        """Run a pipeline so that passages of few documents do not keep others from the first k.
-
-        While the retrieved passages belong to fewer documents, longer lists are retrieved. A run
-        for which there is not enough time is dropped.
-        """
-        execution = self._execute(query, pipeline, candidates, deadline)
-        if not self.passages or candidates is not None:
-            return execution
-        wanted = min(k, pipeline.depth)
-        while execution.cut and not execution.budget_spent and execution.documents < wanted:
-            pipeline = pipeline.deeper(4)
-            longer = self._execute(query, pipeline, None, deadline)
-            if longer.budget_spent:
-                break
-            longer.timings = [*execution.timings, *longer.timings]
-            execution = longer
-        return execution
-
-    def _explain(self, execution: Execution, position: int) -> Explanation:
-        with self._bundle.damage_reported():
-            return execution.explain(position)
-
-    def _ids(self, candidates: Candidates) -> list[str]:
-        ids = self._bundle.need_documents().ids
-        return [ids[number] for number in numbers_of(candidates).tolist()]
-
-    def _by_id(self, ids: Sequence[str]) -> tuple[StoredCandidates, list[int]]:
-        """Return all passages of some documents, and where each document's passages begin."""
-        documents = self._bundle.need_documents()
-        numbers = [documents.passages(documents.number(each)) for each in ids]
-        begins = list(accumulate(map(len, numbers), initial=0))[:-1]
-        stored = np.concatenate([np.empty(0, np.uint32), *numbers])
-        return StoredCandidates(documents, stored), begins
+        return self._visible.ids(found.select(order)), scores

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, NamedTuple, overload
 
 from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.metadata.types import Value
 
 _SHOWN = 3  # hits in a repr
 
@@ -16,6 +18,18 @@ class Timing(NamedTuple):
 
     stage: str
     ms: float
+
+
+def plain(metadata: Mapping[str, Value]) -> dict[str, Any]:
+    """Return metadata as JSON values, where dates are ISO 8601 strings.
+
+    >>> plain({"day": date(2024, 5, 31), "year": 2024})
+    {'day': '2024-05-31', 'year': 2024}
+    """
+    return {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in metadata.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +44,8 @@ class Hit:
         index: number in the collection, or index among the caller's own texts.
         explanation: the score's explanation if it was requested; its parts add up to the score.
         passage: which passage of its document the text is, from 1; None if documents are whole.
+        metadata: the document's other fields, without those that it lacks: strings, numbers, flags,
+            lists of strings, `datetime.date` and, in UTC, `datetime.datetime`.
     """
 
     id: str
@@ -39,6 +55,7 @@ class Hit:
     index: int
     explanation: Explanation | None = None
     passage: int | None = None
+    metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
 
     @property
     def name(self) -> str:
@@ -46,10 +63,20 @@ class Hit:
         return self.id if self.passage is None else f"{self.id} · passage {self.passage}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; a passage and an explanation only if there are any."""
-        values = {"id": self.id, "score": self.score, "title": self.title, "text": self.text}
+        """Return plain values; passage, metadata and explanation only if there are any.
+
+        Dates are ISO 8601 strings.
+        """
+        values: dict[str, Any] = {
+            "id": self.id,
+            "score": self.score,
+            "title": self.title,
+            "text": self.text,
+        }
         if self.passage is not None:
             values["passage"] = self.passage
+        if self.metadata:
+            values["metadata"] = plain(self.metadata)
         if self.explanation is not None:
             values["explanation"] = self.explanation.to_json()
         return values

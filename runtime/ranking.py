@@ -14,7 +14,9 @@ from ranklet.runtime.arguments import Document, listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import Ranking
+from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline.resolve import PipelineLike
+from ranklet.runtime.search.visible import Where
 from ranklet.runtime.storage.bundle_files import Check
 from ranklet.runtime.storage.manifest import MANIFEST
 
@@ -73,13 +75,14 @@ def rank(
     *,
     bundle: str | Path | None = None,
     k: int = 10,
+    where: Where | None = None,
     pipeline: PipelineLike = None,
     explain: bool = False,
     budget_ms: float | None = None,
 ) -> Ranking:
     """Rank a bundle's collection or the caller's own documents; see `Bundle.rank`."""
     return load(bundle).rank(
-        query, documents, k=k, pipeline=pipeline, explain=explain, budget_ms=budget_ms
+        query, documents, k=k, where=where, pipeline=pipeline, explain=explain, budget_ms=budget_ms
     )
 
 
@@ -88,13 +91,14 @@ def rank_batch(
     *,
     bundle: str | Path | None = None,
     k: int = 10,
+    where: Where | None = None,
     pipeline: PipelineLike = None,
     explain: bool = False,
     budget_ms: float | None = None,
 ) -> list[Ranking]:
     """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
     return load(bundle).rank_batch(
-        queries, k=k, pipeline=pipeline, explain=explain, budget_ms=budget_ms
+        queries, k=k, where=where, pipeline=pipeline, explain=explain, budget_ms=budget_ms
     )
 
 
@@ -148,11 +152,13 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _as_path(bundle: Bundle) -> tuple[Any, ...]:
-    return _open_again, (str(bundle.path.absolute()), bundle.device, bundle.strict)
+    path = str(bundle.path.absolute())
+    return _open_again, (path, bundle.device, bundle.strict, bundle.restriction)
 
 
-def _open_again(path: str, device: str, strict: bool) -> Bundle:
-    return load(path, device=device, strict=strict)
+def _open_again(path: str, device: str, strict: bool, only: Condition | None = None) -> Bundle:
+    bundle = load(path, device=device, strict=strict)
+    return bundle if only is None else bundle.under(only)
 
 
 # A bundle pickles as its path, so that other processes on the machine map the same files, and each

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers import KINDS
@@ -33,6 +34,9 @@ def verify(path: str | Path) -> Iterator[str]:
         yield "documents"
         _forwards(bundle)
         yield "tokens of the documents"
+        if bundle.manifest.metadata:
+            _metadata(bundle)
+            yield "metadata"
     for name, entry in bundle.manifest.rankers.items():
         if bundle.manifest.documents:
             bundle.ranker(name).verify()
@@ -89,6 +93,12 @@ def _forwards(bundle: BundleFiles) -> None:
         size = bundle.analyzer.size(field)
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < size:
             raise BundleError(f"documents: a token of {field} is past the {size} of the vocabulary")
+
+
+def _metadata(bundle: BundleFiles) -> None:
+    metadata = Metadata(bundle)
+    for name in metadata:
+        metadata.column(name).verify()
 
 
 def _encoder(bundle: BundleFiles, name: str) -> None:

@@ -1,7 +1,7 @@
 """Read the documents of a bundle (ids, titles, texts and tokens) from disk on demand."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,10 +115,16 @@ class Documents:
         """Return the ranked texts of some documents, which may include titles."""
         return [ranked_text(self.titles[n], self.texts[n], self.titled) for n in numbers]
 
-    def samples(self, count: int) -> list[str]:
-        """Return the titles of evenly spaced documents, or the beginnings of untitled texts."""
-        numbers = range(0, len(self), max(1, len(self) // max(1, count)))
-        return [self.titles[number] or self.texts[number][:60] for number in numbers][:count]
+    def samples(self, count: int, among: Sequence[int] | None = None) -> list[str]:
+        """Return the titles of evenly spaced documents, or the beginnings of untitled texts.
+
+        Args:
+            count: at most so many.
+            among: the numbers of the documents to choose from; None chooses from all.
+        """
+        among = range(len(self)) if among is None else among
+        chosen = among[:: max(1, len(among) // max(1, count))][:count]
+        return [self.titles[number] or self.texts[number][:60] for number in chosen]
 
     def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
         """Return the tokens of some documents in a field."""

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.metadata.types import MAX_FIELDS, TYPES
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.runtime.rankers import KINDS, ranker_module
 from ranklet.runtime.storage.earlier import EARLIER, translated
@@ -65,6 +66,8 @@ class Manifest:
     default_pipeline: str
     files: Mapping[str, FileEntry]
     titles: bool = True  # whether titles are ranked and not only shown
+    # The type of each other field of the documents, sorted by name; see `runtime.metadata`.
+    metadata: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
     format_version: int = FORMAT_VERSION
 
@@ -76,6 +79,7 @@ class Manifest:
             "created": self.created,
             "documents": self.documents,
             "titles": self.titles,
+            **({"metadata": dict(sorted(self.metadata.items()))} if self.metadata else {}),
             "fields": list(self.fields),
             "rankers": {name: asdict(entry) for name, entry in self.rankers.items()},
             "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
@@ -127,6 +131,7 @@ class Manifest:
                 for path, entry in read.mapping("files").items()
             },
             titles=read.boolean("titles", otherwise=True),  # missing in older bundles
+            metadata=read.types("metadata"),
             provenance=read.mapping("provenance"),
         )
         manifest._check_references()
@@ -189,6 +194,19 @@ class _Reader:
     def mapping(self, key: str) -> dict[str, Any]:
         """Return an object."""
         return self._get(key, dict, "an object")
+
+    def types(self, key: str) -> dict[str, str]:
+        """Return an object whose values are types of metadata, sorted by name; {} if missing."""
+        types: dict[str, Any] = self.mapping(key) if key in self._raw else {}
+        if len(types) > MAX_FIELDS:
+            raise BundleError(f"{self._where}: {key} has {len(types)} fields; at most {MAX_FIELDS}")
+        for name, type_ in types.items():
+            if type_ not in TYPES:
+                raise BundleError(
+                    f"{self._where}: {key}.{name:.80} is {type_!r:.80}; it must be one of "
+                    f"{', '.join(TYPES)}"
+                )
+        return dict(sorted(types.items()))
 
     def numbers(self, key: str) -> dict[str, float]:
         """Return an object whose values are numbers."""

@@ -38,16 +38,21 @@ QRELS = tuple(
     for packed in ("", ".gz")
 )
 SPLIT_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_OWN = ("_id", "id", "title", "text")  # fields of a document that are no metadata
 
 Splits = Mapping[str, tuple[Sequence["Query"], Mapping[str, Mapping[str, int]]]]
 
 
 class Document(NamedTuple):
-    """A document of the collection. Its title and its text may be empty."""
+    """A document of the collection. Its title and its text may be empty.
+
+    `metadata` has its other fields, as the source holds them. Missing ones may be None.
+    """
 
     id: str
     title: str
     text: str
+    metadata: Mapping[str, Any] = {}  # never changed
 
 
 class Query(NamedTuple):
@@ -92,7 +97,7 @@ class Collection:
             text = _text(record, where)
             if title is not None and not isinstance(title, str):
                 raise CollectionError(f"{where}: the title is {_kind(title)}, expected a string")
-            yield Document(name, title or "", text)
+            yield Document(name, title or "", text, _metadata(record))
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
         """Return those of some ids that no document has; read no further than to the last that has.
@@ -256,8 +261,11 @@ def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]
         seen.add(name)
         # The line was UTF-8, so only an escape can introduce a lone surrogate.
         if "\\u" in line:
-            for key in ("title", "text"):
-                check_text(str(record.get(key)), f"{where}: the {key}")
+            for key in record if what == "document" else ("title", "text"):
+                check_text(key, f"{where}: the name of a field")
+                value = record.get(key)
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                check_text(text, f"{where}: the {key}")
         yield where, name, record
 
 
@@ -266,6 +274,29 @@ def _text(record: dict[str, Any], where: str) -> str:
     if not isinstance(text, str):
         raise CollectionError(f"{where}: the text is {_kind(text)}, expected a string")
     return text
+
+
+def _metadata(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a document besides id, title and text."""
+    others = {name: each for name, each in record.items() if name not in _OWN}
+    if "_id" in record and "id" in record:
+        others["id"] = record["id"]
+    return inner_fields(others)
+
+
+def inner_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields, where those in an object ``metadata`` stand beside the others.
+
+    A field that stands in both is the outer one.
+
+    >>> inner_fields({"year": 1, "metadata": {"url": "x", "year": 2}})
+    {'url': 'x', 'year': 1}
+    """
+    inner = fields.get("metadata")
+    if not isinstance(inner, Mapping):
+        return dict(fields)
+    outer = {name: value for name, value in fields.items() if name != "metadata"}
+    return {**{str(name): value for name, value in inner.items()}, **outer}
 
 
 def _kind(value: object) -> str:
@@ -285,9 +316,14 @@ def record_lines(records: Iterable[Document | Query], what: str) -> Iterator[str
         if record.id in seen:
             raise CollectionError(f"{what} id {record.id!r} occurs twice")
         seen.add(record.id)
-        for key, value in zip(record._fields[1:], record[1:], strict=True):
-            check_text(value, f"{what} {record.id!r}: the {key}")
+        fields = record._asdict()
+        metadata = fields.pop("metadata", {})
+        fields = {"_id": fields.pop("id"), **fields}
+        for key, value in fields.items():
+            check_text(value, f"{what} {record.id!r}: the {key.removeprefix('_')}")
         if isinstance(record, Query) and not record.text.strip():
             raise CollectionError(f"the text of query {record.id!r} is empty")
-        fields = dict(zip(("_id", *record._fields[1:]), record, strict=True))
-        yield json.dumps(fields, ensure_ascii=False) + "\n"
+        more = {"metadata": metadata} if metadata else {}
+        line = json.dumps(fields | more, ensure_ascii=False, default=str)
+        check_text(line, f"{what} {record.id!r}: the metadata")
+        yield line + "\n"

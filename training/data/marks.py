@@ -121,4 +121,4 @@ def _check_documents(collection: Collection, documents: Iterable[Document]) -> N
 
 def _essence(document: Document | None) -> tuple[str, ...]:
     """Return the words of the fields; white space between passages is not kept in a bundle."""
-    return tuple(" ".join(each.split()) for each in document) if document else ()
+    return tuple(" ".join(each.split()) for each in document[:3]) if document else ()

@@ -1,8 +1,8 @@
 """Analyse a collection into the tokens of every document and the postings of every term."""
 
 from array import array
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.words import stop_words
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.lemmas import vocabulary
+from ranklet.training.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.training.indexing.packer import Packer
 from ranklet.training.indexing.postings import Postings, invert
 from ranklet.training.indexing.word_tokens import WordTokens
@@ -39,6 +40,7 @@ class AnalysedCollection:
         forwards: the tokens by field, ``words`` (without stop words) and ``wordpieces``.
         fields: the requested fields.
         titles: whether a document's title is part of its ranked text.
+        metadata: the other fields of the documents, sorted by name, if they were kept.
     """
 
     documents: Documents
@@ -46,6 +48,7 @@ class AnalysedCollection:
     forwards: dict[str, Forward]
     fields: tuple[str, ...]
     titles: bool = True
+    metadata: Mapping[str, Field] = field(default_factory=dict)
 
     def ranked_texts(self) -> list[str]:
         """Return the ranked text of every document, in the order of their numbers."""
@@ -95,6 +98,7 @@ def analyse(
     tokenizer: "Tokenizer | None" = None,
     titles: bool = True,
     known_words: Iterable[str] = (),
+    keep_metadata: bool = False,
 ) -> AnalysedCollection:
     """Analyse a collection in the requested fields.
 
@@ -104,6 +108,7 @@ def analyse(
         tokenizer: the tokenizer of the field wordpieces.
         titles: whether a document's title is part of its ranked text.
         known_words: words for the vocabulary even if no document contains them.
+        keep_metadata: whether the other fields of the documents are kept, for a bundle.
 
     Raises:
         CollectionError: there is no document.
@@ -116,7 +121,10 @@ def analyse(
         raise InputError("word pieces need a tokenizer; pass a tokenizer.json or vocab.txt")
     ids, shown_titles, texts = Packer(), Packer(), Packer()
     tokens, first, last = WordTokens(sorted(stop_words())), array("I"), None
+    metadata = MetadataCollector()
     for document in progress(documents, ANALYSING):
+        if keep_metadata and document.id != last:
+            metadata.add(document.metadata)
         first.append(first[-1] if document.id == last else len(first))
         last = document.id
         ids.add(document.id)
@@ -142,7 +150,9 @@ def analyse(
     if tokenizer is not None and "wordpieces" in wanted:
         forwards["wordpieces"] = _wordpieces(stored, tokenizer)
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
-    return AnalysedCollection(stored, analyzer, forwards, wanted, titles)
+    places = of_whole_documents(stored.first, len(stored))
+    others = metadata.fields(places) if keep_metadata else {}
+    return AnalysedCollection(stored, analyzer, forwards, wanted, titles, others)
 
 
 def _split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:

@@ -59,14 +59,14 @@ def choose_columns(
         if given and given not in present and (given != NONE or flag == "text_column"):
             raise InputError(
                 f"{name} has no column {given!r} (--{flag.replace('_', '-')}); it has "
-                f"{_listed(present)}"
+                f"{listed(present)}"
             )
     used = {options.text_column, options.title_column, options.id_column}
     free = [field for field in present if field not in used]
     text = options.text_column or _known(free, TEXTS) or _longest(records, free)
     if not text:
         raise InputError(
-            f"no column of {name} looks like a text; it has {_listed(present)}. Pass --text-column "
+            f"no column of {name} looks like a text; it has {listed(present)}. Pass --text-column "
             "with one of them, or --no-header if the first line of the table is data"
         )
     free = [field for field in free if field != text]
@@ -90,6 +90,7 @@ def _longest(records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> str
     return best if best and mean_words(best) >= WORDS else ""
 
 
-def _listed(fields: Mapping[str, None]) -> str:
+def listed(fields: Mapping[str, None]) -> str:
+    """Return names of columns for a message."""
     shown = [repr(field[:40]) for field in fields]
     return ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "") or "no columns"

@@ -17,6 +17,7 @@ class SourceOptions:
     text_column: str = text("", "column of the text; guessed by default")
     title_column: str = text("", "column of the title, - for none; guessed by default")
     id_column: str = text("", "column of the id, - for numbers; guessed by default")
+    metadata: str = text("all", "other columns to keep, separated by commas, all, or none")
     format: str = one_of("auto", FORMATS, "format of the source, auto follows the file's name")
     encoding: str = text("utf-8", "encoding of the files")
     header: bool = switch(True, "the first line of a table is data", flag="--no-header")
@@ -39,3 +40,10 @@ class SourceOptions:
                 f"unknown encoding {self.encoding!r}; give one that Python knows, such as utf-8, "
                 "utf-16, latin-1 or cp1252"
             ) from None
+
+    def metadata_fields(self) -> tuple[str, ...] | None:
+        """Return the names of the other fields to keep, or None for all."""
+        if self.metadata == "all":
+            return None
+        names = [] if self.metadata == "none" else self.metadata.split(",")
+        return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.training.data.collection import Document
-from ranklet.training.data.sources.columns import SAMPLE, Columns, choose_columns
+from ranklet.training.data.cells import texts_in
+from ranklet.training.data.collection import Document, inner_fields
+from ranklet.training.data.sources.columns import SAMPLE, Columns, choose_columns, listed
 from ranklet.training.data.sources.json_files import as_record, kind_of
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.passages import passages
@@ -51,6 +52,8 @@ class Source:
         self.options = options or SourceOptions()
         self.problems = Problems()
         self.columns: Columns | None = None
+        self._wanted = self.options.metadata_fields()
+        self._others = set[str]()  # names of fields that were seen besides id, title and text
         if isinstance(texts, str | os.PathLike):
             path = Path(texts)
             self.name = path.absolute().name
@@ -86,6 +89,7 @@ class Source:
                 document.text, self.options.passage_words, self.options.overlap_words
             ):
                 yield document._replace(text=part)
+        self._check_wanted()
         bad = self.problems.counts.total()
         if bad and not self.options.skip_bad:
             raise CollectionError(
@@ -120,7 +124,7 @@ class Source:
         name = as_id(found)
         if name is None:
             return Bad(record.place, "no id", f"{columns.id} is {found!r:.40}")
-        values = {"id": name}
+        values: dict[str, str] = {"id": name}
         for key, column in (("title", columns.title), ("text", columns.text)):
             value = as_text(record.fields.get(column)) if column else ""
             if value is None:
@@ -130,10 +134,34 @@ class Source:
         for key, value in values.items():
             if not is_decoded(value):
                 return not_decoded(record.place, value, key)
-        document = Document(**values)
+        metadata = self._metadata(record.fields, columns)
+        for key, other in metadata.items():
+            for each in (key, *texts_in(other)):
+                if not is_decoded(each):
+                    return not_decoded(record.place, each, key if is_decoded(key) else "a name")
+        document = Document(values["id"], values["title"], values["text"], metadata)
         if not (document.title.strip() or document.text.strip()):
             return Bad(record.place, "empty", f"{columns.text} is {document.text!r:.20}")
         return document
+
+    def _metadata(self, fields: Mapping[str, Any], columns: Columns) -> Mapping[str, Any]:
+        """Return the chosen fields besides id, title and text."""
+        if self._wanted == ():
+            return {}
+        used = (columns.id, columns.title, columns.text)
+        others = inner_fields({name: each for name, each in fields.items() if name not in used})
+        if self._wanted is None:
+            return others
+        self._others |= others.keys()
+        return {name: others[name] for name in self._wanted if name in others}
+
+    def _check_wanted(self) -> None:
+        lacking = [name for name in self._wanted or () if name not in self._others]
+        if lacking:
+            raise InputError(
+                f"{self.name} has no column {lacking[0]!r} (--metadata) besides id, title and "
+                f"text; it has {listed(dict.fromkeys(sorted(self._others)))}"
+            )
 
 
 def as_id(value: object) -> str | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ranklet.runtime.errors import CollectionError
+from ranklet.training.data.cells import Cell
 from ranklet.training.data.sources.opening import format_suffix, open_text
 from ranklet.training.data.sources.records import Bad, Record, Records
 
@@ -78,7 +79,7 @@ def read_table(path: Path, encoding: str, *, header: bool) -> Records:
             elif len(row.fields) != len(names):
                 yield Bad(place, "broken", _wrong_width(len(row.fields), len(names)))
             else:
-                yield Record(place, dict(zip(names, row.fields, strict=True)))
+                yield Record(place, dict(zip(names, map(Cell, row.fields), strict=True)))
 
 
 def _rows(lines: Iterable[str], delimiter: str, begin: int) -> Iterator[Row]:

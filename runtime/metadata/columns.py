@@ -1,0 +1,324 @@
+"""The metadata of a bundle's documents: one memory-mapped column per field, opened on first use.
+
+docs/maintainers/bundle-format.md describes the files. A comparison is one pass of numpy over a
+column: strings are the places of their values among the sorted distinct ones, and dates are whole
+numbers.
+"""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Iterator
+from datetime import date, datetime
+from itertools import pairwise
+from math import ceil, floor
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.metadata.dates import MICROSECONDS, day_at, microseconds_of, moment_at
+from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.text.strings import Strings
+
+# Files of a field, in `folder_of`.
+VALUES, CODES, OFFSETS, DISTINCT, MISSING = (
+    "values.npy", "codes.npy", "offsets.npy", "distinct", "missing.npy",
+)  # fmt: skip
+
+Mask = NDArray[np.bool_]  # (documents,)
+
+
+class Span(NamedTuple):
+    """The values of a column that equal an operand, from the least to the largest.
+
+    If no value can, `least` is the first above the operand and `largest` the last below it.
+    """
+
+    least: Any
+    largest: Any
+
+
+def folder_of(place: int) -> str:
+    """Return the folder of a field by its place among the sorted names, with a slash at its end.
+
+    Names are no part of a path, because they may contain anything.
+    """
+    return f"metadata/{place}/"
+
+
+class Column(ABC):
+    """One field of all documents, where each passage counts as one.
+
+    Attributes:
+        missing: the documents without a value, (documents,) bool; None if all have one.
+    """
+
+    missing: Mask | None
+
+    def __init__(self, name: str, missing: NDArray[np.uint8] | None) -> None:
+        self.name, self._flags = name, missing
+        self.missing = None if missing is None else missing != 0
+
+    def value(self, number: int) -> Value | None:
+        """Return a document's value, or None if it has none.
+
+        Raises:
+            BundleError: the value is damaged.
+        """
+        if self.missing is not None and self.missing[number]:
+            return None
+        try:
+            return self._value(number)
+        except (IndexError, ValueError, OverflowError) as error:
+            raise damaged(f"metadata: {self.name!r} of document {number} is {error}") from error
+
+    def verify(self) -> None:
+        """Check every number.
+
+        Raises:
+            BundleError: the first wrong one.
+        """
+        if self._flags is not None and (self._flags > 1).any():
+            raise self._fault("missing is neither 0 nor 1")
+        self._verify()
+
+    def _fault(self, what: str) -> BundleError:
+        return BundleError(f"metadata: {self.name!r}: {what}")
+
+    @abstractmethod
+    def _value(self, number: int) -> Value: ...
+
+    @abstractmethod
+    def _verify(self) -> None: ...
+
+
+class Ordered(Column):
+    """A column whose values are compared by their keys.
+
+    Attributes:
+        keys: (documents,) of any type of numbers; 0 where a value is missing.
+    """
+
+    keys: NDArray[Any]
+
+    @abstractmethod
+    def span(self, operand: Any) -> Span:
+        """Return the keys that an operand equals. Its type was checked before."""
+
+    def _check_blank(self) -> None:
+        if self.missing is not None and self.keys[self.missing].any():
+            raise self._fault("a missing value is not 0")
+
+
+class Numbers(Ordered):
+    """Numbers; flags are 0 and 1."""
+
+    def __init__(
+        self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, type_: str
+    ) -> None:
+        super().__init__(name, missing)
+        self.keys, self._flag = keys, type_ == FLAG
+
+    def span(self, operand: float) -> Span:
+        """Return the numbers that an operand equals; between whole ones there may be none."""
+        if self.keys.dtype.kind != "f":
+            return Span(ceil(operand), floor(operand))
+        try:
+            value = float(operand)
+        except OverflowError:  # a whole number of hundreds of digits
+            value = np.inf if operand > 0 else -np.inf
+        return Span(value, value)
+
+    def _value(self, number: int) -> Value:
+        return bool(self.keys[number]) if self._flag else self.keys[number].item()  # type: ignore[no-any-return]
+
+    def _verify(self) -> None:
+        self._check_blank()
+        if self._flag and (self.keys > 1).any():
+            raise self._fault("a flag is neither 0 nor 1")
+        if not np.isfinite(self.keys).all():
+            raise self._fault("a number is not finite")
+
+
+class Dates(Ordered):
+    """Days, or instants in UTC."""
+
+    def __init__(
+        self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, type_: str
+    ) -> None:
+        super().__init__(name, missing)
+        self.keys, self._timed = keys, type_ == DATETIME
+
+    def span(self, operand: date) -> Span:
+        """Return the keys that an operand equals; a day equals every instant in it."""
+        first = microseconds_of(operand)
+        last = first if isinstance(operand, datetime) else first + MICROSECONDS - 1
+        if self._timed:
+            return Span(first, last)
+        # A day is compared by its beginning, so an instant within a day lies between two days.
+        day = -(-first // MICROSECONDS)
+        return Span(day, first // MICROSECONDS)
+
+    def _value(self, number: int) -> Value:
+        key = int(self.keys[number])
+        return moment_at(key) if self._timed else day_at(key)
+
+    def _verify(self) -> None:
+        self._check_blank()
+        if len(self.keys):
+            for key in (int(self.keys.argmin()), int(self.keys.argmax())):
+                self.value(key)
+
+
+class Texts(Ordered):
+    """Strings, as places among the sorted distinct ones."""
+
+    def __init__(
+        self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, distinct: Strings
+    ) -> None:
+        super().__init__(name, missing)
+        self.keys, self.distinct = keys, distinct
+
+    def span(self, operand: str) -> Span:
+        """Return the place of a string among the distinct ones."""
+        place, found = find(self.distinct, operand)
+        return Span(place, place if found else place - 1)
+
+    def _value(self, number: int) -> Value:
+        return self.distinct[int(self.keys[number])]
+
+    def _verify(self) -> None:
+        self._check_blank()
+        _check_codes(self, self.keys, self.distinct)
+
+
+class Lists(Column):
+    """Lists of strings: those of document i are ``codes[offsets[i]:offsets[i + 1]]``.
+
+    Attributes:
+        offsets: (documents + 1,) int64.
+        codes: places among the sorted distinct strings, in the order of each list.
+        distinct: the strings.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        offsets: NDArray[np.int64],
+        codes: NDArray[Any],
+        missing: NDArray[np.uint8] | None,
+        distinct: Strings,
+    ) -> None:
+        super().__init__(name, missing)
+        self.offsets, self.codes, self.distinct = offsets, codes, distinct
+
+    def holding(self, operands: tuple[str, ...]) -> Mask:
+        """Return which documents' lists hold at least one of some strings, (documents,) bool."""
+        mask = np.zeros(len(self.offsets) - 1, np.bool_)
+        wanted = np.zeros(len(self.distinct), np.bool_)
+        for place, found in (find(self.distinct, operand) for operand in operands):
+            if found:
+                wanted[place] = True
+        places = np.flatnonzero(wanted[self.codes])
+        # Empty lists begin where the next one does, and the last of these is the one with the code.
+        mask[np.searchsorted(self.offsets, places, side="right") - 1] = True
+        return mask
+
+    def _value(self, number: int) -> Value:
+        begin, end = self.offsets[number : number + 2].tolist()
+        return [self.distinct[code] for code in self.codes[begin:end].tolist()]
+
+    def _verify(self) -> None:
+        if self.missing is not None and np.diff(self.offsets)[self.missing].any():
+            raise self._fault("a missing value is not empty")
+        _check_codes(self, self.codes, self.distinct)
+
+
+def find(distinct: Strings, wanted: str) -> tuple[int, bool]:
+    """Return the place of a string among sorted ones, or where it would be, and whether it is.
+
+    >>> find(Strings.pack(["a", "c"]), "b"), find(Strings.pack(["a", "c"]), "c")
+    ((1, False), (1, True))
+    """
+    # Not "replace", because a lone surrogate must not match the "?" that would replace it.
+    raw = wanted.encode("utf-8", "surrogatepass")
+    place = bisect_left(range(len(distinct)), raw, key=distinct.raw)
+    return place, place < len(distinct) and distinct.raw(place) == raw
+
+
+def _check_codes(column: Column, codes: NDArray[Any], distinct: Strings) -> None:
+    if len(codes) and int(codes.max()) >= len(distinct):
+        raise BundleError(f"metadata: {column.name!r}: a code is past the {len(distinct)} strings")
+    raws = [distinct.raw(place) for place in range(len(distinct))]
+    for one, other in pairwise(raws):
+        if one >= other:
+            raise BundleError(f"metadata: {column.name!r}: its strings are not in order")
+    for raw in raws:
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BundleError(f"metadata: {column.name!r}: a string is not UTF-8") from error
+
+
+class Metadata:
+    """The columns of a bundle; each is opened when it is first used, and shared by all threads.
+
+    Attributes:
+        types: the type of each field by its name, sorted by name.
+    """
+
+    def __init__(self, bundle: BundleFiles) -> None:
+        self._bundle, self.types = bundle, bundle.manifest.metadata
+        self._places = {name: place for place, name in enumerate(self.types)}
+        self._columns: dict[str, Column] = {}
+        self._lock = Lock()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.types)
+
+    def __len__(self) -> int:
+        """Return the number of documents, where each passage counts as one."""
+        return self._bundle.manifest.documents
+
+    def column(self, name: str) -> Column:
+        """Return the column of a field that there is.
+
+        Raises:
+            BundleError: a file is missing, or an array has another type or shape.
+        """
+        with self._lock:
+            if name not in self._columns:
+                self._columns[name] = self._open(name)
+            return self._columns[name]
+
+    def of(self, number: int) -> dict[str, Value]:
+        """Return a document's values by field, without those that are missing."""
+        values = ((name, self.column(name).value(number)) for name in self.types)
+        return {name: value for name, value in values if value is not None}
+
+    def _open(self, name: str) -> Column:
+        bundle, count = self._bundle, len(self)
+        folder, type_ = folder_of(self._places[name]), self.types[name]
+        missing: NDArray[np.uint8] | None = None
+        if bundle.has(folder + MISSING):
+            missing = bundle.array(folder + MISSING, np.uint8, (count,))
+        if type_ == STRINGS:
+            offsets = bundle.offsets(folder + OFFSETS, count)
+            codes = self._codes(folder, int(offsets[-1]))
+            return Lists(name, offsets, codes, missing, bundle.strings(folder + DISTINCT, Strings))
+        if type_ == STRING:
+            codes = self._codes(folder, count)
+            return Texts(name, codes, missing, bundle.strings(folder + DISTINCT, Strings))
+        if type_ in (DATE, DATETIME):
+            dtype = np.int32 if type_ == DATE else np.int64
+            return Dates(name, bundle.array(folder + VALUES, dtype, (count,)), missing, type_)
+        if type_ == NUMBER:
+            numbers = bundle.array(folder + VALUES, np.int64, (count,), np.float64)
+            return Numbers(name, numbers, missing, type_)
+        return Numbers(name, bundle.array(folder + VALUES, np.uint8, (count,)), missing, FLAG)
+
+    def _codes(self, folder: str, count: int) -> NDArray[Any]:
+        return self._bundle.array(folder + CODES, np.uint8, (count,), np.uint16, np.uint32)

@@ -1,0 +1,257 @@
+"""Read a filter by metadata, such as ``{"year": {">=": 2020}, "tags": {"has": "x"}}``.
+
+A filter becomes a tree of conditions, which can be compared and hashed, before any column is
+opened. `masks` evaluates it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from difflib import get_close_matches
+from math import isfinite
+from numbers import Real
+
+import numpy as np
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.metadata.dates import in_utc, read_date
+from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
+
+AND, OR, NOT = "and", "or", "not"
+EQUAL, UNEQUAL, IN, NOT_IN = "==", "!=", "in", "not in"
+HAS, HAS_ANY, HAS_ALL = "has", "has any", "has all"
+MISSING = "missing"
+_SAME = (EQUAL, UNEQUAL, IN, NOT_IN)
+_ORDER = (">=", ">", "<=", "<")
+OPERATORS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys((STRING, NUMBER, DATE, DATETIME), (*_SAME, *_ORDER, MISSING)),
+    FLAG: (*_SAME, MISSING),
+    STRINGS: (HAS, HAS_ANY, HAS_ALL, MISSING),
+}
+_LISTED = (IN, NOT_IN, HAS_ANY, HAS_ALL)  # operators that take a list
+
+# They bound what a caller can cost. A condition is one pass over the documents.
+MAX_CONDITIONS = 1000
+MAX_VALUES = 10_000  # in all lists of a filter together
+MAX_DEPTH = 32
+_SHOWN = 20  # fields that a message names
+
+Operand = str | int | float | bool | date
+
+
+@dataclass(frozen=True)
+class Test:
+    """A condition on one field."""
+
+    __test__ = False  # for pytest, which collects classes of this name
+
+    field: str
+    operator: str
+    operands: tuple[Operand, ...]  # one, unless the operator takes a list
+
+
+@dataclass(frozen=True)
+class Not:
+    """Holds for the documents for which the inner condition does not."""
+
+    inner: "Condition"
+
+
+@dataclass(frozen=True)
+class Both:
+    """Holds if all inner conditions do; without any, for every document."""
+
+    inner: tuple["Condition", ...]
+
+
+@dataclass(frozen=True)
+class Either:
+    """Holds if one of the inner conditions does; without any, for no document."""
+
+    inner: tuple["Condition", ...]
+
+
+Condition = Test | Not | Both | Either
+
+
+def read_where(where: object, types: Mapping[str, str]) -> Condition:
+    """Return the conditions of a filter.
+
+    Args:
+        where: an object whose keys are fields, or "and", "or" (a list of filters) and "not" (a
+            filter). All of its entries must hold. The value of a field is a value to equal, a list
+            of such values, or an object of operators.
+        types: the type of each field of the bundle.
+
+    Raises:
+        InputError: a field or an operator is unknown, a value has a wrong type, or the filter is
+            too large; the message names the fields or operators that there are.
+    """
+    return _Reader(types).filter(where, 1)
+
+
+class _Reader:
+    """Reads one filter and counts its conditions and values."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        self._types = types
+        self._conditions = self._values = 0
+
+    def filter(self, where: object, depth: int) -> Condition:
+        if not isinstance(where, Mapping):
+            raise InputError(
+                'where must be an object such as {"year": {">=": 2020}}, not '
+                f"{_described(where)}"
+            )
+        if depth > MAX_DEPTH:
+            raise InputError(f"where is nested more than {MAX_DEPTH} deep")
+        parts = tuple(self._entry(name, value, depth) for name, value in where.items())
+        return parts[0] if len(parts) == 1 else Both(parts)
+
+    def _entry(self, name: object, value: object, depth: int) -> Condition:
+        if name == NOT:
+            return Not(self.filter(value, depth + 1))
+        if name in (AND, OR):
+            if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+                raise InputError(
+                    f"where: {name!r} takes a list of filters, not {_described(value)}"
+                )
+            inner = tuple(self.filter(each, depth + 1) for each in value)
+            return Both(inner) if name == AND else Either(inner)
+        if not isinstance(name, str) or name not in self._types:
+            raise InputError(f"where: {_unknown(name, tuple(self._types))}")
+        if not isinstance(value, Mapping):
+            listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+            return self._test(name, IN if listed else EQUAL, value)
+        parts = tuple(self._test(name, operator, each) for operator, each in value.items())
+        return parts[0] if len(parts) == 1 else Both(parts)
+
+    def _test(self, name: str, operator: object, value: object) -> Condition:
+        type_ = self._types[name]
+        allowed = OPERATORS[type_]
+        if operator not in allowed:
+            advice = ""
+            if type_ == STRINGS and operator in _SAME:
+                advice = f'; write {{"{HAS}": …}} to find what one of its strings is'
+            raise InputError(
+                f"where: {name[:80]!r} holds {PLURALS[type_]} and cannot be compared by "
+                f"{str(operator)[:40]!r}; its operators are {', '.join(allowed)}{advice}"
+            )
+        self._conditions += 1
+        if self._conditions > MAX_CONDITIONS:
+            raise InputError(f"where has more than {MAX_CONDITIONS:,} conditions")
+        if operator == MISSING:
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(
+                    f"where: {name[:80]!r}: {MISSING!r} takes true or false, not "
+                    f"{_described(value)}"
+                )
+            test = Test(name, MISSING, ())
+            return test if value else Not(test)
+        if operator in _LISTED:
+            operands = self._operands(name, str(operator), value)
+        else:
+            operands = (read_operand(value, name, type_),)
+        # Documents without a value differ from every value, as with `not`.
+        if operator == UNEQUAL:
+            return Not(Test(name, EQUAL, operands))
+        if operator == NOT_IN:
+            return Not(Test(name, IN, operands))
+        return Test(name, str(operator), operands)
+
+    def _operands(self, name: str, operator: str, value: object) -> tuple[Operand, ...]:
+        if isinstance(value, np.ndarray | set | frozenset):
+            value = list(value)
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+            raise InputError(
+                f"where: {name[:80]!r}: {operator!r} takes a list, not {_described(value)}"
+            )
+        self._values += len(value)
+        if self._values > MAX_VALUES:
+            raise InputError(f"where has more than {MAX_VALUES:,} values in its lists")
+        return tuple(read_operand(each, name, self._types[name]) for each in value)
+
+
+def read_operand(value: object, name: str, type_: str) -> Operand:
+    """Return a value that a field is compared with; dates may be given as ISO 8601 strings.
+
+    Raises:
+        InputError: a field of this type cannot equal such a value.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type_ in (STRING, STRINGS) and isinstance(value, str):
+        return value
+    if type_ == FLAG and isinstance(value, bool):
+        return value
+    if type_ == NUMBER and isinstance(value, Real) and not isinstance(value, bool):
+        number = value if isinstance(value, int) else float(value)
+        if isinstance(number, int) or isfinite(number):
+            return number
+    if type_ in (DATE, DATETIME):
+        day = read_date(value) if isinstance(value, str) else value
+        if isinstance(day, date):
+            return _in_range(day, name)
+    wanted = {
+        STRING: "a string",
+        STRINGS: "a string",
+        FLAG: "true or false",
+        NUMBER: "a number",
+    }.get(type_, 'a date such as "2024-05-31" or "2024-05-31T12:00:00Z"')
+    raise InputError(
+        f"where: {name[:80]!r} holds {PLURALS[type_]}, so it cannot be compared with "
+        f"{_described(value)}; give {wanted}"
+    )
+
+
+def _in_range(day: date, name: str) -> date:
+    try:
+        return in_utc(day) if isinstance(day, datetime) else day
+    except OverflowError:
+        raise InputError(f"where: {name[:80]!r}: {day} is out of range in UTC") from None
+
+
+def fields_of(condition: Condition) -> Iterator[str]:
+    """Yield the fields that a filter reads, some perhaps twice."""
+    if isinstance(condition, Test):
+        yield condition.field
+    elif isinstance(condition, Not):
+        yield from fields_of(condition.inner)
+    else:
+        for each in condition.inner:
+            yield from fields_of(each)
+
+
+def unknown_field(name: object, types: Mapping[str, str]) -> str:
+    """Return what is wrong with the name of a field, and which fields there are."""
+    return _unknown(name, tuple(types))
+
+
+def _unknown(name: object, fields: Sequence[str]) -> str:
+    shown = repr(str(name)[:80])
+    if not fields:
+        return (
+            f"unknown field {shown}; the documents of this bundle have no metadata. Build it "
+            "again from documents with further fields"
+        )
+    close = get_close_matches(str(name)[:80], fields, 1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    listed = ", ".join(repr(each[:80]) for each in fields[:_SHOWN])
+    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
+    return f"unknown field {shown}{meant}; the fields are {listed}{more}"
+
+
+def _described(value: object) -> str:
+    """Return what a value is, and short values themselves."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float) and abs(value) < 1e15:
+        return f"the number {value}"
+    if isinstance(value, str):
+        return f"the string {value[:40]!r}"
+    kinds = {int: "a number", float: "a number", list: "a list", tuple: "a list"}
+    if isinstance(value, Mapping):
+        return "an object"
+    return kinds.get(type(value), f"a value of type {type(value).__name__}")
