@@ -1,7 +1,6 @@
 """A loaded bundle, which `runtime.load` returns and which ranks, scores and explains."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -76,7 +75,8 @@ class Bundle:
 
     def under(self, condition: Condition) -> "Bundle":
         """Return the bundle as `only` does, by the condition that was made of a filter."""
-        restricted = copy(self)
+        restricted = object.__new__(Bundle)  # a copy would open the path again, as pickle does
+        restricted._bundle = self._bundle
         restricted._see(Visible(self._bundle, condition, self._visible.masks))
         return restricted
 

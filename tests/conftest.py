@@ -8,13 +8,16 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 from tests.kinds import TinyData, TinyRankers
+from tests.metadata_rows import rows
 from tests.once import once
 
+from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.bundle import Bundle
@@ -348,3 +351,19 @@ def cross_path(tiny: TinyRankers) -> Path:
 @pytest.fixture
 def cross_bundle(tiny: TinyRankers) -> Bundle:
     return tiny.bundle("cross_encoder")
+
+
+@dataclass(frozen=True)
+class Described:
+    """A bundle of documents with metadata of every type, and these documents."""
+
+    rows: list[dict[str, Any]]
+    path: Path
+    bundle: Bundle
+
+
+@pytest.fixture(scope="session")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Described:
+    made = rows(Random(7), 48)
+    path = build(made, tmp_path_factory.mktemp("described") / "rows.ranklet")
+    return Described(made, path, Bundle(path))

@@ -1,5 +1,6 @@
 """The types that a field of the metadata can have, in the words of the manifest."""
 
+from collections.abc import Mapping
 from datetime import date
 
 # What Python has for a value; a date may be a datetime, in UTC.
@@ -23,3 +24,12 @@ PLURALS = {
 
 # More fields than that are no columns but data, such as an object whose keys are ids.
 MAX_FIELDS = 256
+
+
+def in_words(types: Mapping[str, str]) -> str:
+    """Return fields with their types, for people.
+
+    >>> in_words({"tags": "strings", "year": "number"})
+    'tags (strings), year (number)'
+    """
+    return ", ".join(f"{name} ({type_})" for name, type_ in types.items())

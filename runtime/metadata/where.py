@@ -247,11 +247,11 @@ def _described(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float) and abs(value) < 1e15:
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 63):
         return f"the number {value}"
     if isinstance(value, str):
         return f"the string {value[:40]!r}"
-    kinds = {int: "a number", float: "a number", list: "a list", tuple: "a list"}
+    kinds = {int: "a number", list: "a list", tuple: "a list"}
     if isinstance(value, Mapping):
         return "an object"
     return kinds.get(type(value), f"a value of type {type(value).__name__}")

@@ -44,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.build import build
     from ranklet.export.options import ExportOptions
     from ranklet.runtime import load
+    from ranklet.runtime.metadata.types import in_words
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source
     from ranklet.training.progress import say
@@ -59,4 +60,6 @@ def run(options: argparse.Namespace) -> None:
     )
     bundle = load(target)
     print(f"{bundle.size} → {target}")
+    if bundle.metadata:
+        print(f"metadata: {in_words(bundle.metadata)}")
     print(f"try: ranklet rank {target} {bundle.sample_texts(1)[0]!r}")

@@ -30,6 +30,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.bundles import INDEXING, index_bundle
     from ranklet.export.document_encoding import ENCODING
     from ranklet.runtime import load
+    from ranklet.runtime.metadata.types import in_words
     from ranklet.training.data.collection import Collection, is_collection
     from ranklet.training.data.sources.source import Source
     from ranklet.training.indexing.analysed import ANALYSING
@@ -45,4 +46,7 @@ def run(options: argparse.Namespace) -> None:
             titles=not options.no_titles,
             overwrite=options.force,
         )
-    print(f"{load(target).size} → {target}")
+    bundle = load(target)
+    print(f"{bundle.size} → {target}")
+    if bundle.metadata:
+        print(f"metadata: {in_words(bundle.metadata)}")

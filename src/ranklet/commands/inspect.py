@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the contents of the manifest."""
     from ranklet.runtime import load
+    from ranklet.runtime.metadata.types import in_words
     from ranklet.runtime.onnx.encoder import VARIANTS
 
     bundle = load(options.bundle)
@@ -24,6 +25,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"{options.bundle}: written {manifest.created} by ranklet {manifest.ranklet_version}")
     print(f"{bundle.size}, {len(manifest.files)} files, {size / 1e6:.1f} MB")
     print(f"fields: {', '.join(manifest.fields) or 'none'}")
+    if bundle.metadata:
+        print(f"metadata: {in_words(bundle.metadata)}")
     for name, entry in manifest.rankers.items():
         own = {
             path: e.bytes

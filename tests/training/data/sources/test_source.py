@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from tests.training.data.sources.reading import CATS, DOGS, announced, read, refused, write
 
+from ranklet.runtime import InputError
+from ranklet.training.data.cells import Cell
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source
 
@@ -114,7 +116,7 @@ def test_what_is_left_out_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixtu
 def test_long_documents_become_passages_that_share_the_id_and_the_title() -> None:
     rows = [{"id": "a", "title": "T", "text": "One two. Three four."}, {"id": "b", "text": "Five."}]
     parts = read(rows, passage_words=2, overlap_words=0)
-    assert [tuple(each) for each in parts] == [
+    assert [each[:3] for each in parts] == [
         ("a", "T", "One two."),
         ("a", "T", "Three four."),
         ("b", "", "Five."),
@@ -140,3 +142,33 @@ def test_an_error_of_the_callers_own_iterator_passes_through() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         list(Source(rows(), SourceOptions()).documents())
+
+
+def test_other_columns_are_metadata(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,body,year,note\n007,some words here,2020,\n")
+    (document,) = Source(path, SourceOptions()).documents()
+    assert document.id == "007"
+    assert document.metadata == {"year": "2020", "note": ""}
+    assert all(isinstance(each, Cell) for each in document.metadata.values())
+    (document,) = Source([{"text": "x", "a": 1, "metadata": {"a": 2, "b": None}}]).documents()
+    assert document.metadata == {"a": 1, "b": None}
+
+
+def test_metadata_can_be_chosen() -> None:
+    rows = [{"text": "x", "a": 1, "b": 2}, {"text": "y", "b": 3, "metadata": {"c": 4}}]
+
+    def kept(chosen: str) -> list[dict[str, object]]:
+        options = SourceOptions(metadata=chosen)
+        return [dict(each.metadata) for each in Source(rows, options).documents()]
+
+    assert kept("all") == [{"a": 1, "b": 2}, {"b": 3, "c": 4}]
+    assert kept("none") == [{}, {}]
+    assert kept("c, a") == [{"a": 1}, {"c": 4}]
+    with pytest.raises(InputError, match=r"no column 'd' \(--metadata\).*has 'a', 'b', 'c'"):
+        kept("a,d")
+
+
+def test_metadata_in_another_encoding_is_a_fault() -> None:
+    assert "1 text has another encoding" in refused([{"text": "x", "a": "\ud83d"}])
+    assert "1 text has another encoding" in refused([{"text": "x", "a": ["b", "\ud83d"]}])
+    assert "1 text has another encoding" in refused([{"text": "x", "\ud83d": 1}])

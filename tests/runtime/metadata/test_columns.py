@@ -1,0 +1,161 @@
+"""Columns of metadata: what comes back, and what happens if they are damaged."""
+
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.metadata_rows import FIELDS
+
+from ranklet.export.writer import sha256
+from ranklet.runtime import Bundle, BundleError
+from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.verification import verify
+
+if TYPE_CHECKING:
+    from tests.conftest import Described
+
+PLACE = {name: place for place, name in enumerate(sorted(FIELDS))}
+
+
+def test_every_document_has_its_own_values_again(described: "Described") -> None:
+    metadata = Metadata(BundleFiles(described.path))
+    assert dict(metadata.types) == {
+        "../price €": "number", "category": "string", "due": "date", "open": "flag",
+        "seen": "datetime", "tags": "strings", "year": "number",
+    }  # fmt: skip
+    assert list(metadata) == sorted(FIELDS)
+    for number, row in enumerate(described.rows):
+        held = {name: row[name] for name in sorted(FIELDS) if name in row}
+        assert metadata.of(number) == held
+        assert [type(each) for each in metadata.of(number).values()] == [
+            type(each) for each in held.values()
+        ]
+
+
+def test_hits_have_metadata_and_json_has_dates_as_strings(described: "Described") -> None:
+    by_id = {row["id"]: row for row in described.rows}
+    for hit in described.bundle.rank("bread water", k=80):
+        row = by_id[hit.id]
+        assert hit.metadata == {name: row[name] for name in FIELDS if name in row}
+        assert hash(hit) == hash(hit)
+        shown = json.loads(json.dumps(hit.to_dict())).get("metadata", {})
+        assert shown == {
+            name: value.isoformat() if isinstance(value, date | datetime) else value
+            for name, value in hit.metadata.items()
+        }
+
+
+def test_no_column_is_opened_before_it_is_used(described: "Described", tmp_path: Path) -> None:
+    copy = shutil.copytree(described.path, tmp_path / "copy")
+    for name in FIELDS:
+        if name != "year":
+            change(copy, f"metadata/{PLACE[name]}", lambda path: path.write_bytes(b"damaged"))
+    bundle = Bundle(copy)
+    assert len(bundle.rank_ids("bread", where={"year": 2020})) > 0
+    with pytest.raises(BundleError, match="is not a .npy file"):
+        bundle.rank("bread")
+
+
+def change(folder: Path, place: str, damage: Callable[[Path], object]) -> None:
+    """Change the files of a path, and put their size and digest into the manifest."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    for name, entry in manifest["files"].items():
+        if name.startswith(place):
+            damage(folder / name)
+            entry |= {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+
+def put(value: float, at: int | slice = slice(None)) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        held = np.load(path)
+        held[at] = value
+        np.save(path, held)
+
+    return damage
+
+
+def cast(dtype: str) -> Callable[[Path], None]:
+    return lambda path: np.save(path, np.load(path).astype(dtype))
+
+
+def shorter(path: Path) -> None:
+    np.save(path, np.load(path)[:-1])
+
+
+HOSTILE: dict[str, tuple[str, str, Callable[[Path], object], str]] = {
+    "code past the strings": ("category", "codes.npy", put(200), "past the 5|not 0"),
+    "code of a list past the strings": ("tags", "codes.npy", put(77), "past the 5 strings"),
+    "codes of another type": ("category", "codes.npy", cast("<i8"), "requires"),
+    "short codes": ("category", "codes.npy", shorter, "shape"),
+    "no UTF-8": ("category", "distinct.npy", put(0xFF), "not in order|not UTF-8"),
+    "strings that do not ascend": ("tags", "distinct.npy", put(65), "not in order"),
+    "offsets of strings that decrease": ("category", "distinct.offsets.npy", put(3, 1), "decrease"),
+    "offsets of lists that decrease": ("tags", "offsets.npy", put(50, 1), "decrease"),
+    "offsets past the codes": ("tags", "offsets.npy", put(10_000, -1), "shape"),
+    "a number that is not finite": ("../price €", "values.npy", put(np.inf, 3), "not finite|not 0"),
+    "numbers of another type": ("year", "values.npy", cast("<f4"), "requires"),
+    "a flag of 2": ("open", "values.npy", put(2), "neither 0 nor 1|not 0"),
+    "a day after the year 9999": ("due", "values.npy", put(2**31 - 1), "not 0|damaged"),
+    "an instant before the year 1": ("seen", "values.npy", put(-(2**63)), "not 0|damaged"),
+    "a missing value that is not 0": ("year", "values.npy", put(7), "a missing value is not 0"),
+    "missing of 2": ("year", "missing.npy", put(2, 0), "neither 0 nor 1"),
+    "short missing": ("year", "missing.npy", shorter, "shape"),
+    "a missing list that is not empty": ("tags", "missing.npy", put(1), "not empty"),
+}
+
+
+@pytest.mark.parametrize("attack", HOSTILE)
+def test_hostile_columns_are_found_and_do_no_harm(
+    described: "Described", tmp_path: Path, attack: str
+) -> None:
+    name, file, damage, message = HOSTILE[attack]
+    copy = shutil.copytree(described.path, tmp_path / "copy")
+    change(copy, f"metadata/{PLACE[name]}/{file}", damage)
+    with pytest.raises(BundleError, match=message):
+        list(verify(copy))
+    bundle = Bundle(copy)
+    operand: Any = {"tags": {"has all": ["x", "y"]}}.get(name, {"missing": False})
+    for call in (
+        lambda: bundle.rank("bread", k=80),
+        lambda: bundle.rank("bread", where={name: operand}),
+    ):
+        with suppress(BundleError):
+            assert len(call()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ({"year": "integer"}, "metadata.year is 'integer'; it must be one of string, number"),
+        ({"year": ["string"]}, "metadata.year is .*; it must be one of"),
+        ([], "'metadata' is .*must be an object"),
+        ({str(number): "flag" for number in range(300)}, "metadata has 300 fields; at most 256"),
+    ],
+)
+def test_hostile_types_are_refused(
+    described: "Described", tmp_path: Path, types: object, message: str
+) -> None:
+    copy = shutil.copytree(described.path, tmp_path / "copy")
+    manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
+    (copy / "manifest.json").write_text(json.dumps({**manifest, "metadata": types}), "utf-8")
+    with pytest.raises(BundleError, match=message):
+        Bundle(copy)
+
+
+def test_a_field_without_files_is_an_error(described: "Described", tmp_path: Path) -> None:
+    copy = shutil.copytree(described.path, tmp_path / "copy")
+    manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
+    manifest["metadata"]["zzz"] = "string"
+    (copy / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(BundleError, match="has no 'metadata/7/"):
+        list(verify(copy))
+    with pytest.raises(BundleError, match="has no 'metadata/7/"):
+        Bundle(copy).rank("bread")

@@ -1,0 +1,74 @@
+"""Filters on all documents, against plain Python, for thousands of filters and queries."""
+
+import threading
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.metadata_rows import WORDS, a_filter, allows
+
+from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.metadata.masks import CACHED, Masks, evaluate
+from ranklet.runtime.metadata.where import read_where
+from ranklet.runtime.storage.bundle_files import BundleFiles
+
+if TYPE_CHECKING:
+    from tests.conftest import Described
+
+
+@pytest.mark.slow
+def test_10_000_filters_and_queries_give_what_brute_force_gives(described: "Described") -> None:
+    random, bundle, rows = Random(11), described.bundle, described.rows
+    queries = [" ".join(random.choices(WORDS, k=random.randint(1, 3))) for _ in range(20)]
+    unfiltered = {query: bundle.rank_ids(query, k=len(rows)) for query in queries}
+    by_id = {row["id"]: row for row in rows}
+    found = 0
+    for _ in range(10_000):
+        query, where, k = random.choice(queries), a_filter(random), random.choice([1, 5, 80])
+        allowed = [each for each in unfiltered[query] if allows(where, by_id[each[0]])][:k]
+        assert bundle.rank_ids(query, k=k, where=where) == allowed, (query, where)
+        found += 0 < len(allowed) < len(unfiltered[query])
+    assert found > 2_500  # the filters are not trivial
+
+
+def test_a_filter_allows_what_plain_python_allows(described: "Described") -> None:
+    random, metadata = Random(3), Metadata(BundleFiles(described.path))
+    for _ in range(500):
+        where = a_filter(random)
+        mask = evaluate(read_where(where, metadata.types), metadata)
+        assert mask.dtype == np.bool_
+        assert mask.tolist() == [allows(where, row) for row in described.rows], where
+
+
+def test_few_masks_are_kept_and_none_can_be_changed(described: "Described") -> None:
+    metadata = Metadata(BundleFiles(described.path))
+    masks = Masks(metadata)
+    first = read_where({"year": 2018}, metadata.types)
+    kept = masks.mask(first)
+    assert masks.mask(read_where({"year": {"==": 2018.0}}, metadata.types)) is kept
+    with pytest.raises(ValueError, match="read-only"):
+        kept[0] = True
+    for year in range(CACHED):
+        masks.mask(read_where({"year": year}, metadata.types))
+    again = masks.mask(first)
+    assert again is not kept
+    assert again.tolist() == kept.tolist()
+
+
+def test_threads_share_masks(described: "Described") -> None:
+    bundle, rows, wrong = described.bundle, described.rows, []
+
+    def work(seed: int) -> None:
+        random = Random(seed)
+        for _ in range(40):
+            where = a_filter(random)
+            ids = {name for name, _ in bundle.rank_ids(" ".join(WORDS), where=where)}
+            wrong.extend([where] * (ids != {row["id"] for row in rows if allows(where, row)}))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
