@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.metadata.dates import MICROSECONDS, day_at, microseconds_of, moment_at
 from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.text.strings import Strings
 
@@ -27,8 +28,6 @@ from ranklet.runtime.text.strings import Strings
 VALUES, CODES, OFFSETS, DISTINCT, MISSING = (
     "values.npy", "codes.npy", "offsets.npy", "distinct", "missing.npy",
 )  # fmt: skip
-
-Mask = NDArray[np.bool_]  # (documents,)
 
 
 class Span(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.metadata.columns import Lists, Mask, Metadata, Ordered
+from ranklet.runtime.metadata.columns import Lists, Metadata, Ordered
 from ranklet.runtime.metadata.where import (
     EQUAL,
     HAS_ALL,
@@ -20,6 +20,7 @@ from ranklet.runtime.metadata.where import (
     Operand,
     Test,
 )
+from ranklet.runtime.pipeline.mask import Mask
 
 CACHED = 8  # masks per bundle, of one byte per document
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.metadata.columns import Mask, Metadata
+from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import Masks
 from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, numbers_of
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.storage.bundle_files import PASSAGES, BundleFiles
 
 Where = Mapping[str, Any]  # a filter by metadata; docs/filtering.md describes it

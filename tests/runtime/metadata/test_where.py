@@ -109,7 +109,7 @@ def test_without_metadata_a_filter_says_so() -> None:
     with pytest.raises(InputError, match="'year'; the documents of this bundle have no metadata"):
         read_where({"year": 1}, {})
     many = {f"field{number:03}": "string" for number in range(200)}
-    with pytest.raises(InputError, match="'field019' and 180 more$"):
+    with pytest.raises(InputError, match=r"'field019' and 180 more$"):
         read_where({"x": 1}, many)
 
 

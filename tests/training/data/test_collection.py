@@ -174,13 +174,16 @@ splits = st.dictionaries(
 )
 
 
+OTHERS = st.dictionaries(texts, st.none() | st.booleans() | st.integers() | texts, max_size=2)
+
+
 @settings(
     max_examples=settings().max_examples // 2,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     documents=st.lists(
-        st.builds(Document, ids, texts, texts), unique_by=lambda document: document.id
+        st.builds(Document, ids, texts, texts, OTHERS), unique_by=lambda document: document.id
     ),
     splits=splits,
 )
@@ -248,3 +251,17 @@ def test_a_failure_of_the_caller_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_reported(folder: Path) -> None:
     with pytest.raises(CollectionError, match=r"cannot be written \(Not a directory\)"):
         write_collection(folder / "corpus.jsonl" / "c", DOCUMENTS, {})
+
+
+def test_other_fields_are_metadata(tmp_path: Path) -> None:
+    lines = [
+        {"_id": "a", "text": "x", "year": 1, "metadata": {"url": "u", "year": 2}},
+        {"_id": "b", "id": 7, "text": "y", "title": "t"},
+    ]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    first, second = Collection(tmp_path).documents()
+    assert first.metadata == {"url": "u", "year": 1}
+    assert second.metadata == {"id": 7}
+    (tmp_path / "corpus.jsonl").write_text(r'{"_id": "a", "text": "x", "k": ["\ud83d"]}')
+    with pytest.raises(CollectionError, match=r"the k contains a lone surrogate"):
+        list(Collection(tmp_path).documents())

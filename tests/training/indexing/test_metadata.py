@@ -85,5 +85,5 @@ def test_one_line_says_what_was_changed_or_left_out(caplog: pytest.LogCaptureFix
 
 
 def test_names_that_are_data_are_refused() -> None:
-    with pytest.raises(CollectionError, match="more than 256 fields.*--metadata none"):
+    with pytest.raises(CollectionError, match=r"more than 256 fields.*--metadata none"):
         collected(*({f"key {number}": 1} for number in range(300)))

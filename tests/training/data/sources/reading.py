@@ -30,7 +30,8 @@ def write(path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
 
 
 def read(texts: Texts, **options: Any) -> list[Document]:
-    return list(Source(texts, SourceOptions(**options)).documents())
+    """Return the documents without metadata, unless the options keep it."""
+    return list(Source(texts, SourceOptions(**{"metadata": "none", **options})).documents())
 
 
 def announced(texts: Texts, **options: Any) -> str:

@@ -12,7 +12,7 @@ HEADER = ("id", "title", "text")
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_of_a_csv_file_is_guessed(delimiter: str, tmp_path: Path) -> None:
-    lines = [delimiter.join(row) for row in (HEADER, CATS, DOGS)]
+    lines = [delimiter.join(row) for row in (HEADER, CATS[:3], DOGS[:3])]
     assert read(write(tmp_path / "a.csv", "\n".join(lines))) == [CATS, DOGS]
 
 
