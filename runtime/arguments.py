@@ -34,8 +34,13 @@ def check_query(query: object, name: str = "query") -> None:
 
 def check_k(k: object) -> None:
     """Raise InputError unless `k` is a whole number, 0 or more."""
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
-        raise InputError(f"k must be a whole number, 0 or more, not {k!r}")
+    check_whole("k", k, 0)
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Raise InputError unless `value` is a whole number, `least` or more."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name} must be a whole number, {least} or more, not {value!r:.60}")
 
 
 def check_budget(budget_ms: object) -> None:

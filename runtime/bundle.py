@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import (
-    Document,
-    check_budget,
-    check_k,
-    check_query,
-    listed,
-    own_documents,
-)
+from ranklet.runtime.arguments import Document, check_budget, check_query, listed, own_documents
 from ranklet.runtime.display import common_words, strongest
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
@@ -29,6 +22,7 @@ from ranklet.runtime.pipeline.fusion import FIXED
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
 from ranklet.runtime.search.search import Search
+from ranklet.runtime.search.selection import Selection, check_group_by
 from ranklet.runtime.search.visible import Visible, Where
 from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
@@ -143,6 +137,10 @@ class Bundle:
         pipeline: PipelineLike = None,
         explain: bool = False,
         budget_ms: float | None = None,
+        offset: int = 0,
+        min_score: float | None = None,
+        group_by: str | None = None,
+        group_size: int = 1,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -159,6 +157,14 @@ class Bundle:
             budget_ms: milliseconds after which no further stage begins. The hits are ordered by the
                 finished stages, and `Ranking.left_out` lists the others. The first stage is always
                 finished.
+            offset: so many of the best hits are left out, so that pages follow each other:
+                ``k=10, offset=20`` are the last ten hits of ``k=30``.
+            min_score: hits with a lower score are left out.
+            group_by: a field of the metadata. At most `group_size` hits with the same value come
+                back, and `k` and `offset` count groups. Longer lists are retrieved if there are
+                fewer groups, so k come back if there are k. Hits remain in the order of their
+                scores. A document without a value is a group of its own.
+            group_size: maximum number of hits of a group.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -166,18 +172,23 @@ class Bundle:
         Raises:
             InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
                 is not a text, the budget is not a number of milliseconds, or the filter has an
-                unknown field or operator or a value of a wrong type, or comes with `documents`.
+                unknown field or operator or a value of a wrong type, comes with `documents` (as
+                `group_by` may not), or a field to group by is unknown or holds lists.
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """
         check_query(query)
-        check_k(k)
+        selection = Selection(
+            k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size
+        )
         check_budget(budget_ms)
-        if where is not None and documents is not None:
+        if documents is not None and (where is not None or group_by is not None):
             raise InputError(
-                "where filters the documents of the collection; leave it out, or leave out the "
-                "documents of your own"
+                "where and group_by use metadata, which texts of your own do not have; leave them "
+                "out, or leave out documents"
             )
+        if group_by is not None:
+            check_group_by(group_by, self._visible.metadata)
         deadline = Deadline(budget_ms)
         analysis = self._bundle.analyzer.begin()
         own = None if documents is None else own_documents(documents)
@@ -186,9 +197,9 @@ class Bundle:
         if texts is not None:  # all of them are returned, so no stage may drop any
             stages = stages.without_cuts()
         context = QueryContext(query, analysis)
-        execution = self._search.reaching(k, context, stages, texts, deadline, where=where)
+        execution = self._search.reaching(selection, context, stages, texts, deadline, where=where)
         begin = perf_counter()
-        top, positions, scores = execution.top(k)
+        top, positions, scores = self._search.chosen(execution, selection)
         hits = []
         for rank, position in enumerate(positions.tolist()):
             index = position if top.stored is None else int(top.stored[rank])
@@ -225,11 +236,11 @@ class Bundle:
             InputError, UnknownRankerError, BundleError: as `rank`.
         """
         check_query(query)
-        check_k(k)
+        selection = Selection(k=k)
         context = QueryContext(query, self._bundle.analyzer.begin())
         stages = resolve_pipeline(pipeline, self.manifest)
-        execution = self._search.reaching(k, context, stages, None, where=where)
-        top, _, scores = execution.top(k)
+        execution = self._search.reaching(selection, context, stages, None, where=where)
+        top, _, scores = self._search.chosen(execution, selection)
         return list(zip(self._visible.ids(top), scores.tolist(), strict=True))
 
     def rank_batch(
@@ -241,6 +252,10 @@ class Bundle:
         pipeline: PipelineLike = None,
         explain: bool = False,
         budget_ms: float | None = None,
+        offset: int = 0,
+        min_score: float | None = None,
+        group_by: str | None = None,
+        group_size: int = 1,
     ) -> list[Ranking]:
         """Rank the collection for several queries as `rank` does for each.
 
@@ -254,7 +269,10 @@ class Bundle:
             check_query(query, f"queries[{index}]")
         check_budget(budget_ms)
         deadline = Deadline(budget_ms)
-        options: dict[str, Any] = {"k": k, "where": where, "pipeline": pipeline, "explain": explain}
+        options: dict[str, Any] = {
+            "k": k, "where": where, "pipeline": pipeline, "explain": explain, "offset": offset,
+            "min_score": min_score, "group_by": group_by, "group_size": group_size,
+        }  # fmt: skip
         return [self.rank(text, **options, budget_ms=deadline.left_ms()) for text in texts]
 
     def score(

@@ -11,6 +11,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.metadata.types import Value
 
 _SHOWN = 3  # hits in a repr
+_SHOWN_VALUE = 60  # characters of a value of the metadata on one line
 
 
 class Timing(NamedTuple):
@@ -30,6 +31,21 @@ def plain(metadata: Mapping[str, Value]) -> dict[str, Any]:
         name: value.isoformat() if isinstance(value, date) else value
         for name, value in metadata.items()
     }
+
+
+def in_line(metadata: Mapping[str, Value]) -> str:
+    """Return metadata on one line for people, where long values are shortened.
+
+    >>> in_line({"tags": ["a", "b"], "year": 2024, "open": True})
+    'tags: a, b · year: 2024 · open: true'
+    """
+
+    def shown(value: object) -> str:
+        text = value if isinstance(value, str) else json.dumps(value)
+        text = " ".join((", ".join(value) if isinstance(value, list) else text).split())
+        return text if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}…"
+
+    return " · ".join(f"{name}: {shown(value)}" for name, value in plain(metadata).items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,11 +79,16 @@ def rank(
     pipeline: PipelineLike = None,
     explain: bool = False,
     budget_ms: float | None = None,
+    offset: int = 0,
+    min_score: float | None = None,
+    group_by: str | None = None,
+    group_size: int = 1,
 ) -> Ranking:
     """Rank a bundle's collection or the caller's own documents; see `Bundle.rank`."""
     return load(bundle).rank(
-        query, documents, k=k, where=where, pipeline=pipeline, explain=explain, budget_ms=budget_ms
-    )
+        query, documents, k=k, where=where, pipeline=pipeline, explain=explain, budget_ms=budget_ms,
+        offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
+    )  # fmt: skip
 
 
 def rank_batch(
@@ -95,11 +100,16 @@ def rank_batch(
     pipeline: PipelineLike = None,
     explain: bool = False,
     budget_ms: float | None = None,
+    offset: int = 0,
+    min_score: float | None = None,
+    group_by: str | None = None,
+    group_size: int = 1,
 ) -> list[Ranking]:
     """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
     return load(bundle).rank_batch(
-        queries, k=k, where=where, pipeline=pipeline, explain=explain, budget_ms=budget_ms
-    )
+        queries, k=k, where=where, pipeline=pipeline, explain=explain, budget_ms=budget_ms,
+        offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
+    )  # fmt: skip
 
 
 def score(

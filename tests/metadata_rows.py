@@ -107,7 +107,7 @@ def _holds(name: str, value: Any, row: Mapping[str, Any]) -> bool:
 
 def _compared(operator: str, held: Any, operand: Any) -> bool:
     if operator == "missing":
-        return (held is None) == operand
+        return (held is None) == bool(operand)
     if operator in ("!=", "not in"):
         return not _compared({"!=": "==", "not in": "in"}[operator], held, operand)
     if held is None:
@@ -115,20 +115,21 @@ def _compared(operator: str, held: Any, operand: Any) -> bool:
     if operator == "in":
         return any(_compared("==", held, each) for each in operand)
     if operator == "has":
-        return operand in held
+        return bool(operand in held)
     if operator == "has any":
         return any(each in held for each in operand)
     if operator == "has all":
         return all(each in held for each in operand)
     first, last = _interval(held, operand)
     key = _key(held)
-    return {
+    outcomes: dict[str, bool] = {
         "==": first <= key <= last,
         ">=": key >= first,
         ">": key > last,
         "<=": key <= last,
         "<": key < first,
-    }[operator]
+    }
+    return outcomes[operator]
 
 
 def _key(held: Any) -> Any:

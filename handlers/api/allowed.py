@@ -10,7 +10,10 @@ from typing import Any
 
 from ranklet.handlers.api.errors import RequestError
 
-RANK = ("query", "k", "pipeline", "explain", "highlight", "return_documents", "documents")
+RANK = (
+    *("query", "k", "offset", "min_score", "where", "group_by", "group_size", "pipeline"),
+    *("explain", "highlight", "return_documents", "documents"),
+)
 EXPLAIN = ("query", "id", "pipeline")
 RERANK = (
     *("query", "texts", "documents", "top_n", "top_k", "pipeline", "model"),
@@ -23,12 +26,15 @@ OF_TEI = ("truncate", "truncation_direction", "raw_scores")
 WITHOUT_EFFECT = ("priority", "user")
 
 # Fields that people or clients send and that are not supported. They may be null.
-_FILTERING = "hits cannot be filtered here; leave it out and filter the hits yourself"
+_OF_OWN = "texts of your own have no metadata; send only those to rank"
+_BY_ID = "the id says which document is explained"
 _LENGTH = "how much of a text is read is a property of the bundle's rankers"
 _FIELDS = "title and text of a document are ranked; send only what should be ranked"
-UNSUPPORTED = {"filter": _FILTERING, "where": _FILTERING}
+UNSUPPORTED = {"filter": "the filter by metadata is called 'where'"}
+UNSUPPORTED_EXPLAIN = {"filter": _BY_ID, "where": _BY_ID}
 UNSUPPORTED_RERANK = {
-    **UNSUPPORTED,
+    "filter": _OF_OWN,
+    "where": _OF_OWN,
     "max_chunks_per_doc": _LENGTH,
     "max_tokens_per_doc": _LENGTH,
     "truncate_prompt_tokens": _LENGTH,

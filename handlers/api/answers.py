@@ -18,6 +18,7 @@ from ranklet.handlers.api.allowed import (
     RANK,
     RERANK,
     UNSUPPORTED,
+    UNSUPPORTED_EXPLAIN,
     UNSUPPORTED_RERANK,
     WITHOUT_EFFECT,
     check_fields,
@@ -26,7 +27,7 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.hits import Hit, Ranking, Timing, plain
 
 DEFAULT_K = 10
 EXAMPLES = 6  # example queries that `info` gives
@@ -51,9 +52,10 @@ def rank(
 ) -> Answer:
     """Rank the collection, or the caller's own `documents`, for a query.
 
-    The body has `query` and perhaps `k`, `pipeline` (a name), `explain`, `highlight` (the places in
-    a hit's text that its score comes from), `return_documents`, `documents`. No stage begins after
-    `budget_ms` milliseconds.
+    The body has `query` and perhaps `k`, `offset`, `min_score`, `where` (a filter by metadata),
+    `group_by` (a field of it), `group_size`, `pipeline` (a name), `explain`, `highlight` (the
+    places in a hit's text that its score comes from), `return_documents`, `documents`. No stage
+    begins after `budget_ms` milliseconds.
 
     Raises:
         RankletError: a field cannot be used, or the bundle is damaged; see
@@ -64,15 +66,27 @@ def rank(
     query, pipeline = _query_and_pipeline(fields, limits)
     explain, highlight = fields.flag("explain"), fields.flag("highlight")
     most = limits.explained if explain or highlight else limits.k
-    k = fields.number("k", min(DEFAULT_K, most), 0, most)
+    size = fields.number("group_size", 1, 1, most)
+    k = fields.number("k", min(DEFAULT_K, most // size), 0, most // size)
+    offset = fields.number("offset", 0, 0, limits.k - k)
     own = None
     if fields.has("documents"):
         own = fields.texts("documents", limits.documents, limits.characters)
-    elif not len(bundle):
+    elif not bundle.manifest.documents:
         raise RequestError(422, "this bundle has no collection to rank: give 'documents'")
     with_text = fields.flag("return_documents", default=True)
     ranking = bundle.rank(
-        query, own, k=k, pipeline=pipeline, explain=explain or highlight, budget_ms=budget_ms
+        query,
+        own,
+        k=k,
+        where=fields.mapping("where"),
+        pipeline=pipeline,
+        explain=explain or highlight,
+        budget_ms=budget_ms,
+        offset=offset,
+        min_score=fields.score("min_score"),
+        group_by=fields.optional_text("group_by"),
+        group_size=size,
     )
     hits = [_hit(hit, with_text, explain) for hit in ranking]
     if highlight:
@@ -96,11 +110,11 @@ def explain(
     The body has `query`, `id` and perhaps `pipeline`. `budget_ms` has no effect, because a part of
     a score would be wrong.
     """
-    check_fields(body, EXPLAIN, UNSUPPORTED)
+    check_fields(body, EXPLAIN, UNSUPPORTED_EXPLAIN)
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
     identity = fields.text("id", limits.query_characters)
-    if not len(bundle):
+    if not bundle.manifest.documents:
         raise RequestError(422, "this bundle has no collection, so no document to explain")
     hit = bundle.explained(query, identity, pipeline=pipeline)
     shown = _hit(hit, with_text=False, explained=True)
@@ -165,10 +179,12 @@ def rerank(
 def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
     """Return what a caller may use: documents, rankers, pipelines, example queries, limits."""
     manifest = bundle.manifest
-    examples = bundle.sample_texts(EXAMPLES) if len(bundle) else []
+    count = len(bundle)
+    examples = bundle.sample_texts(EXAMPLES) if count else []
     return {
-        "documents": len(bundle),
+        "documents": count,
         **({"passages": bundle.passages} if bundle.passages else {}),
+        "metadata": dict(bundle.metadata),
         "rankers": {name: entry.kind for name, entry in manifest.rankers.items()},
         "pipelines": {name: str(stages) for name, stages in manifest.pipelines.items()},
         "default_pipeline": manifest.default_pipeline,
@@ -191,6 +207,8 @@ def _hit(hit: Hit, with_text: bool, explained: bool) -> dict[str, Any]:
         shown["passage"] = hit.passage
     if with_text:
         shown |= {"title": hit.title, "text": hit.text}
+        if hit.metadata:
+            shown["metadata"] = plain(hit.metadata)
     if explained and hit.explanation is not None:
         shown["explanation"] = hit.explanation.to_json()
     return shown

@@ -11,6 +11,8 @@ from ranklet.handlers.api.errors import RequestError
 
 T = TypeVar("T")
 
+_LARGEST = 1e38  # of scores, which have 32 bits
+
 
 def parse(data: bytes) -> dict[str, Any]:
     """Return the JSON object in a body.
@@ -65,6 +67,20 @@ class Fields:
         """Return a boolean."""
         value = self._typed(name, bool, "true or false")
         return default if value is None else value
+
+    def score(self, name: str) -> float | None:
+        """Return a number of any size, or None if it is absent."""
+        value = self._body.get(name)
+        number = self._typed(
+            name, type(value) if type(value) in (int, float) else float, "a number"
+        )
+        if number is not None and not -_LARGEST <= number <= _LARGEST:
+            raise RequestError(422, f"{name!r} must be from -{_LARGEST:g} to {_LARGEST:g}")
+        return None if number is None else float(number)
+
+    def mapping(self, name: str) -> dict[str, Any] | None:
+        """Return an object, or None if it is absent."""
+        return self._typed(name, dict, "an object")
 
     def number(self, name: str, default: int, smallest: int, largest: int) -> int:
         """Return a whole number from `smallest` to `largest`."""

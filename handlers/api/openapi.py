@@ -10,6 +10,7 @@ from typing import Any
 from ranklet.handlers.api.allowed import (
     COHERE_DEFAULTS,
     UNSUPPORTED,
+    UNSUPPORTED_EXPLAIN,
     UNSUPPORTED_RERANK,
     WITHOUT_EFFECT,
 )
@@ -165,7 +166,29 @@ def _schemas(limits: Limits) -> Schema:
         "truncation_direction": side,
         **{each: {"description": "It has no effect."} for each in WITHOUT_EFFECT},
     }
+    where = {
+        "type": ["object", "null"],
+        "description": 'Conditions on fields of the metadata, such as {"year": {">=": 2020}}. '
+        "Not for documents of your own. /info lists the fields.",
+    }
     ranked: Schema = {
+        "where": where,
+        "offset": {
+            "type": ["integer", "null"],
+            "minimum": 0,
+            "maximum": limits.k,
+            "default": 0,
+            "description": f"Best hits to leave out; with k at most {limits.k:,}.",
+        },
+        "min_score": {"type": ["number", "null"], "minimum": -1e38, "maximum": 1e38},
+        "group_by": {**_NAME, "description": "A field of the metadata; k groups come back."},
+        "group_size": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "maximum": limits.k,
+            "default": 1,
+            "description": "Hits of a group; with group_by only.",
+        },
         "pipeline": _NAME,
         "return_documents": {**_FLAG, "default": True},
         "documents": {"anyOf": [documents, _NULL]},
@@ -178,6 +201,7 @@ def _schemas(limits: Limits) -> Schema:
         {
             "title": _STRING,
             "text": _STRING,
+            "metadata": _OBJECT,
             "passage": passage,
             "explanation": _ref("Explanation"),
             "highlights": _object({"title": _list(span), "text": _list(span)}),
@@ -204,7 +228,7 @@ def _schemas(limits: Limits) -> Schema:
         "ExplainRequest": _request(
             {**with_query, "id": {**query, "description": "The document's id."}},
             {"pipeline": _NAME},
-            UNSUPPORTED,
+            UNSUPPORTED_EXPLAIN,
         ),
         "Explained": _object(
             {"query": _STRING, "id": _STRING, "score": _NUMBER, "explanation": _ref("Explanation")},

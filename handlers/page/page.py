@@ -14,7 +14,7 @@ from ranklet.handlers.page.html import Markup, element, join
 from ranklet.handlers.page.marked_text import Piece, drawn, pieces
 from ranklet.handlers.page.score_tree import Group, amount, branch, buttons, groups, meter, table
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.hits import Hit
+from ranklet.runtime.hits import Hit, in_line
 from ranklet.runtime.text.analysis import encodable
 
 PARTS = Path(__file__).parent.parent / "playground"
@@ -90,6 +90,7 @@ def _card(
         element("h2", *(title if hit.title else [hit.name]), dir="auto"),
         element("div", amount(hit.score, "score"), bar),
         element("p", hit.name, class_="id") if hit.title else Markup(),
+        element("p", in_line(hit.metadata), class_="metadata") if hit.metadata else Markup(),
         element("p", *text, class_="text", dir="auto", tabindex="0"),
         *parts,
         class_="hit",

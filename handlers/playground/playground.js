@@ -31,6 +31,14 @@ async function call(path, body) {
 function request() {
   const body = { query: $("query").value, k: Number($("k").value), explain: true, highlight: true };
   if ($("pipeline").value) body.pipeline = $("pipeline").value;
+  const where = $("where").value.trim();
+  if (where && !$("own").checked) {
+    try {
+      body.where = JSON.parse(where);
+    } catch {
+      throw new Error('The filter is not JSON; write for example {"year": {">=": 2020}}.');
+    }
+  }
   if ($("own").checked) {
     body.documents = $("texts").value.split("\n").filter((line) => line.trim());
   }
@@ -43,7 +51,13 @@ function say(text, isError = false) {
 }
 
 async function ask() {
-  const body = request();
+  let body;
+  try {
+    body = request();
+  } catch (error) {
+    say(error.message, true);
+    return;
+  }
   if (!body.query.trim()) return;
   if (body.documents && !body.documents.length) {
     say("Write at least one text to rank.", true);
@@ -110,6 +124,9 @@ async function prepare() {
       option.title = recipe;
       $("pipeline").append(option);
     }
+    const fields = Object.entries(info.metadata).map(([name, type]) => `${name} (${type})`);
+    $("fields").textContent = fields.join(", ");
+    $("where-row").hidden = !fields.length || $("own").checked;
     const known = Object.keys(info.rankers).join(", ");
     $("about").textContent = `${info.documents.toLocaleString("en")} documents · ${known}`;
     const examples = info.examples.filter((each) => each.length < 50).slice(0, 4);
@@ -125,7 +142,14 @@ async function prepare() {
 }
 
 async function copy() {
-  const quoted = JSON.stringify(request()).replaceAll("'", "'\\''");
+  let body;
+  try {
+    body = request();
+  } catch (error) {
+    say(error.message, true);
+    return;
+  }
+  const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
   const command = `curl -s ${location.origin}/rank -H 'Content-Type: application/json' -d '${quoted}'`;
   try {
     await navigator.clipboard.writeText(command);
@@ -141,6 +165,7 @@ $("form").addEventListener("submit", (event) => {
 });
 $("own").addEventListener("change", () => {
   $("own-texts").hidden = !$("own").checked;
+  $("where-row").hidden = !$("fields").textContent || $("own").checked;
 });
 $("copy").addEventListener("click", copy);
 $("key").addEventListener("change", () => prepare());

@@ -66,6 +66,7 @@ function card(hit, place, highest, largest) {
       meter(highest > 0 ? hit.score / highest : 0),
     ),
     hit.title ? make("p", { className: "id", textContent: named(hit) }) : "",
+    hit.metadata ? make("p", { className: "metadata", textContent: described(hit.metadata) }) : "",
     text.element,
     actions,
   );
@@ -85,6 +86,17 @@ function card(hit, place, highest, largest) {
   }
   if (hit.explanation) actions.append(why(hit, item));
   return item;
+}
+
+/** Return metadata on one line. */
+function described(metadata) {
+  const shown = (value) => {
+    const text = Array.isArray(value) ? value.join(", ") : String(value);
+    return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  };
+  return Object.entries(metadata)
+    .map(([name, value]) => `${name}: ${shown(value)}`)
+    .join(" · ");
 }
 
 /** Return a button that opens the explanation below a hit, which is built when it is first opened. */

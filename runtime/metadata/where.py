@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
 from math import isfinite
-from numbers import Real
 
 import numpy as np
 
@@ -184,10 +183,10 @@ def read_operand(value: object, name: str, type_: str) -> Operand:
         return value
     if type_ == FLAG and isinstance(value, bool):
         return value
-    if type_ == NUMBER and isinstance(value, Real) and not isinstance(value, bool):
-        number = value if isinstance(value, int) else float(value)
-        if isinstance(number, int) or isfinite(number):
-            return number
+    if type_ == NUMBER and type(value) is int:  # isfinite overflows on one of 400 digits
+        return value
+    if type_ == NUMBER and isinstance(value, float) and isfinite(value):
+        return value
     if type_ in (DATE, DATETIME):
         day = read_date(value) if isinstance(value, str) else value
         if isinstance(day, date):

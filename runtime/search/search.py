@@ -1,6 +1,7 @@
 """Run pipelines on the documents of a bundle that a caller may see."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, numbers_of
@@ -8,6 +9,7 @@ from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.search.selection import Selection, groups_of
 from ranklet.runtime.search.visible import Visible, Where
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
@@ -49,7 +51,7 @@ class Search:
 
     def reaching(
         self,
-        k: int,
+        selection: Selection,
         query: QueryContext,
         pipeline: Pipeline,
         candidates: Candidates | None,
@@ -57,16 +59,21 @@ class Search:
         *,
         where: Where | None = None,
     ) -> Execution:
-        """Run a pipeline so that passages of few documents do not keep others from the first k.
+        """Run a pipeline so that a few documents or groups do not keep others from the answer.
 
-        While the retrieved passages belong to fewer documents, longer lists are retrieved. A run
-        for which there is not enough time is dropped.
+        While the retrieved passages belong to fewer documents, or the documents to fewer groups,
+        than may come back, longer lists are retrieved. A run for which there is not enough time is
+        dropped.
         """
         execution = self.execute(query, pipeline, candidates, deadline, where=where)
-        if not self._visible.passages or candidates is not None:
+        if candidates is not None:
             return execution
-        wanted = min(k, pipeline.depth)
-        while execution.cut and not execution.budget_spent and execution.documents < wanted:
+        depth = pipeline.depth
+        while (
+            execution.cut
+            and not execution.budget_spent
+            and self._too_few(execution, selection, depth)
+        ):
             pipeline = pipeline.deeper(4)
             longer = self.execute(query, pipeline, None, deadline, where=where)
             if longer.budget_spent:
@@ -74,6 +81,34 @@ class Search:
             longer.timings = [*execution.timings, *longer.timings]
             execution = longer
         return execution
+
+    def _too_few(self, execution: Execution, selection: Selection, depth: int) -> bool:
+        """Return whether longer lists may have more documents or groups of those that are wanted.
+
+        Passages are never retrieved for more documents than the pipeline can return, `depth`.
+        """
+        if selection.group_by is None:
+            wanted = min(selection.reach, depth)
+            return bool(self._visible.passages) and execution.documents < wanted
+        found, _, scores = execution.top(len(execution.candidates))
+        count = selection.above(scores)
+        if count < len(scores):  # what comes later has lower scores, too
+            return False
+        groups = groups_of(selection.group_by, numbers_of(found), self._visible.metadata)
+        return len(np.unique(groups)) < selection.reach
+
+    def chosen(
+        self, execution: Execution, selection: Selection
+    ) -> tuple[Candidates, NDArray[np.intp], NDArray[np.float32]]:
+        """Return the candidates that come back, their positions among all, and their scores."""
+        if selection.group_by is None:
+            found, positions, scores = execution.top(selection.reach)
+            places = selection.chosen(scores, None)
+        else:
+            found, positions, scores = execution.top(len(execution.candidates))
+            name, numbers = selection.group_by, numbers_of(found)
+            places = selection.chosen(scores, groups_of(name, numbers, self._visible.metadata))
+        return found.select(places), positions[places], scores[places]
 
     def explained(
         self, query: QueryContext, document_id: str, stages: Pipeline

@@ -1,4 +1,5 @@
 import io
+import json
 import os
 import subprocess
 import sys
@@ -7,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.commands.running import Capture, fails, process, strict, succeeds
+from tests.metadata_rows import WORDS
 
 from ranklet.commands.rank import ROWS
 from ranklet.runtime import Bundle
 
 if TYPE_CHECKING:
-    from tests.conftest import Built
+    from tests.conftest import Built, Described
 
 
 def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
@@ -87,3 +89,22 @@ def test_a_closed_pipe_ends_the_command_without_an_error(built: "Built") -> None
         _, errors = running.communicate(b"dough\n" * 500, timeout=300)
     assert errors == b""
     assert running.returncode in (0, 1)
+
+
+def test_hits_are_filtered_and_grouped(described: "Described", capsys: Capture) -> None:
+    where, query = {"open": True, "year": {">=": 2019}}, " ".join(WORDS)
+    given = ("rank", described.path, query, "--where", json.dumps(where))
+    text = succeeds(capsys, *given, "-k", 2, "--offset", 1)
+    hit = described.bundle.rank(query, k=2, where=where)[1]
+    assert text.startswith(f" 2. {hit.score:8.4f}  {hit.id}")
+    assert "open: true · " in text
+    assert f"year: {hit.metadata['year']}" in text
+    options = ("--group-by", "year", "--group-size", 2, "--min-score", 0.01, "--json")
+    found = strict(succeeds(capsys, *given, *options))
+    wanted = described.bundle.rank(
+        query, where=where, group_by="year", group_size=2, min_score=0.01
+    )
+    assert found["hits"] == wanted.to_dict()["hits"]
+    for wrong, message in (("{", "--where is not JSON"), ("[1]", "--where must be a JSON object"),
+                           ('{"yaer": 1}', "unknown field 'yaer'")):  # fmt: skip
+        assert message in fails(capsys, "rank", described.path, query, "--where", wrong)

@@ -90,7 +90,7 @@ def _of_string(value: str) -> Typed | None:
     return bits, str(value)
 
 
-def _of_number(value: Real | Decimal) -> Typed:
+def _of_number(value: Any) -> Typed:
     whole = isinstance(value, Integral)
     number: int | float = int(value) if whole else float(value)
     if whole and abs(number) > LARGEST:

@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklet.commands.rank import ROWS
+from ranklet.commands.rank import ROWS, WHERE, read_filter
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
     parser.add_argument("-k", type=int, default=5, help="number of hits to explain")
+    parser.add_argument("--where", metavar="JSON", help=f"{WHERE}; not with ids")
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON tree per line")
@@ -40,13 +41,16 @@ def run(options: argparse.Namespace) -> None:
 
     if options.html:
         check_target(options.html)
+    if options.where is not None and options.document:
+        raise InputError("--where filters a search; leave it out, because ids name the documents")
+    where = None if options.where is None else read_filter(options.where)
     bundle = load(options.bundle)
     query, pipeline = options.query, options.pipeline
     hits: list[Hit]
     if options.document:
         hits = [bundle.explained(query, name, pipeline=pipeline) for name in options.document]
     else:
-        hits = list(bundle.rank(query, k=options.k, pipeline=pipeline, explain=True))
+        hits = list(bundle.rank(query, k=options.k, where=where, pipeline=pipeline, explain=True))
     if options.html:
         from ranklet.handlers.page.page import page
 

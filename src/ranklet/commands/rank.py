@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from ranklet.runtime import Ranking
 
 SHOWN = 300  # maximum number of characters that are printed of a document's text
-SHOWN_VALUE = 60  # maximum number of characters that are printed of a value of its metadata
 ROWS = 10  # maximum number of rows that are printed of an explanation
+
+
+WHERE = 'filter by metadata, such as \'{"year": {">=": 2020}}\' (docs/filtering.md)'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", help="bundle, a folder or .zip")
     parser.add_argument("query", help="the query, or - to read queries from standard input")
     parser.add_argument("-k", type=int, default=10, help="number of hits")
+    parser.add_argument("--offset", type=int, default=0, help="best hits to leave out")
+    parser.add_argument("--min-score", type=float, help="leave out hits with a lower score")
     parser.add_argument(
-        "--where", metavar="JSON", help='filter by metadata, such as \'{"year": {">=": 2020}}\''
+        "--group-by",
+        metavar="FIELD",
+        help="at most one hit per value of this field of the metadata",
     )
+    parser.add_argument("--group-size", type=int, default=1, help="hits per value, with --group-by")
+    parser.add_argument("--where", metavar="JSON", help=WHERE)
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     parser.add_argument(
         "--budget-ms", type=float, help="skip stages that would begin after this many milliseconds"
@@ -37,21 +45,25 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
 
     bundle = load(options.bundle)
-    where = None if options.where is None else _filter(options.where)
+    where = None if options.where is None else read_filter(options.where)
     queries = _lines(sys.stdin.buffer) if options.query == "-" else [options.query]
     for query in queries:
         ranking = bundle.rank(
             query,
             k=options.k,
             where=where,
+            offset=options.offset,
+            min_score=options.min_score,
+            group_by=options.group_by,
+            group_size=options.group_size,
             pipeline=options.pipeline,
             explain=options.explain,
             budget_ms=options.budget_ms,
         )
-        print(ranking.to_json() if options.json else as_text(ranking))
+        print(ranking.to_json() if options.json else as_text(ranking, options.offset))
 
 
-def _filter(text: str) -> dict[str, Any]:
+def read_filter(text: str) -> dict[str, Any]:
     """Return the filter that a JSON text is; its fields and operators are checked by the bundle."""
     from ranklet.runtime import InputError
 
@@ -73,32 +85,19 @@ def _lines(source: BinaryIO) -> Iterator[str]:
             yield query
 
 
-def shown(value: object) -> str:
-    """Return a value of metadata on one line, shortened.
-
-    >>> shown("red"), shown(["a", "b"]), shown(True)
-    ('red', '[a, b]', 'true')
-    """
-    if isinstance(value, list):
-        return f"[{shown(', '.join(value))}]"
-    text = " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= SHOWN_VALUE else f"{text[:SHOWN_VALUE]}…"
-
-
-def as_text(ranking: "Ranking") -> str:
-    """Return a ranking as readable text."""
-    from ranklet.runtime.hits import plain
+def as_text(ranking: "Ranking", offset: int = 0) -> str:
+    """Return a ranking as readable text, whose first hit has the place after `offset`."""
+    from ranklet.runtime.hits import in_line
 
     if not len(ranking):
         return f"no hits for {ranking.query!r}"
     lines = []
-    for place, hit in enumerate(ranking, 1):
+    for place, hit in enumerate(ranking, offset + 1):
         lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
         text = " ".join(hit.text.split())
         lines.append(f"              {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}")
         if hit.metadata:
-            values = (f"{name}={shown(value)}" for name, value in plain(hit.metadata).items())
-            lines.append(f"              {', '.join(values)}")
+            lines.append(f"              {in_line(hit.metadata)}")
         if hit.explanation is not None:
             tree = hit.explanation.text(ROWS, " (--json, or explain --html FILE, shows all)")
             lines += [f"      {line}" for line in tree.splitlines()]

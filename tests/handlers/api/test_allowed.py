@@ -6,6 +6,7 @@ from ranklet.handlers.api.allowed import (
     RANK,
     RERANK,
     UNSUPPORTED,
+    UNSUPPORTED_EXPLAIN,
     UNSUPPORTED_RERANK,
     WITHOUT_EFFECT,
     check_fields,
@@ -32,8 +33,7 @@ def test_an_unknown_field_is_named_with_the_nearest_and_all_that_there_are() -> 
 
 def test_a_known_field_that_is_not_supported_has_its_reason() -> None:
     assert refused({"filter": {"year": 2020}}) == (
-        "the field 'filter' is not supported: hits cannot be filtered here; leave it out and "
-        "filter the hits yourself"
+        "the field 'filter' is not supported: the filter by metadata is called 'where'"
     )
     check_fields({"query": "dough", "filter": None}, RANK, UNSUPPORTED)
 
@@ -42,7 +42,7 @@ def test_a_known_field_that_is_not_supported_has_its_reason() -> None:
     ("schema", "allowed", "unsupported"),
     [
         ("RankRequest", RANK, UNSUPPORTED),
-        ("ExplainRequest", EXPLAIN, UNSUPPORTED),
+        ("ExplainRequest", EXPLAIN, UNSUPPORTED_EXPLAIN),
         ("Rerank", (*RERANK, *OF_TEI, *WITHOUT_EFFECT), UNSUPPORTED_RERANK),
     ],
 )

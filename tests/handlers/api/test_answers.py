@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.conftest import Built
+from tests.conftest import Built, Described
+from tests.metadata_rows import WORDS
 
-from ranklet.handlers.api.answers import ANSWERS, explain, rank, rerank
+from ranklet.handlers.api.answers import ANSWERS, explain, info, rank, rerank
 from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
@@ -85,6 +86,8 @@ def test_an_answer_to_tei_stays_a_list_when_the_budget_is_spent(bundle: Bundle) 
 
 def test_cut_texts_are_counted_in_the_answer(bundle: Bundle) -> None:
     class Cutting:
+        manifest = bundle.manifest
+
         def __len__(self) -> int:
             return len(bundle)
 
@@ -138,6 +141,8 @@ def test_fields_of_clients_that_change_nothing_are_accepted(bundle: Bundle) -> N
 
 def test_a_caller_who_wants_no_text_cut_learns_that_one_was(bundle: Bundle) -> None:
     class Cutting:
+        manifest = bundle.manifest
+
         def rank(self, *given: Any, **options: Any) -> Any:
             return replace(bundle.rank(*given, **options), truncated={"dense": 2})
 
@@ -189,7 +194,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str)
         ("/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, 422, "'top_n' must be from 1"),
         ("/rerank", {"query": "a", "texts": ["b"], "truncation_direction": "Left"}, 422, "'Left'"),
         ("/rank", {"query": "a", "top_k": 3}, 422, "unknown field 'top_k'"),
-        ("/rank", {"query": "a", "filter": {"year": 2020}}, 422, "cannot be filtered"),
+        ("/rank", {"query": "a", "filter": {"year": 2020}}, 422, "is called 'where'"),
         ("/explain", {"query": "a", "id": "b", "k": 3}, 422, "unknown field 'k'"),
         ("/rerank", {"query": "a", "documents": ["b"], "k": 3}, 422, "unknown field 'k'"),
         ("/v1/rerank", {"query": "a", "documents": ["b"], "rank_fields": ["x"]}, 422, "not supp"),
@@ -222,3 +227,54 @@ def test_a_bundle_without_a_collection_reranks_and_says_what_it_lacks(built: Bui
         status, message = refused(models_only, path, body)
         assert status == 422
         assert "no collection" in message
+
+
+def test_hits_are_filtered_grouped_and_shown_with_metadata(described: Described) -> None:
+    request: dict[str, Any] = {"query": " ".join(WORDS), "where": {"due": {">=": "2024-02-28"}}}
+    answer = rank(described.bundle, {**request, "k": 100}, LIMITS).body
+    assert isinstance(answer, dict)
+    wanted = described.bundle.rank(request["query"], k=100, where=request["where"])
+    assert [hit["id"] for hit in answer["hits"]] == [hit.id for hit in wanted]
+    assert answer["hits"][0]["metadata"] == wanted[0].to_dict()["metadata"]
+    assert type(answer["hits"][0]["metadata"]["due"]) is str
+    page = rank(described.bundle, {**request, "k": 2, "offset": 3}, LIMITS).body
+    assert isinstance(page, dict)
+    assert page["hits"] == answer["hits"][3:5]
+    grouped = {**request, "group_by": "category", "group_size": 2, "k": 3, "min_score": 0}
+    found = rank(described.bundle, grouped, LIMITS).body
+    assert isinstance(found, dict)
+    expected = described.bundle.rank(
+        request["query"], k=3, where=request["where"], group_by="category", group_size=2
+    )
+    assert [hit["id"] for hit in found["hits"]] == [hit.id for hit in expected]
+    plain = rank(described.bundle, {**request, "return_documents": False}, LIMITS).body
+    assert isinstance(plain, dict)
+    assert set(plain["hits"][0]) == {"id", "score", "index"}
+    assert info(described.bundle, LIMITS)["metadata"]["tags"] == "strings"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/rank", {"where": []}, "'where' must be an object, not an empty list"),
+        ("/rank", {"where": {"yaer": 1}}, "unknown field 'yaer' (did you mean 'year'?)"),
+        ("/rank", {"where": {"year": "x"}}, "'year' holds numbers"),
+        ("/rank", {"where": {"year": 1}, "documents": ["a"]}, "texts of your own do not have"),
+        ("/rank", {"offset": -1}, "'offset' must be from 0 to 990, not -1"),
+        ("/rank", {"offset": 995, "k": 10}, "'offset' must be from 0 to 990, not 995"),
+        ("/rank", {"min_score": "1"}, "'min_score' must be a number, not a string"),
+        ("/rank", {"min_score": True}, "'min_score' must be a number, not a boolean"),
+        ("/rank", {"min_score": 10**400}, "'min_score' must be from -1e+38 to 1e+38"),
+        ("/rank", {"group_by": "tags"}, "'tags' holds lists of strings"),
+        ("/rank", {"group_size": 2}, "pass group_by"),
+        ("/rank", {"group_by": "year", "group_size": 600, "k": 2}, "'k' must be from 0 to 1"),
+        ("/explain", {"id": "d1", "where": {}}, "the id says which document"),
+        ("/rerank", {"texts": ["a"], "where": {}}, "texts of your own have no metadata"),
+    ],
+)
+def test_filters_and_groups_that_cannot_be_used_are_refused(
+    described: Described, path: str, body: dict[str, Any], message: str
+) -> None:
+    status, text = refused(described.bundle, path, {"query": "bread", **body})
+    assert status == 422
+    assert message in text

@@ -1,13 +1,17 @@
 """The page of explained hits: its texts are whole, all of it is escaped, and a browser shows it."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.handlers.page.parsed import parsed, shown
 
 from ranklet.handlers.page.page import PARTS, page
 from ranklet.runtime.bundle import Bundle
+
+if TYPE_CHECKING:
+    from tests.conftest import Described
 
 EVIL = "<script>document.title='taken'</script><img src=x onerror=alert(1)> \"dough\" & 'x'"
 PIPELINES = ("bm25", "bm25_pieces", "rrf", "linear")
@@ -30,6 +34,15 @@ def test_markup_in_texts_and_query_stays_text(bundle: Bundle, pipeline: str) -> 
     allowed = found.one("meta").attributes | list(found.all("meta"))[1].attributes
     assert "default-src 'none'" in allowed["content"]
     assert not any(name.startswith("on") for each in found.all("mark") for name in each.attributes)
+
+
+def test_metadata_is_shown_and_stays_text(described: "Described") -> None:
+    (hit,) = described.bundle.rank("bread", k=1, explain=True, where={"open": True, "year": 2020})
+    hit = replace(hit, metadata={**hit.metadata, "<b>": EVIL})
+    card = parsed(page(described.bundle, "bread", [hit], "r")).one("li", "hit")
+    text = card.one("p", "metadata").text
+    assert "year: 2020" in text
+    assert "<b>: <script>" in text
 
 
 def test_half_a_character_can_be_written(bundle: Bundle) -> None:

@@ -59,7 +59,7 @@ def test_no_column_is_opened_before_it_is_used(described: "Described", tmp_path:
             change(copy, f"metadata/{PLACE[name]}", lambda path: path.write_bytes(b"damaged"))
     bundle = Bundle(copy)
     assert len(bundle.rank_ids("bread", where={"year": 2020})) > 0
-    with pytest.raises(BundleError, match="is not a .npy file"):
+    with pytest.raises(BundleError, match=r"is not a \.npy file"):
         bundle.rank("bread")
 
 

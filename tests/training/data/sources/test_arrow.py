@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.training.data.sources.reading import CATS, DOGS, read, refused, write
 
-ROWS = [CATS._asdict(), DOGS._asdict()]
+ROWS = [dict(zip(("id", "title", "text"), each[:3], strict=True)) for each in (CATS, DOGS)]
 
 
 def save_dataset(folder: Path, *files: list[dict[str, Any]]) -> Path:

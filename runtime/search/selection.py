@@ -1,0 +1,132 @@
+"""Which of the ranked documents come back: a page of them, those above a score, some per group."""
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.arguments import check_k, check_whole
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.metadata.columns import Metadata, Ordered
+from ranklet.runtime.metadata.types import STRINGS
+from ranklet.runtime.metadata.where import unknown_field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which of the ranked documents come back.
+
+    Attributes:
+        k: maximum number of documents, or of groups.
+        offset: so many of the best documents, or groups, are left out.
+        min_score: documents with a lower score are left out; None leaves none out.
+        group_by: a field of the metadata; documents with the same value are one group, and one
+            without a value is a group of its own. None makes no groups.
+        group_size: maximum number of documents of a group.
+
+    Raises:
+        InputError: a number cannot be used.
+    """
+
+    k: int
+    offset: int = 0
+    min_score: float | None = None
+    group_by: str | None = None
+    group_size: int = 1
+
+    def __post_init__(self) -> None:
+        """Check every number."""
+        check_k(self.k)
+        check_whole("offset", self.offset, 0)
+        check_whole("group_size", self.group_size, 1)
+        least = self.min_score
+        if least is not None and (
+            isinstance(least, bool)
+            or not isinstance(least, int | float | np.integer | np.floating)
+            or not isfinite(least)
+        ):
+            raise InputError(f"min_score must be a number, or None for no limit, not {least!r:.60}")
+        if self.group_by is None and self.group_size != 1:
+            raise InputError("group_size says how many hits of a group come back; pass group_by")
+
+    @property
+    def reach(self) -> int:
+        """How many documents, or groups, must be known."""
+        return int(self.offset) + int(self.k)
+
+    def chosen(
+        self, scores: NDArray[np.float32], groups: NDArray[np.intp] | None
+    ) -> NDArray[np.intp]:
+        """Return the places of the documents that come back, best first.
+
+        >>> scores = np.array([5, 4, 3, 2, 1], np.float32)
+        >>> Selection(k=2, offset=1, min_score=2.5).chosen(scores, None).tolist()
+        [1, 2]
+        >>> Selection(k=2, group_by="x").chosen(scores, np.array([7, 7, 8, 7, 9])).tolist()
+        [0, 2]
+
+        Args:
+            scores: of all ranked documents, best first, (documents,).
+            groups: the number of each one's group, (documents,); None without groups.
+        """
+        count = self.above(scores)
+        if groups is None:
+            return np.arange(count)[self.offset : self.reach]
+        rank, earlier = _in_groups(groups[:count])
+        kept = (rank >= self.offset) & (rank < self.reach) & (earlier < self.group_size)
+        return np.flatnonzero(kept)
+
+    def above(self, scores: NDArray[np.float32]) -> int:
+        """Return how many documents have at least the least score."""
+        if self.min_score is None:
+            return len(scores)
+        return int(np.count_nonzero(scores.astype(np.float64) >= self.min_score))
+
+
+def _in_groups(groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rank of each document's group, and how many of its group come before it.
+
+    Groups are ranked by their first documents.
+    """
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    rank_of = np.empty(len(first), np.intp)
+    rank_of[np.argsort(first)] = np.arange(len(first))
+    order = np.argsort(group, kind="stable")  # group by group, best first within each
+    begins = np.cumsum(np.bincount(group, minlength=len(first))) - np.bincount(
+        group, minlength=len(first)
+    )
+    earlier = np.empty(len(group), np.intp)
+    earlier[order] = np.arange(len(group)) - begins[group[order]]
+    return rank_of[group], earlier
+
+
+def check_group_by(name: object, metadata: Metadata) -> None:
+    """Raise InputError unless documents can be grouped by a field."""
+    if not isinstance(name, str) or name not in metadata.types:
+        raise InputError(f"group_by: {unknown_field(name, metadata.types)}")
+    if metadata.types[name] == STRINGS:
+        raise InputError(
+            f"group_by: {name[:80]!r} holds lists of strings, and a document with several would "
+            "belong to several groups; group by a field with one value"
+        )
+
+
+def groups_of(name: str, numbers: NDArray[np.uint32], metadata: Metadata) -> NDArray[np.intp]:
+    """Return the number of each document's group, (documents,); equal values make a group.
+
+    A document without a value is a group of its own.
+
+    Args:
+        name: a field that `check_group_by` allows.
+        numbers: of the documents, (documents,).
+        metadata: the columns.
+    """
+    column = metadata.column(name)
+    if not isinstance(column, Ordered):  # unreachable after the check
+        raise InputError(f"group_by: {name!r} has no single values")
+    _, groups = np.unique(column.keys[numbers], return_inverse=True)
+    if column.missing is not None:
+        alone = np.flatnonzero(column.missing[numbers])
+        groups[alone] = len(numbers) + np.arange(len(alone))
+    return groups

@@ -1,0 +1,100 @@
+"""A bundle that shows only some of its documents."""
+
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.metadata_rows import WORDS, allows
+
+from ranklet.export.build import build
+from ranklet.runtime import Bundle, InputError, UnknownDocumentError
+from ranklet.training.data.sources.options import SourceOptions
+
+if TYPE_CHECKING:
+    from tests.conftest import Described
+
+QUERY = " ".join(WORDS)
+WHERE: dict[str, Any] = {"category": ["a", "é"]}
+FURTHER: list[dict[str, Any]] = [
+    {},
+    {"category": "b"},
+    {"or": [{}, {"category": "b"}]},
+    {"not": {"category": "a"}},
+    {"category": {"missing": True}},
+    {"year": {">=": 2020}},
+]
+
+
+def test_only_its_documents_are_found_counted_and_shown(described: "Described") -> None:
+    part = described.bundle.only(WHERE)
+    inside = {row["id"] for row in described.rows if allows(WHERE, row)}
+    assert 5 < len(part) == len(inside) < len(described.bundle)
+    assert part.size == f"{len(inside)} documents"
+    texts = {row["text"][:60] for row in described.rows if row["id"] in inside}
+    assert set(part.sample_texts(100)) <= texts
+    assert {hit.id for hit in part.rank(QUERY, k=100)} <= inside
+    for where in FURTHER:
+        wanted = [row["id"] for row in described.rows if row["id"] in inside and allows(where, row)]
+        assert sorted(name for name, _ in part.rank_ids(QUERY, where=where)) == sorted(wanted)
+        twice = part.only(where)
+        assert len(twice) == len(wanted)
+        assert {hit.id for hit in twice.rank(QUERY, k=100)} == set(wanted)
+    assert set(part.features(QUERY)[0]) <= inside
+    assert len(described.bundle.rank_ids(QUERY)) == len(described.bundle)  # it has not changed
+
+
+def test_ids_of_others_are_as_unknown_as_ids_of_none(described: "Described") -> None:
+    part = described.bundle.only(WHERE)
+    inside = next(row["id"] for row in described.rows if allows(WHERE, row))
+    outside = next(row["id"] for row in described.rows if not allows(WHERE, row))
+    messages = []
+    for name in (outside, "nobody"):
+        for call in (
+            lambda each=name: part.explain("bread", each),
+            lambda each=name: part.explained("bread", each),
+            lambda each=name: part.score("bread", ids=[inside, each]),
+        ):
+            with pytest.raises(UnknownDocumentError) as raised:
+                call()
+            messages.append(str(raised.value).replace(name, "…"))
+    assert set(messages) == {"unknown document id '…'"}
+    whole = described.bundle.score("bread water", ids=[inside])
+    assert np.array_equal(part.score("bread water", ids=[inside]), whole)
+    assert part.explain("bread water", inside).value == pytest.approx(float(whole[0]), abs=1e-6)
+
+
+def test_texts_of_the_caller_are_ranked_as_ever(described: "Described") -> None:
+    part = described.bundle.only(WHERE)
+    assert part.rank("bread", ["bread", "cat"]).hits == described.bundle.rank(
+        "bread", ["bread", "cat"]
+    ).hits  # fmt: skip
+
+
+def test_a_part_is_a_part_in_another_process_too(described: "Described") -> None:
+    part = pickle.loads(pickle.dumps(described.bundle.only(WHERE)))  # noqa: S301
+    assert len(part) == len(described.bundle.only(WHERE)) < len(described.bundle)
+
+
+def test_passages_of_a_document_share_its_metadata(tmp_path: Path) -> None:
+    text = "Bread rises slowly. Water boils fast. Cats sleep a lot. Dogs bark at cats."
+    rows = [{"id": f"d{n}", "text": text, "n": n, "tags": [f"t{n % 2}"]} for n in range(6)]
+    options = SourceOptions(passage_words=4, overlap_words=0)
+    bundle = Bundle(build(rows, tmp_path / "split.ranklet", options=options))
+    assert bundle.passages == 24
+    part = bundle.only({"n": {">=": 3}})
+    assert (len(part), part.passages) == (3, 12)
+    assert part.size == "3 documents in 12 passages"
+    found = bundle.rank("cats", where={"tags": {"has": "t1"}})
+    assert [hit.id for hit in found] == ["d1", "d3", "d5"]
+    assert [hit.metadata["n"] for hit in found] == [1, 3, 5]
+    assert all(hit.passage for hit in found)
+    with pytest.raises(UnknownDocumentError):
+        part.explain("cats", "d1")
+    assert part.explained("cats", "d4").passage in (3, 4)
+
+
+def test_a_filter_that_cannot_be_used_makes_no_part(described: "Described") -> None:
+    with pytest.raises(InputError, match="unknown field 'tenant'"):
+        described.bundle.only({"tenant": "a"})
