@@ -132,7 +132,7 @@ class Numbers(Ordered):
         return Span(value, value)
 
     def _value(self, number: int) -> Value:
-        return bool(self.keys[number]) if self._flag else self.keys[number].item()  # type: ignore[no-any-return]
+        return bool(self.keys[number]) if self._flag else self.keys[number].item()
 
     def _verify(self) -> None:
         self._check_blank()

@@ -70,7 +70,7 @@ class TeacherMargins:
         """
         pairs = sorted({pair for batch in drawn for pair in _pairs(*batch)})
         texts = [
-            (queries[query].text, ranked_text(*documents[document][1:], titles))
+            (queries[query].text, ranked_text(*documents[document][1:3], titles))
             for query, document in pairs
         ]
         scores = teacher_scores(teacher, texts, folder)

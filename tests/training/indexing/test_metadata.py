@@ -46,7 +46,11 @@ def test_days_and_instants_are_counted_from_1970() -> None:
 
 
 def test_every_passage_has_the_values_of_its_document() -> None:
-    rows = [{"n": 1, "tags": ["b", "a"], "s": "x"}, {"tags": []}, {"n": 3, "tags": ["a"], "s": "y"}]
+    rows: list[dict[str, Any]] = [
+        {"n": 1, "tags": ["b", "a"], "s": "x"},
+        {"tags": []},
+        {"n": 3, "tags": ["a"], "s": "y"},
+    ]
     fields = collected(*rows, first=[0, 0, 2, 3, 3])
     assert fields["n"].arrays["values.npy"].tolist() == [1, 1, 0, 3, 3]
     assert fields["n"].arrays["missing.npy"].tolist() == [0, 0, 1, 0, 0]
@@ -70,7 +74,10 @@ def test_many_distinct_strings_have_wider_codes() -> None:
 
 
 def test_one_line_says_what_was_changed_or_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    rows = [{"a": 1, "b": {"c": 1}, "": "x"}, {"a": "one", "b": [1], "d": None}]
+    rows: list[dict[str, Any]] = [
+        {"a": 1, "b": {"c": 1}, "": "x"},
+        {"a": "one", "b": [1], "d": None},
+    ]
     with caplog.at_level(logging.WARNING):
         fields = collected(*rows)
     assert list(fields) == ["a"]
