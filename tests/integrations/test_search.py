@@ -30,7 +30,7 @@ from ranklet.runtime import (
 )
 
 if TYPE_CHECKING:
-    from tests.conftest import Built
+    from tests.conftest import Built, Described
 
 QUERY = "knead the dough, feed the starter, patch the tyre"
 
@@ -123,3 +123,9 @@ def test_every_keyword_of_rank_is_an_option(bundle: Bundle) -> None:
     ]
     with pytest.raises(InputError, match=f"the options are {', '.join(keywords)}$"):
         rank(load(bundle.path), QUERY, {"unknown": 1})
+
+
+def test_a_part_of_a_bundle_is_not_stored_as_the_whole(described: "Described") -> None:
+    with pytest.raises(InputError, match="a component over a restricted bundle cannot be stored"):
+        path_of(described.bundle.only({"year": 2020}))
+    assert path_of(described.bundle) == str(described.path)
