@@ -38,7 +38,7 @@ QUERY = "knead the dough, feed the starter, patch the tyre"
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"kk": 3}, "unknown option 'kk'; the options are k, pipeline"),
+        ({"kk": 3}, "unknown option 'kk'; the options are k, where, pipeline"),
         ({"k": -1}, "k must be a whole number"),
         ({"k": None}, "k must be a whole number"),
         ({"budget_ms": "soon"}, "budget_ms must be a number"),
