@@ -3,6 +3,7 @@
 # In the order in which they run and stand in RESULTS.md: the name, and the package of its module.
 BENCHMARKS = {
     "bm25_parity": "parity",
+    "normalisers": "lexical",
     "model1_quality": "quality",
     "model1_collections": "quality",
     "imported_quality": "quality",

@@ -21,6 +21,7 @@ from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
 from ranklet.training.imported.importing import is_cross_encoder, needed_extra, read_model
 from ranklet.training.indexing.analysed import ANALYSING, analyse
+from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.progress import expect, one_bar, progress
 
 READING = "reading models"  # a step of a bar
@@ -37,6 +38,8 @@ def build(
     options: SourceOptions | None = None,
     export: ExportOptions | None = None,
     titles: bool = True,
+    language: str = TextOptions.language,
+    normaliser: str = TextOptions.normaliser,
     overwrite: bool = False,
 ) -> Path:
     """Write a bundle that searches texts with BM25, and with models if there are any.
@@ -53,6 +56,9 @@ def build(
         options: how the documents are read and split into passages.
         export: how models are exported. They are verified on the documents.
         titles: whether titles are part of the text that is ranked.
+        language: the language of the texts, as a code such as ``de`` or an English name, or
+            ``auto``, which finds out that of each document.
+        normaliser: what the forms of a word have in common, one of lemma, lemma+stem, stem, none.
         overwrite: whether an existing bundle is replaced.
 
     Returns:
@@ -64,6 +70,7 @@ def build(
         ExportError: the target exists, or no variant of a model can be verified.
         MissingPackageError: a package is not installed.
     """
+    words = TextOptions(language=language, normaliser=normaliser)
     source = documents if isinstance(documents, Source) else Source(documents, options)
     with (
         hinted(lambda: needed_extra(models) or "lexical"),
@@ -72,7 +79,11 @@ def build(
     ):
         checkpoints = read_models(models, label)
         analysed = analyse(
-            source.documents(), {BM25Settings().field}, titles=titles, keep_metadata=True
+            source.documents(),
+            {BM25Settings().field},
+            titles=titles,
+            keep_metadata=True,
+            options=words,
         )
         expect(ENCODING, len(analysed.documents) * ENCODING_SECONDS)
         if checkpoints:

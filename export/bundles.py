@@ -19,6 +19,7 @@ from ranklet.runtime.storage.manifest import RankerEntry, check_name
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import Field
 from ranklet.training.progress import progress
 
@@ -104,6 +105,7 @@ def index_bundle(
     target: str | Path,
     *,
     titles: bool = True,
+    words: TextOptions | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
@@ -113,6 +115,7 @@ def index_bundle(
         collection: the documents. Successive ones with one id are passages of one document.
         target: a folder, or a path that ends in .zip.
         titles: whether titles are part of the text that is ranked.
+        words: the language of the texts, and what the forms of a word have in common.
         overwrite: whether an existing bundle is replaced.
 
     Raises:
@@ -134,6 +137,7 @@ def index_bundle(
             titles=titles,
             known_words=known,
             keep_metadata=True,
+            options=words,
         )
         return write_indexed(bundle, analysed, collection.name, writer)
 
@@ -158,6 +162,8 @@ def write_indexed(
         default_pipeline=bundle.manifest.default_pipeline,
         titles=titles,
         metadata={name: field.type for name, field in analysed.metadata.items()},
+        languages=analysed.languages,
+        normaliser=analysed.normaliser,
         provenance={**bundle.manifest.provenance, "collection": {"name": name, "titles": titles}},
     )
 

@@ -154,6 +154,8 @@ def fuse_bundle(
             default_pipeline=name,
             titles=manifest.titles,
             metadata=manifest.metadata,
+            languages=manifest.languages,
+            normaliser=manifest.normaliser,
             provenance={
                 **manifest.provenance,
                 f"fusion {name}": {

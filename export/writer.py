@@ -28,6 +28,7 @@ from ranklet.runtime.lexical.impact_index import (
 from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
+from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.indexing.packer import release
 from ranklet.version import __version__
@@ -126,6 +127,8 @@ class BundleWriter:
         provenance: Mapping[str, Any],
         titles: bool = True,
         metadata: Mapping[str, str] | None = None,
+        languages: tuple[str, ...] = ENGLISH,
+        normaliser: str = "lemma",
     ) -> Path:
         """Write the manifest, check the whole bundle as a reader would, and rename it."""
         files = {
@@ -145,6 +148,8 @@ class BundleWriter:
             provenance=provenance,
             titles=titles,
             metadata=metadata or {},
+            languages=languages,
+            normaliser=normaliser,
         )
         (self._folder / MANIFEST).write_text(manifest.to_json(), "utf-8")
         BundleFiles(self._folder)  # raises if the bundle cannot be read back

@@ -17,6 +17,7 @@ from ranklet.runtime.errors import (
 )
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranking import load, rank, rank_batch, rerank, score
 
@@ -32,6 +33,7 @@ __all__ = [
     "MissingPackageError",
     "ModelFolderError",
     "Pipeline",
+    "Query",
     "Ranking",
     "RankletError",
     "Rescore",

@@ -15,6 +15,8 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.lexical.query_syntax import Query
+from ranklet.runtime.lexical.restriction import read_query
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline.candidates import Candidates, numbers_of, text_candidates
 from ranklet.runtime.pipeline.deadline import Deadline
@@ -129,7 +131,7 @@ class Bundle:
 
     def rank(
         self,
-        query: str,
+        query: str | Query,
         documents: Sequence[Document] | None = None,
         *,
         k: int = 10,
@@ -145,7 +147,7 @@ class Bundle:
         """Rank the collection, or the caller's own documents, for a query.
 
         Args:
-            query: the query's text, not empty.
+            query: the query's text, not empty; or a `Query` with phrases, excluded words, prefixes.
             documents: the caller's own texts, which are ranked instead of the collection. All of
                 them are returned, up to k. Lexical rankers give texts without a match the score 0.
             k: maximum number of hits.
@@ -177,7 +179,6 @@ class Bundle:
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """
-        check_query(query)
         selection = Selection(
             k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size
         )
@@ -190,14 +191,13 @@ class Bundle:
         if group_by is not None:
             check_group_by(group_by, self._visible.metadata)
         deadline = Deadline(budget_ms)
-        analysis = self._bundle.analyzer.begin()
+        ready = self._read(query, own=documents is not None)
         own = None if documents is None else own_documents(documents)
-        texts = None if own is None else text_candidates(own, analysis, self.manifest.titles)
+        texts = None if own is None else text_candidates(own, ready.analysis, self.manifest.titles)
         stages = resolve_pipeline(pipeline, self.manifest)
         if texts is not None:  # all of them are returned, so no stage may drop any
             stages = stages.without_cuts()
-        context = QueryContext(query, analysis)
-        execution = self._search.reaching(selection, context, stages, texts, deadline, where=where)
+        execution = self._search.reaching(selection, ready, stages, texts, deadline, where=where)
         begin = perf_counter()
         top, positions, scores = self._search.chosen(execution, selection)
         hits = []
@@ -213,18 +213,23 @@ class Bundle:
         timings = (*execution.timings, timing)
         return Ranking(
             tuple(hits),
-            query,
+            ready.text,
             timings,
             execution.providers(),
             execution.truncated(),
             execution.budget_spent,
             tuple(execution.left_out),
-            partial(self.marks, query, pipeline=pipeline),
+            partial(self.marks, ready.text, pipeline=pipeline),
+            ready.corrections,
         )
+
+    def _read(self, query: str | Query, *, own: bool = False) -> QueryContext:
+        restricted = self.restriction is not None
+        return read_query(query, self._bundle, own=own, restricted=restricted)
 
     def rank_ids(
         self,
-        query: str,
+        query: str | Query,
         *,
         k: int = 1000,
         where: Where | None = None,
@@ -235,9 +240,8 @@ class Bundle:
         Raises:
             InputError, UnknownRankerError, BundleError: as `rank`.
         """
-        check_query(query)
         selection = Selection(k=k)
-        context = QueryContext(query, self._bundle.analyzer.begin())
+        context = self._read(query)
         stages = resolve_pipeline(pipeline, self.manifest)
         execution = self._search.reaching(selection, context, stages, None, where=where)
         top, _, scores = self._search.chosen(execution, selection)
@@ -245,7 +249,7 @@ class Bundle:
 
     def rank_batch(
         self,
-        queries: Sequence[str],
+        queries: Sequence[str | Query],
         *,
         k: int = 10,
         where: Where | None = None,
@@ -266,7 +270,7 @@ class Bundle:
         """
         texts = listed(queries, "queries", "call rank for one")
         for index, query in enumerate(texts):
-            check_query(query, f"queries[{index}]")
+            check_query(query.text if isinstance(query, Query) else query, f"queries[{index}]")
         check_budget(budget_ms)
         deadline = Deadline(budget_ms)
         options: dict[str, Any] = {

@@ -114,6 +114,7 @@ class Ranking(Sequence[Hit]):
         budget_spent: whether the call's `budget_ms` ended before the answer was ready.
         left_out: the stages that were skipped or did not score all candidates for lack of time.
         marks: returns the characters of a hit that match the query, for the table.
+        corrections: by unknown word of the query, the word that was searched instead.
     """
 
     hits: tuple[Hit, ...]
@@ -124,6 +125,7 @@ class Ranking(Sequence[Hit]):
     budget_spent: bool = False
     left_out: tuple[str, ...] = ()
     marks: "Callable[[Hit], Sequence[tuple[int, int]]] | None" = field(default=None, compare=False)
+    corrections: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: the query, its hits, and how they were computed."""
@@ -134,6 +136,7 @@ class Ranking(Sequence[Hit]):
             "budget_spent": self.budget_spent,
             "left_out": list(self.left_out),
             "truncated": dict(self.truncated),
+            **({"corrections": dict(self.corrections)} if self.corrections else {}),
         }
 
     def to_json(self, **options: Any) -> str:

@@ -14,6 +14,7 @@ from ranklet.runtime.arguments import Document, listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import Ranking
+from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline.resolve import PipelineLike
 from ranklet.runtime.search.visible import Where
@@ -70,7 +71,7 @@ def load(
 
 
 def rank(
-    query: str,
+    query: str | Query,
     documents: Sequence[Document] | None = None,
     *,
     bundle: str | Path | None = None,
@@ -92,7 +93,7 @@ def rank(
 
 
 def rank_batch(
-    queries: Sequence[str],
+    queries: Sequence[str | Query],
     *,
     bundle: str | Path | None = None,
     k: int = 10,

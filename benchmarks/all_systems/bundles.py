@@ -159,6 +159,8 @@ def joined(parts: Mapping[str, Path], target: Path) -> None:
             default_pipeline=default,
             provenance={"checkpoints": {name: each[name] for each in learned for name in each}},
             titles=first.manifest.titles,
+            languages=first.manifest.languages,
+            normaliser=first.manifest.normaliser,
         )
 
 

@@ -20,7 +20,7 @@ from ranklet.runtime.pipeline.candidates import (
 )
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.joined_pieces import join_pieces
-from ranklet.runtime.pipeline.mask import Mask
+from ranklet.runtime.pipeline.mask import Mask, both
 from ranklet.runtime.pipeline.prefetch import encode_ahead
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.reasons import (
@@ -77,7 +77,8 @@ class Execution:
                 "candidates are given; pass only those that are allowed"
             )
         self._pipeline, self._ranker, self._query = pipeline, ranker, query
-        self._documents, self._given, self._allowed = documents, given, allowed
+        self._documents, self._given = documents, given
+        self._allowed = both(allowed, query.allowed)
         self._deadline = Deadline() if deadline is None else deadline
         self._fusions: dict[str, Fuse] = {}
         self._columns: dict[str, NDArray[np.float32]] = {}

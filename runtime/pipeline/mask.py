@@ -35,3 +35,16 @@ def checked_mask(allowed: Mask | None, documents: int) -> Mask | None:
         given = f"{allowed.dtype} of shape {allowed.shape}"
         raise InputError(f"the mask of allowed documents is {given}; {needed}")
     return None if allowed.all() else allowed
+
+
+def both(one: Mask | None, other: Mask | None) -> Mask | None:
+    """Return the mask of the documents that two masks allow.
+
+    >>> both(np.array([True, False]), None).tolist()
+    [True, False]
+    >>> both(np.array([True, False]), np.array([False, True])).tolist()
+    [False, False]
+    """
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

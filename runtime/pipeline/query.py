@@ -1,12 +1,14 @@
 """The query of one call, analysed and encoded once for all rankers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.text.analysis import Analysis
 
 T = TypeVar("T")
@@ -18,10 +20,21 @@ class QueryContext:
     Args:
         text: what the user asks.
         analysis: the analysis of this call, shared with the caller's own documents.
+        added: ids of further words, which no model reads, (words,) int32.
+        allowed: the documents that the query allows; None for all.
+        corrections: by unknown word, the word in `text` that replaces it.
     """
 
-    def __init__(self, text: str, analysis: Analysis) -> None:
-        self.text, self.analysis = text, analysis
+    def __init__(
+        self,
+        text: str,
+        analysis: Analysis,
+        added: NDArray[np.int32] | None = None,
+        allowed: Mask | None = None,
+        corrections: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.text, self.analysis, self.allowed = text, analysis, allowed
+        self._added, self.corrections = added, corrections
         self._fields: dict[str, NDArray[np.int32]] = {}
         self._values: dict[int, Any] = {}
         self._locks: dict[int, Lock] = {}
@@ -29,7 +42,11 @@ class QueryContext:
     def tokens(self, field: str) -> NDArray[np.int32]:
         """Return the query's token ids in a field, in order with repetitions, (tokens,) int32."""
         if field not in self._fields:
-            self._fields[field] = self.analysis.tokens(self.text, field)
+            tokens = self.analysis.tokens(self.text, field)
+            if self._added is not None and field != "wordpieces":
+                added = np.setdiff1d(self.analysis.in_field(self._added, field), tokens)
+                tokens = np.concatenate([tokens, added])
+            self._fields[field] = tokens
         return self._fields[field]
 
     def once(self, key: int, make: Callable[[], T]) -> T:

@@ -143,7 +143,7 @@ class BundleFiles:
         # It is used for every text, so it is checked now (0.1 ms per million forms).
         if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
             raise BundleError("text/lemma_of.npy is damaged; an id lies past the vocabulary")
-        return Vocabulary(forms, lemma_of)
+        return Vocabulary(forms, lemma_of, self.manifest.languages)
 
     def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.

@@ -42,7 +42,7 @@ class Documents:
         first: NDArray[np.uint32] | None = None,
     ) -> None:
         self.ids, self.titles, self.texts, self.titled = ids, titles, texts, titled
-        self.by_id, self._forwards, self._vocabulary = by_id, forwards, vocabulary
+        self.by_id, self._forwards, self.vocabulary = by_id, forwards, vocabulary
         self.first = first
 
     def __len__(self) -> int:
@@ -131,7 +131,7 @@ class Documents:
         if field != "lemmas":
             return self.forward(field).gather(numbers)
         gathered = self.forward("words").gather(numbers)
-        return gathered._replace(tokens=self._vocabulary.lemma_of[gathered.tokens])
+        return gathered._replace(tokens=self.vocabulary.lemma_of[gathered.tokens])
 
     def forward(self, stored_field: str) -> Forward:
         """Return the forward store of a field, with the tokens of all documents.

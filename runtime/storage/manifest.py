@@ -7,7 +7,7 @@ schema.
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from ranklet.runtime.metadata.types import MAX_FIELDS, TYPES
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.runtime.rankers import KINDS, ranker_module
 from ranklet.runtime.storage.earlier import EARLIER, translated
-from ranklet.runtime.text.analysis import FIELDS
+from ranklet.runtime.text.analysis import ENGLISH, FIELDS
 
 FORMAT_VERSION = 3
 READABLE = (1, 2, FORMAT_VERSION)  # earlier versions are translated while they are read
@@ -27,6 +27,7 @@ MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be
 # Plain relative POSIX paths, without drive, root, "..", hidden names or escapes.
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 T = TypeVar("T")
@@ -66,6 +67,8 @@ class Manifest:
     default_pipeline: str
     files: Mapping[str, FileEntry]
     titles: bool = True  # whether titles are ranked and not only shown
+    languages: tuple[str, ...] = ENGLISH  # codes of the texts' languages, most frequent first
+    normaliser: str = "lemma"  # what the forms of a word have in common, for people
     # The type of each other field of the documents, sorted by name; see `runtime.metadata`.
     metadata: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
@@ -79,6 +82,8 @@ class Manifest:
             "created": self.created,
             "documents": self.documents,
             "titles": self.titles,
+            "languages": list(self.languages),
+            "normaliser": self.normaliser,
             **({"metadata": dict(sorted(self.metadata.items()))} if self.metadata else {}),
             "fields": list(self.fields),
             "rankers": {name: asdict(entry) for name, entry in self.rankers.items()},
@@ -130,7 +135,9 @@ class Manifest:
                 check_path(path): _file(_Reader(entry, f"files.{path}"))
                 for path, entry in read.mapping("files").items()
             },
-            titles=read.boolean("titles", otherwise=True),  # missing in older bundles
+            titles=read.boolean("titles", otherwise=True),  # missing in older bundles, like these:
+            languages=tuple(read.codes("languages", otherwise=ENGLISH)),
+            normaliser=read.string("normaliser", otherwise="lemma"),
             metadata=read.types("metadata"),
             provenance=read.mapping("provenance"),
         )
@@ -187,9 +194,25 @@ class _Reader:
         """Return a boolean, or `otherwise` if the key is missing."""
         return self._get(key, bool, "true or false") if key in self._raw else otherwise
 
-    def string(self, key: str) -> str:
-        """Return a string."""
+    def string(self, key: str, otherwise: str | None = None) -> str:
+        """Return a string, or `otherwise` if that is given and the key is missing."""
+        if otherwise is not None and key not in self._raw:
+            return otherwise
         return self._get(key, str, "a string")
+
+    def codes(self, key: str, otherwise: Sequence[str]) -> Sequence[str]:
+        """Return a list of codes of languages, or `otherwise` if the key is missing."""
+        wanted = "a list of one or more codes of languages such as 'en'"
+
+        def fits(codes: list[Any]) -> bool:
+            return bool(codes) and all(
+                isinstance(code, str) and _LANGUAGE.fullmatch(code) for code in codes
+            )
+
+        if key not in self._raw:
+            return otherwise
+        codes: list[str] = self._get(key, list, wanted, fits)
+        return codes
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Return an object."""

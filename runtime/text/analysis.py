@@ -7,7 +7,7 @@ serving needs no lemmatiser, and words and lemmas cannot drift apart. ``wordpiec
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.text.lexicon import Lexicon
 
 FIELDS = ("lemmas", "words", "wordpieces")
+ENGLISH = ("en",)  # the languages of a collection that does not name any
 STOPPED = -1  # in `lemma_of`: a stop word, which both words and lemmas leave out
 
 
@@ -34,6 +35,26 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+class Splitter(NamedTuple):
+    """How texts are split into words."""
+
+    words: Callable[[str], list[str]]
+    placed: Callable[[str], Iterator[tuple[int, int, str]]]  # with positions: begin, end, word
+
+
+def splitter(languages: Sequence[str]) -> Splitter:
+    """Return how texts of some languages are split; a collection in English has its own rules.
+
+    >>> splitter(["en"]).words("l'été"), splitter(["fr"]).words("l'été")
+    (["l'ete"], ['ete'])
+    """
+    if tuple(languages) == ENGLISH:
+        return Splitter(words, placed_words)
+    from ranklet.runtime.text import scripts  # not a cost of opening an English bundle
+
+    return Splitter(scripts.split, scripts.placed)
+
+
 class Vocabulary:
     """The word forms of a collection and the lemma of each form.
 
@@ -41,10 +62,13 @@ class Vocabulary:
         forms: every word of the collection and the other known forms of its lemmas, so that a
             query may use an inflection that no document has.
         lemma_of: the id of each form's lemma, `STOPPED` for stop words, (forms,) int32.
+        languages: codes of the collection's languages, which say how texts are split into words.
     """
 
-    def __init__(self, forms: SortedStrings, lemma_of: NDArray[np.int32]) -> None:
-        self.forms, self.lemma_of = forms, lemma_of
+    def __init__(
+        self, forms: SortedStrings, lemma_of: NDArray[np.int32], languages: Sequence[str] = ENGLISH
+    ) -> None:
+        self.forms, self.lemma_of, self.splitter = forms, lemma_of, splitter(languages)
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -150,7 +174,11 @@ class Analysis:
         """Return the token ids of a text in a field, without stop words, (tokens,) int32."""
         if field == "wordpieces":
             return self._analyzer.wordpieces(text)
-        ids = self._word_ids(words(text))
+        ids = self._word_ids(self._analyzer.vocabulary.splitter.words(text))
+        return self.in_field(ids, field)
+
+    def in_field(self, ids: NDArray[np.int32], field: str) -> NDArray[np.int32]:
+        """Return the tokens of words in the field words or lemmas, (words,) int32."""
         return self._lemmas(ids) if field == "lemmas" else ids
 
     def _word_ids(self, spellings: Sequence[str]) -> NDArray[np.int32]:
@@ -186,10 +214,14 @@ class Analysis:
         if field == "wordpieces":
             yield from self._analyzer.placed_wordpieces(text)
             return
-        spelled = cache(lambda word: [self.name(t, field) for t in self.tokens(word, field)])
-        for begin, end, word in placed_words(text):
+        spelled = cache(lambda word: self._names(word, field))
+        for begin, end, word in self._analyzer.vocabulary.splitter.placed(text):
             for name in spelled(word):
                 yield begin, end, name
+
+    def _names(self, word: str, field: str) -> list[str]:
+        """Return the spelling of a word's token in a field, nothing for a stop word."""
+        return [self.name(token, field) for token in self.in_field(self._word_ids([word]), field)]
 
     def name(self, token: int, field: str) -> str:
         """Return the spelling of a token id, for explanations."""

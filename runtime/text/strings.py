@@ -86,6 +86,20 @@ class SortedStrings(Strings):
                 self._found[string] = index
         return index
 
+    def range_of(self, prefix: str) -> tuple[int, int]:
+        """Return the first index of the strings that begin with a prefix, and the one after.
+
+        >>> SortedStrings.pack(["ant", "bean", "bee", "cow"]).range_of("be")
+        (1, 3)
+        """
+        wanted = prefix.encode("utf-8", "surrogatepass")
+        begin = bisect_left(range(len(self)), wanted, key=self.raw)
+
+        def is_past(index: int) -> bool:
+            return not self.raw(index).startswith(wanted)
+
+        return begin, bisect_left(range(len(self)), True, begin, key=is_past)
+
     def _bisect(self, wanted: bytes) -> int:
         index = bisect_left(range(len(self)), wanted, key=self.raw)
         return index if index < len(self) and self.raw(index) == wanted else -1

@@ -54,3 +54,24 @@ def test_a_folder_that_is_no_model_is_status_2(
     message = capsys.readouterr().err
     assert "no config.json" in message
     assert message.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_bundle_in_another_language_says_so(table: Path, tmp_path: Path, capsys: Capture) -> None:
+    morning = "Les journaux du matin racontent l'histoire de la capitale."
+    table.write_text(f"Body\n{morning}\nLes chevaux dorment dans les prés près de la rivière.\n")
+    output = tmp_path / "b.ranklet"
+    succeeds(capsys, "build", table, "-o", output, "--language", "French")
+    assert load(output).rank("le journal")[0].text == morning
+    assert "languages: fr (words by lemma)" in succeeds(capsys, "inspect", output)
+    indexed = tmp_path / "indexed.ranklet"
+    options = ("--language", "auto", "--normaliser", "lemma+stem")
+    succeeds(capsys, "index", output, table, "-o", indexed, *options)
+    assert "languages: fr (words by lemma+stem)" in succeeds(capsys, "inspect", indexed)
+
+
+def test_an_unknown_language_is_refused_with_close_ones(
+    table: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    error = fails(capsys, "build", table, "-o", tmp_path / "b", "--language", "germen")
+    assert "did you mean de (German)" in error

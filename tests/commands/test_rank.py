@@ -108,3 +108,16 @@ def test_hits_are_filtered_and_grouped(described: "Described", capsys: Capture) 
     for wrong, message in (("{", "--where is not JSON"), ("[1]", "--where must be a JSON object"),
                            ('{"yaer": 1}', "unknown field 'yaer'")):  # fmt: skip
         assert message in fails(capsys, "rank", described.path, query, "--where", wrong)
+
+
+def test_syntax_and_typos_are_options(built: "Built", capsys: Capture) -> None:
+    def ids(query: str, *options: str) -> set[str]:
+        found = strict(succeeds(capsys, "rank", built.fused, query, "--json", *options))
+        return {hit["id"] for hit in found["hits"]}
+
+    plain = ids("dough -bread")
+    assert ids("dough bread") == plain
+    assert ids("dough -bread", "--syntax") < plain
+    assert "not closed" in fails(capsys, "rank", built.fused, '"dough', "--syntax")
+    text = succeeds(capsys, "rank", built.fused, "daugh", "--typos")
+    assert text.startswith("searched for 'dough' instead of 'daugh'\n 1. ")

@@ -15,7 +15,7 @@ from ranklet.export.build import build
 from ranklet.runtime.errors import MissingPackageError
 from ranklet.runtime.extras import EXTRAS, INCLUDED, hinted, install, sufficient
 from ranklet.training.imported.importing import needed_extra
-from ranklet.training.indexing.lemmas import lemma
+from ranklet.training.indexing.language import dictionary, english, normaliser
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOR_DEVELOPERS = {"dev", "docs", "clients", "bench"}
 IMPORTED_AS = {"haystack_ai": "haystack", "llama_index_core": "llama_index"}
+
+
+def forget_words() -> None:
+    """Forget the dictionaries, so that they are read again."""
+    for cached in (
+        dictionary._dictionaries,
+        dictionary._lemmatizer,
+        english.lemma,
+        english.known_forms,
+        normaliser.normaliser,
+    ):
+        cached.cache_clear()
 
 
 def test_the_table_is_that_of_pyproject() -> None:
@@ -91,7 +103,7 @@ def test_commands_name_the_smallest_extra(
             ]:
                 patch.delitem(sys.modules, name)
             patch.setitem(sys.modules, missing, None)
-            lemma.cache_clear()
+            forget_words()
             assert main(arguments) == 1, arguments
         error = capsys.readouterr().err
         assert error.endswith(f"{missing!r} is not installed; run: {install(extra)}\n"), arguments
@@ -115,7 +127,7 @@ def test_what_is_exported_decides_what_is_needed(built: "Built", tmp_path: Path)
 
 def test_python_callers_get_the_hint_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "simplemma", None)
-    lemma.cache_clear()
+    forget_words()
     with pytest.raises(MissingPackageError, match="lexical"):
         build(["a text"], tmp_path / "out")
 

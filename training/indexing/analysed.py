@@ -12,15 +12,14 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.documents import Documents
-from ranklet.runtime.text.analysis import FIELDS, Analyzer
+from ranklet.runtime.text.analysis import ENGLISH, FIELDS, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
-from ranklet.runtime.text.words import stop_words
 from ranklet.training.data.collection import Document
-from ranklet.training.indexing.lemmas import vocabulary
+from ranklet.training.indexing.collection_words import CollectionWords
+from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.training.indexing.packer import Packer
 from ranklet.training.indexing.postings import Postings, invert
-from ranklet.training.indexing.word_tokens import WordTokens
 from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ class AnalysedCollection:
         fields: the requested fields.
         titles: whether a document's title is part of its ranked text.
         metadata: the other fields of the documents, sorted by name, if they were kept.
+        languages: codes of the languages of the documents, most frequent first.
+        normaliser: what the forms of a word have in common, one of `NORMALISERS`.
     """
 
     documents: Documents
@@ -49,6 +50,8 @@ class AnalysedCollection:
     fields: tuple[str, ...]
     titles: bool = True
     metadata: Mapping[str, Field] = field(default_factory=dict)
+    languages: tuple[str, ...] = ENGLISH
+    normaliser: str = TextOptions.normaliser
 
     def ranked_texts(self) -> list[str]:
         """Return the ranked text of every document, in the order of their numbers."""
@@ -99,6 +102,7 @@ def analyse(
     titles: bool = True,
     known_words: Iterable[str] = (),
     keep_metadata: bool = False,
+    options: TextOptions | None = None,
 ) -> AnalysedCollection:
     """Analyse a collection in the requested fields.
 
@@ -109,6 +113,7 @@ def analyse(
         titles: whether a document's title is part of its ranked text.
         known_words: words for the vocabulary even if no document contains them.
         keep_metadata: whether the other fields of the documents are kept, for a bundle.
+        options: the language of the documents, and what the forms of a word have in common.
 
     Raises:
         CollectionError: there is no document.
@@ -120,7 +125,8 @@ def analyse(
     if "wordpieces" in wanted and tokenizer is None:
         raise InputError("word pieces need a tokenizer; pass a tokenizer.json or vocab.txt")
     ids, shown_titles, texts = Packer(), Packer(), Packer()
-    tokens, first, last = WordTokens(sorted(stop_words())), array("I"), None
+    options = options or TextOptions()
+    words, first, last = CollectionWords(options), array("I"), None
     metadata = MetadataCollector()
     for document in progress(documents, ANALYSING):
         if keep_metadata and document.id != last:
@@ -130,18 +136,23 @@ def analyse(
         ids.add(document.id)
         shown_titles.add(document.title)
         texts.add(document.text)
-        tokens.add(ranked_text(document.title, document.text, titles))
+        words.add(ranked_text(document.title, document.text, titles))
     if not first:
         raise CollectionError("the collection has no document")
-    vocab = vocabulary(tokens.words() | set(known_words))
-    forwards = {"words": tokens.forward(vocab)}
-    packed_ids = ids.strings()
+    packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()
+    vocab, word_ids = words.finish(
+        lambda: (
+            ranked_text(*each, titles) for each in zip(packed_titles, packed_texts, strict=True)
+        ),
+        known_words,
+    )
+    forwards = {"words": word_ids}
     by_id = sorted(range(len(first)), key=packed_ids.raw)
     stored = Documents(
         packed_ids,
         np.array(by_id, np.uint32),
-        shown_titles.strings(),
-        texts.strings(),
+        packed_titles,
+        packed_texts,
         forwards,
         vocab,
         titled=titles,
@@ -152,7 +163,9 @@ def analyse(
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
     places = of_whole_documents(stored.first, len(stored))
     others = metadata.fields(places) if keep_metadata else {}
-    return AnalysedCollection(stored, analyzer, forwards, wanted, titles, others)
+    return AnalysedCollection(
+        stored, analyzer, forwards, wanted, titles, others, words.languages, options.normaliser
+    )
 
 
 def _split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:

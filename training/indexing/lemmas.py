@@ -1,95 +1,104 @@
 """Build a collection's table from word forms to lemmas, so that serving needs no lemmatiser.
 
-The lemmatiser is simplemma (a dictionary and a few rules, no model). Besides the words of the
-collection, the table holds all forms of their lemmas that its dictionary knows. So a query may use
-an inflection that no document has.
+Besides the words of the collection, the table holds all forms of their lemmas that a dictionary
+knows. So a query may use an inflection that no document has.
+
+With stems, a class of forms is larger than the forms of one lemma. It is represented by a word
+instead of its stem, so that explanations stay readable.
 """
 
+from collections import Counter
 from collections.abc import Collection as Sized
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 from ranklet.runtime.text.strings import SortedStrings
-from ranklet.runtime.text.words import stop_words, words
-
-LANGUAGE = "en"
-
-
-@cache
-def lemma(word: str) -> str:
-    """Return the lemma of a word, folded like all words; the lemma of a lemma is itself.
-
-    >>> lemma("mice"), lemma("parsing"), lemma("dedented"), lemma("utf8")
-    ('mouse', 'parse', 'dedent', 'utf8')
-    >>> lemma("bacterium"), lemma("bacteria")
-    ('bacteria', 'bacteria')
-    """
-    chain = [word]
-    while chain[-1].isalpha():
-        lemmas = words(_looked_up(chain[-1]))
-        if len(lemmas) != 1:
-            break
-        if lemmas[0] in chain:  # all words of a loop, usually one, must get the same lemma
-            return min(chain[chain.index(lemmas[0]) :])
-        chain.append(lemmas[0])
-    return chain[-1]
+from ranklet.training.indexing.language.normaliser import Class, Normaliser, normaliser
+from ranklet.training.indexing.language.spellings import Spelling
+from ranklet.training.indexing.language.stop_lists import stop_list
 
 
-def _looked_up(word: str) -> str:
-    """Return what the lemmatiser makes of a word of letters, in one step.
-
-    It looks up a word in its dictionary before it tries anything else, so a plain word that is
-    there needs none of its checks, which take fifty times as long.
-    """
-    import simplemma
-
-    found = _dictionary().get(word) if word.isascii() else None
-    return found or simplemma.lemmatize(word, lang=LANGUAGE)
-
-
-@cache
-def _dictionary() -> Mapping[str, str]:
-    """Return the lemmatiser's dictionary; the one that it uses, if it shares that."""
-    from simplemma.strategies.dictionaries import dictionary_factory
-
-    shared = getattr(dictionary_factory, "DEFAULT_DICTIONARY_FACTORY", None)
-    factory = shared or dictionary_factory.DefaultDictionaryFactory()
-    dictionary: Mapping[str, str] = factory.get_dictionary(LANGUAGE)
-    return dictionary
-
-
-def vocabulary(seen: Sized[str]) -> Vocabulary:
+def vocabulary(
+    seen: Sized[str],
+    languages: Sequence[str] = ("en",),
+    method: str = "lemma",
+    spellings: Mapping[str, Spelling] | None = None,
+) -> Vocabulary:
     """Build the vocabulary of a collection from the words in it.
 
     Args:
         seen: the distinct words, stop words included.
+        languages: the languages of the collection, most frequent first.
+        method: one of `NORMALISERS`.
+        spellings: how words were written, and in which language, most often; other words count as
+            written without capitals and accents in the first language.
 
     Returns:
         The words, their lemmas and the other known forms of these lemmas, in byte order, each with
         its lemma. Stop words have no lemma.
     """
-    stopped = stop_words()
-    lemma_of = {form: lemma(form) for form in seen if form not in stopped}
-    lemmas = set(lemma_of.values())
-    lemma_of |= {form: base for form, base in _known_forms().items() if base in lemmas}
-    for base in lemmas:
-        lemma_of.setdefault(base, base)  # `lemma` already followed lemmas of lemmas to the end
-    for word in stopped:
-        lemma_of.pop(word, None)
-    forms = sorted({*lemma_of, *stopped, *lemmas}, key=str.encode)
+    written = spellings or {}
+    normalisers = {language: normaliser(language, method) for language in languages}
+    lists = {language: stop_list(language) for language in languages}
+
+    def spelling(form: str) -> Spelling:
+        return written.get(form) or Spelling(form, languages[0], 1)
+
+    stopped = {form for form in seen if form in lists[spelling(form).language]}
+    stopped |= {form for each in lists.values() for form in each if form not in seen}
+    seen_classes: dict[str, Class] = {}
+    counts: Counter[str] = Counter()
+    for form in seen:
+        if form not in stopped:
+            word, language, count = spelling(form)
+            found = seen_classes[form] = normalisers[language].of(word)
+            counts[found.key] += count
+    known_classes = _known(normalisers.values(), counts)
+    name_of = _names(known_classes.values(), seen_classes.values(), stopped)
+    lemma_of = {
+        form: name_of[found.key]
+        for form, found in {**known_classes, **seen_classes}.items()
+        if form not in stopped
+    }
+    for name in name_of.values():
+        if name not in stopped:
+            lemma_of.setdefault(name, name)
+    forms = sorted({*lemma_of, *stopped, *name_of.values()}, key=str.encode)
     number = {form: index for index, form in enumerate(forms)}
     table = [number[lemma_of[form]] if form in lemma_of else STOPPED for form in forms]
-    return Vocabulary(SortedStrings.pack(forms), np.array(table, np.int32))
+    return Vocabulary(SortedStrings.pack(forms), np.array(table, np.int32), tuple(languages))
 
 
-@cache
-def _known_forms() -> dict[str, str]:
-    """Return every inflected form of the lemmatiser's dictionary with its lemma."""
-    lemma_of = {}
-    for form in _dictionary():
-        if words(form) == [form]:  # skips phrases and capitals
-            lemma_of[form] = lemma(form)
-    return lemma_of
+def _known(normalisers: Iterable[Normaliser], counts: Counter[str]) -> dict[str, Class]:
+    """Return the forms in dictionaries that belong to the classes of a collection.
+
+    A form of several languages belongs to the first of them. If accents distinguish its classes in
+    a language, it belongs to the one whose words the collection has most often.
+    """
+    every: dict[str, Class] = {}
+    for each in normalisers:
+        known: dict[str, Class] = {}
+        for form, found in each.known(counts.keys()):
+            if form not in known or counts[found.key] > counts[known[form].key]:
+                known[form] = found
+        every = {**known, **every}
+    return every
+
+
+def _names(
+    known: Iterable[Class], seen: Iterable[Class], stopped: AbstractSet[str]
+) -> dict[str, str]:
+    """Return the word that represents each class, by its key.
+
+    It is the shortest lemma in the dictionary, so that it is the same in other collections, and no
+    stop word if possible. A class that the dictionary does not know has its shortest word.
+    """
+    best: dict[str, tuple[bool, bool, int, str]] = {}
+    for unknown, classes in ((False, known), (True, seen)):
+        for key, name in classes:
+            rank = (name in stopped, unknown, len(name), name)
+            best[key] = min(best.get(key, rank), rank)
+    return {key: name for key, (_, _, _, name) in best.items()}

@@ -1,14 +1,14 @@
 """Collect the words of many texts as numbers, without keeping any text."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.forward import Forward
-from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 from ranklet.runtime.text.words import words
 
 _TEXTS = 256  # texts whose words are numbered at a time
@@ -27,10 +27,12 @@ class WordTokens:
     """The words of texts, without stop words.
 
     Args:
-        stopped: the stop words.
+        stopped: words that are stop words in every text.
+        split: returns the words of a text.
     """
 
-    def __init__(self, stopped: Iterable[str]) -> None:
+    def __init__(self, stopped: Iterable[str], split: Callable[[str], list[str]] = words) -> None:
+        self._split = split
         self._numbers = _Numbers()
         for word in stopped:
             self._numbers[word]
@@ -40,7 +42,7 @@ class WordTokens:
 
     def add(self, text: str) -> None:
         """Add the words of the next text."""
-        self._waiting.append(words(text))
+        self._waiting.append(self._split(text))
         if len(self._waiting) == _TEXTS:
             self._number()
 
@@ -52,7 +54,8 @@ class WordTokens:
     def forward(self, vocabulary: Vocabulary) -> Forward:
         """Return the tokens of every text as numbers of a vocabulary that has all words.
 
-        The object cannot be used afterwards, because its memory becomes the result's.
+        Stop words of the vocabulary are left out. The object cannot be used afterwards, because its
+        memory becomes the result's.
         """
         self._number()
         number_of = {form: number for number, form in enumerate(vocabulary.forms)}
@@ -61,7 +64,12 @@ class WordTokens:
         for begin in range(0, len(tokens), _TOKENS):
             part = tokens[begin : begin + _TOKENS]
             part[:] = table[part]
-        return Forward(np.frombuffer(self._ends, np.int64), tokens)
+        ends: NDArray[np.int64] = np.frombuffer(self._ends, np.int64)
+        if (vocabulary.lemma_of[table[self._stopped :]] == STOPPED).any():
+            kept = vocabulary.lemma_of[tokens] != STOPPED
+            ends = np.concatenate([[0], np.cumsum(kept)])[ends]
+            tokens = tokens[kept]
+        return Forward(ends, tokens)
 
     def _number(self) -> None:
         lengths = [len(text) for text in self._waiting]

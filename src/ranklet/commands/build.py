@@ -13,6 +13,7 @@ from ranklet.commands.train.arguments import add_options, options_from
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     from ranklet.training.data.sources.options import SourceOptions
+    from ranklet.training.indexing.language.options import TextOptions
 
     parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents")
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
@@ -37,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group(SourceOptions.GROUP)
     add_options(lambda _: group, SourceOptions())
+    words = parser.add_argument_group(TextOptions.GROUP)
+    add_options(lambda _: words, TextOptions())
 
 
 def run(options: argparse.Namespace) -> None:
@@ -47,8 +50,10 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.metadata.types import in_words
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source
+    from ranklet.training.indexing.language.options import TextOptions
     from ranklet.training.progress import say
 
+    words = options_from(TextOptions(), vars(options))
     target = build(
         Source(options.source, options_from(SourceOptions(), vars(options)), say),
         options.output,
@@ -56,6 +61,8 @@ def run(options: argparse.Namespace) -> None:
         label=options.label,
         export=ExportOptions(variants=tuple(options.variants.split(","))),
         titles=not options.no_titles,
+        language=words.language,
+        normaliser=words.normaliser,
         overwrite=options.force,
     )
     bundle = load(target)

@@ -4,6 +4,7 @@ import argparse
 
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.indexing.language.options import TextOptions
 
 # Trained rankers have learned from whole documents, so no text is split by default.
 WHOLE = SourceOptions(passage_words=0, overlap_words=0)
@@ -20,9 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-titles", action="store_true", help="do not rank the titles of documents"
     )
-
     group = parser.add_argument_group(SourceOptions.GROUP)
     add_options(lambda _: group, WHOLE)
+    words = parser.add_argument_group(TextOptions.GROUP)
+    add_options(lambda _: words, TextOptions())
 
 
 def run(options: argparse.Namespace) -> None:
@@ -44,6 +46,7 @@ def run(options: argparse.Namespace) -> None:
             Collection(options.source) if whole else Source(options.source, chosen, say),
             options.output,
             titles=not options.no_titles,
+            words=options_from(TextOptions(), vars(options)),
             overwrite=options.force,
         )
     bundle = load(target)

@@ -27,6 +27,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"fields: {', '.join(manifest.fields) or 'none'}")
     if bundle.metadata:
         print(f"metadata: {in_words(bundle.metadata)}")
+    if manifest.documents:
+        print(f"languages: {', '.join(manifest.languages)} (words by {manifest.normaliser})")
     for name, entry in manifest.rankers.items():
         own = {
             path: e.bytes

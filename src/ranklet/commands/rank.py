@@ -37,17 +37,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="explain every score, by its strongest parts"
     )
+    parser.add_argument(
+        "--syntax",
+        action="store_true",
+        help='read "exact phrase", -excluded and prefi* in the query',
+    )
+    parser.add_argument(
+        "--typos",
+        action="store_true",
+        help="replace unknown words by ones that differ in one letter",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")
 
 
 def run(options: argparse.Namespace) -> None:
     """Rank and print the hits."""
-    from ranklet.runtime import load
+    from ranklet.runtime import Query, load
 
     bundle = load(options.bundle)
     where = None if options.where is None else read_filter(options.where)
     queries = _lines(sys.stdin.buffer) if options.query == "-" else [options.query]
-    for query in queries:
+    for text in queries:
+        query: str | Query = text
+        if options.syntax:
+            query = Query.parse(text, typos=options.typos)
+        elif options.typos and text.strip():
+            query = Query(text, typos=True)
         ranking = bundle.rank(
             query,
             k=options.k,
@@ -89,9 +104,12 @@ def as_text(ranking: "Ranking", offset: int = 0) -> str:
     """Return a ranking as readable text, whose first hit has the place after `offset`."""
     from ranklet.runtime.hits import in_line
 
+    lines = [
+        f"searched for {better!r} instead of {word!r}"
+        for word, better in ranking.corrections.items()
+    ]
     if not len(ranking):
-        return f"no hits for {ranking.query!r}"
-    lines = []
+        return "\n".join([*lines, f"no hits for {ranking.query!r}"])
     for place, hit in enumerate(ranking, offset + 1):
         lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
         text = " ".join(hit.text.split())

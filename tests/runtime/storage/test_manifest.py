@@ -19,6 +19,8 @@ RIGHT: dict[str, Any] = {
     "created": "2026-01-01T00:00:00+00:00",
     "documents": 3,
     "titles": False,
+    "languages": ["de", "ast"],
+    "normaliser": "stem",
     "fields": ["lemmas"],
     "rankers": {
         "bm25": {"kind": "bm25", "settings": {"field": "lemmas"}, "measured": {}},
@@ -29,7 +31,8 @@ RIGHT: dict[str, Any] = {
     "files": {"text/forms.npy": {"bytes": 7, "sha256": DIGEST}},
     "provenance": {"by": "a test", "π": [1, 2.5, None]},
 }
-OPTIONAL = {"titles": True}  # what it is where a bundle does not say
+# What it is where a bundle does not say.
+OPTIONAL = {"titles": True, "languages": ("en",), "normaliser": "lemma"}
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
     "format_version": [0, 4, "1", 2.0, True, None],
@@ -37,6 +40,8 @@ WRONG: dict[str, list[Any]] = {
     "created": [None, 1],
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
     "titles": [None, 1, "true", []],
+    "languages": [None, [], "de", ["German"], ["DE"], [1], {"de": 1}],
+    "normaliser": [None, 1, ["stem"]],
     "fields": [None, "lemmas", ["stems"], [["lemmas"]], {"lemmas": 1}],
     "rankers": [
         None,

@@ -3,7 +3,8 @@ import pytest
 
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 from ranklet.runtime.text.words import stop_words
-from ranklet.training.indexing.lemmas import _known_forms, lemma, vocabulary
+from ranklet.training.indexing.language.spellings import Spelling
+from ranklet.training.indexing.lemmas import vocabulary
 
 
 def lemma_in(found: Vocabulary, form: str) -> str | None:
@@ -11,23 +12,6 @@ def lemma_in(found: Vocabulary, form: str) -> str | None:
     lemma_id = int(found.lemma_of[index])
     assert index >= 0
     return None if lemma_id == STOPPED else found.forms[lemma_id]
-
-
-def test_a_lemma_is_its_own_lemma() -> None:
-    # simplemma leads from bacteria to bacterium and back; the two must meet in one of them.
-    assert [form for form, base in _known_forms().items() if lemma(base) != base] == []
-
-
-@pytest.mark.parametrize(
-    "forms", [("bacteria", "bacterium"), ("mouse", "mice"), ("good", "better", "best")]
-)
-def test_forms_of_one_word_meet_in_one_lemma(forms: tuple[str, ...]) -> None:
-    assert len({lemma(form) for form in forms}) == 1
-
-
-@pytest.mark.parametrize("word", ["utf8", "don't", "日", "gnorp", "naive"])
-def test_what_the_dictionary_does_not_know_is_its_own_lemma(word: str) -> None:
-    assert lemma(word) == word
 
 
 def test_the_vocabulary_holds_words_lemmas_their_other_forms_and_stop_words() -> None:
@@ -41,8 +25,11 @@ def test_the_vocabulary_holds_words_lemmas_their_other_forms_and_stop_words() ->
     assert found.lemma_of.dtype == np.int32
 
 
-def test_no_lemma_leads_on_to_another() -> None:
-    found = vocabulary({"bacterias", "sequestering", "doing", "best", "mice", "running"})
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["lemma", "lemma+stem", "stem", "none"])
+def test_no_lemma_leads_on_to_another(method: str) -> None:
+    seen = {"bacterias", "sequestering", "doing", "best", "mice", "running", "connections"}
+    found = vocabulary(seen, method=method)
     targets = np.unique(found.lemma_of[found.lemma_of != STOPPED])
     onward = found.lemma_of[targets]
     assert ((onward == targets) | (onward == STOPPED)).all()
@@ -50,3 +37,44 @@ def test_no_lemma_leads_on_to_another() -> None:
 
 def test_no_words_make_a_vocabulary_of_stop_words() -> None:
     assert set(vocabulary(set()).forms) == set(stop_words())
+
+
+def test_a_class_of_stems_has_the_name_of_a_word() -> None:
+    found = vocabulary({"connections", "gnorpings"}, method="lemma+stem")
+    assert lemma_in(found, "connections") == lemma_in(found, "connected") == "connect"
+    assert lemma_in(found, "connective") == "connect"
+    assert lemma_in(found, "gnorpings") == "gnorpings"
+
+
+def test_the_name_of_a_class_does_not_depend_on_the_collection() -> None:
+    one = vocabulary({"connectivity"}, method="lemma+stem")
+    other = vocabulary({"connections", "connect"}, method="lemma+stem")
+    assert lemma_in(one, "connectivity") == lemma_in(other, "connections")
+
+
+def test_a_lemma_keeps_apart_what_a_stem_joins() -> None:
+    found = vocabulary({"connections"}, method="lemma")
+    assert lemma_in(found, "connections") == "connection"
+    assert found.forms.find("connective") == -1
+
+
+def test_without_a_normaliser_every_word_stands_for_itself() -> None:
+    found = vocabulary({"mice", "the"}, method="none")
+    assert lemma_in(found, "mice") == "mice"
+    assert lemma_in(found, "the") is None
+    assert found.forms.find("mouse") == -1
+
+
+def test_how_a_word_was_written_decides_what_it_is_a_form_of() -> None:
+    # Without accents, pêche (a peach) and pèche (he sins) are one word.
+    peach = vocabulary({"peche"}, ["fr"], spellings={"peche": Spelling("pêche", "fr", 2)})
+    sins = vocabulary({"peche"}, ["fr"], spellings={"peche": Spelling("pèche", "fr", 2)})
+    assert lemma_in(peach, "peche") == "peche"
+    assert lemma_in(sins, "peche") == "pecher"
+
+
+def test_a_word_is_a_stop_word_where_its_own_language_leaves_it_out() -> None:
+    spellings = {"sur": Spelling("sur", "fr", 3), "the": Spelling("thé", "fr", 1)}
+    found = vocabulary({"sur", "the"}, ["en", "fr"], spellings=spellings)
+    assert lemma_in(found, "the") == "the"  # tea
+    assert lemma_in(found, "of") is None

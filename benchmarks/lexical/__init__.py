@@ -1,0 +1,1 @@
+"""Benchmarks of what words have in common, and of rankers over words."""

@@ -1,0 +1,130 @@
+"""Search in languages other than English, from texts to hits."""
+
+from pathlib import Path
+
+import pytest
+
+from ranklet.export.build import build
+from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
+
+TEXTS = {
+    "de": {
+        "haus": "Die alten Häuser der Stadt haben rote Dächer und kleine Fenster.",
+        "brot": "Der Bäcker knetet den Teig und backt jeden Morgen frisches Brot.",
+        "wald": "Im Wald singen die Vögel, und der Fluss ist im Winter gefroren.",
+    },
+    "fr": {
+        "presse": "Les journaux du matin racontent l'histoire de la capitale.",
+        "chevaux": "Les chevaux galopent dans les prés au bord de la rivière.",
+        "pain": "Le boulanger pétrit la pâte et vend du pain aux voisins.",
+    },
+    "es": {
+        "luz": "Las luces de la ciudad brillan durante las noches de verano.",
+        "pez": "Los peces nadan en el río y los niños juegan en la orilla.",
+        "pan": "El panadero amasa la harina y vende panes calientes.",
+    },
+    "ru": {
+        "gorod": "В старых городах много красивых домов и узких улиц.",
+        "hleb": "Пекарь каждое утро печёт свежий хлеб для соседей.",
+        "les": "Зимой в лесах тихо, и реки покрыты льдом.",
+    },
+    "ja": {
+        "tokyo": "東京は日本の首都であり、多くの人が地下鉄で通勤する。",
+        "neko": "猫は一日の大半を眠って過ごす動物である。",
+        "pan": "パン屋は毎朝、小麦粉をこねてパンを焼く。",
+    },
+    "zh": {
+        "beijing": "北京是中国的首都，地铁每天运送很多乘客。",
+        "mao": "猫每天睡觉的时间很长。",
+        "mianbao": "面包师每天早上揉面团，烤新鲜的面包。",
+    },
+    "th": {
+        "bangkok": "กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย",
+        "maew": "แมวนอนหลับเกือบทั้งวัน",
+        "khanompang": "คนทำขนมปังนวดแป้งทุกเช้า",
+    },
+}
+# Inflections, some of which no document has, and words within texts without spaces.
+QUERIES = [
+    ("de", "Haus", "haus"),
+    ("de", "Hauses", "haus"),
+    ("de", "der Vogel singt", "wald"),
+    ("de", "gebackenes Brot", "brot"),
+    ("fr", "un journal", "presse"),
+    ("fr", "le cheval", "chevaux"),
+    ("fr", "histoire", "presse"),
+    ("es", "luz", "luz"),
+    ("es", "el pez", "pez"),
+    ("es", "pan", "pan"),
+    ("ru", "город", "gorod"),
+    ("ru", "хлебом", "hleb"),
+    ("ru", "лес", "les"),
+    ("ja", "日本の首都", "tokyo"),
+    ("ja", "猫", "neko"),
+    ("ja", "ﾊﾟﾝ", "pan"),
+    ("zh", "地铁", "beijing"),
+    ("zh", "猫", "mao"),
+    ("th", "ประเทศไทย", "bangkok"),
+    ("th", "แมว", "maew"),
+]
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bundle]:
+    """Return a bundle per language."""
+    folder = tmp_path_factory.mktemp("languages")
+
+    def built(language: str) -> Bundle:
+        rows = [{"id": each, "text": text} for each, text in TEXTS[language].items()]
+        return load(build(rows, folder / f"{language}.ranklet", language=language))
+
+    return {language: built(language) for language in TEXTS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("language", "query", "wanted"), QUERIES)
+def test_inflected_queries_find_their_document(
+    bundles: dict[str, Bundle], language: str, query: str, wanted: str
+) -> None:
+    assert bundles[language].rank(query)[0].id == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("language", "query", "wanted"), QUERIES)
+def test_texts_of_the_caller_match_in_the_same_way(
+    bundles: dict[str, Bundle], language: str, query: str, wanted: str
+) -> None:
+    texts = [{"id": each, "text": text} for each, text in TEXTS[language].items()]
+    hits = bundles[language].rank(query, texts, explain=True)
+    assert hits[0].id == wanted
+    assert hits[0].score > 0
+    assert bundles[language].highlight(hits[0])
+
+
+@pytest.mark.slow
+def test_a_bundle_says_its_language(bundles: dict[str, Bundle]) -> None:
+    assert {code: each.manifest.languages for code, each in bundles.items()} == {
+        code: (code,) for code in TEXTS
+    }
+
+
+@pytest.mark.slow
+def test_an_explanation_marks_the_inflected_word(bundles: dict[str, Bundle]) -> None:
+    hit = bundles["de"].rank("Haus", explain=True)[0]
+    marked = [hit.text[begin - 1 : end - 1] for begin, end, _ in bundles["de"].highlight(hit)]
+    assert marked == ["Häuser"]
+
+
+@pytest.mark.slow
+def test_languages_are_found_out_for_each_document(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{language}-{each}", "text": text}
+        for language in ("de", "fr", "th")
+        for each, text in TEXTS[language].items()
+    ]
+    bundle = load(build(rows, tmp_path / "auto.ranklet", language="auto"))
+    assert set(bundle.manifest.languages) == {"de", "fr", "th"}
+    for language, query, wanted in QUERIES:
+        if language in ("de", "fr", "th"):
+            assert bundle.rank(query)[0].id == f"{language}-{wanted}"

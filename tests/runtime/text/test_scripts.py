@@ -1,0 +1,84 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.growth import grows_linearly
+
+from ranklet.runtime.text.scripts import fold, placed, spaced, split
+from ranklet.runtime.text.words import words
+
+LETTERS = "aZé'’_-. 5日本ßñ\u0301ﬁไทยน้ำか\u3099ガ한국हिन्दीıİй"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("…—!?", []),
+        ("Les journaux de l’été", ["les", "journaux", "de", "ete"]),
+        ("qu'il n'est d'", ["il", "est", "d"]),
+        ("aujourd'hui dell'arte", ["aujourd'hui", "arte"]),
+        ("o'neill rock'n'roll Hans's", ["o'neill", "rock'n'roll", "hans"]),
+        ("Straße Häuser", ["strasse", "hauser"]),
+        ("Москва́ ёлка м’яч", ["москва", "елка", "м'яч"]),
+        ("ISPARTA ısparta", ["isparta", "isparta"]),
+        ("می\u200cخواهم", ["میخواهم"]),
+        ("soft\u00adhyphen", ["softhyphen"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("தமிழ்", ["தமிழ்"]),
+        ("日本語", ["日", "日本", "本", "本語", "語"]),
+        ("猫", ["猫"]),
+        ("かな", ["かな"]),
+        ("がぎ", ["がぎ"]),
+        ("ｶﾞﾗｽ", ["ガラ", "ラス"]),
+        ("한국어 텍스트", ["한국", "국어", "텍스", "스트"]),
+        ("ไทย", ["ไท", "ทย"]),
+        ("น้ำ", ["น้ำ"]),
+        ("Python入門3", ["python", "入", "入門", "門", "3"]),
+        ("ສະບາຍ", ["ສະ", "ະບ", "ບາ", "າຍ"]),
+        ("မြန်မာ", ["မြန်", "န်မာ"]),
+        ("ខ្ញុំ។", ["ខ្ញុំ"]),
+    ],
+)
+def test_words_of(text: str, expected: list[str]) -> None:
+    assert split(text) == expected
+
+
+@given(st.text("aZé_-. 5ßñ"))
+def test_without_apostrophes_european_texts_are_split_as_in_english(text: str) -> None:
+    assert split(text) == words(text)
+
+
+def test_composed_and_decomposed_letters_are_one_word() -> None:
+    text = "Żółw naïve Ångström 텍스트 が น้ำ"
+    assert split(unicodedata.normalize("NFC", text)) == split(unicodedata.normalize("NFD", text))
+
+
+@given(st.text(LETTERS))
+def test_words_with_positions_are_the_same_words(text: str) -> None:
+    found = list(placed(text))
+    assert [word for _, _, word in found] == split(text)
+    assert all(0 <= begin < end <= len(text) for begin, end, _ in found)
+    assert [begin for begin, _, _ in found] == sorted(begin for begin, _, _ in found)
+
+
+@given(st.text(LETTERS))
+def test_folding_twice_changes_nothing(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text(LETTERS), st.text(LETTERS))
+def test_words_of_two_texts_are_the_words_of_both(first: str, second: str) -> None:
+    assert split(f"{first}\n{second}") == split(first) + split(second)
+
+
+def test_spaced_words_keep_capitals_and_accents() -> None:
+    assert spaced("L’été in Zürich 東京 ไทย Hans's") == ["été", "in", "Zürich", "Hans"]
+
+
+@pytest.mark.parametrize(
+    "text", ["é" * 3_000, "a'" * 5_000, "日" * 3_000, "นำ" * 2_000, "हि" * 2_000]
+)
+def test_the_time_grows_with_the_length_of_a_text_and_not_with_its_square(text: str) -> None:
+    assert grows_linearly(split, text)

@@ -1,0 +1,16 @@
+import pytest
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.indexing.language.options import TextOptions
+
+
+def test_the_language_becomes_its_code() -> None:
+    assert TextOptions(language="German").language == "de"
+    assert TextOptions(language="auto").language == "auto"
+
+
+def test_what_is_not_allowed_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown language 'klingon'"):
+        TextOptions(language="klingon")
+    with pytest.raises(InputError, match="lemma, lemma\\+stem, stem"):
+        TextOptions(normaliser="stems")

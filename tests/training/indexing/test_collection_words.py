@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.text.analysis import Analyzer
+from ranklet.training.indexing.collection_words import CollectionWords
+from ranklet.training.indexing.language.options import TextOptions
+
+TEXTS = [
+    "Les journaux du matin racontent la vie des chevaux dans les villes.",
+    "The horses of the old town are small, and the newspapers wrote about their tea.",
+]
+
+
+def found(texts: list[str], language: str) -> tuple[Analyzer, list[list[str]], tuple[str, ...]]:
+    """Return the analyzer, the words of each text, and the languages."""
+    words = CollectionWords(TextOptions(language=language))
+    for text in texts:
+        words.add(text)
+    vocabulary, forward = words.finish(lambda: iter(texts), ())
+    each = [
+        [vocabulary.forms[token] for token in forward.tokens[begin:end].tolist()]
+        for begin, end in zip(forward.offsets[:-1], forward.offsets[1:], strict=True)
+    ]
+    return Analyzer(vocabulary), each, words.languages
+
+
+def test_stop_words_are_those_of_the_language() -> None:
+    _, (words,), languages = found(TEXTS[:1], "fr")
+    assert languages == ("fr",)
+    assert words == ["journaux", "matin", "racontent", "vie", "chevaux", "villes"]
+
+
+def test_the_languages_of_documents_are_found_out() -> None:
+    analyzer, (french, english), languages = found(TEXTS, "auto")
+    assert set(languages) == {"en", "fr"}
+    assert french == ["journaux", "matin", "racontent", "vie", "chevaux", "villes"]
+    assert "the" not in english
+    assert "horses" in english
+    analysis = analyzer.begin()
+
+    def lemma(word: str) -> np.ndarray:
+        return analysis.tokens(word, "lemmas")
+
+    assert lemma("cheval").tolist() == lemma("chevaux").tolist()
+    assert lemma("horse").tolist() == lemma("horses").tolist()
+
+
+def test_a_collection_that_proves_to_be_english_has_the_rules_of_english() -> None:
+    texts = [TEXTS[1] + " I don't know l'amour."]
+    assert found(texts, "auto")[1:] == found(texts, "en")[1:]
+
+
+def test_stems_that_do_not_exist_are_refused_before_texts_are_read() -> None:
+    with pytest.raises(InputError, match="no stems of Thai"):
+        CollectionWords(TextOptions(language="th", normaliser="stem"))

@@ -1,0 +1,1 @@
+"""What the analysis of a collection knows about languages, while it is indexed."""

@@ -1,0 +1,117 @@
+"""Find what the forms of a word have in common: its lemma, or the stem of that."""
+
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache
+from typing import NamedTuple
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.text import scripts, words
+from ranklet.training.indexing.language.dictionary import dictionary, lemmatised
+from ranklet.training.indexing.language.english import known_forms, lemma
+from ranklet.training.indexing.language.names import LANGUAGES
+
+
+class Class(NamedTuple):
+    """The class of forms that a form belongs to."""
+
+    key: str  # what its forms have in common, folded
+    name: str  # a word of the class that is readable, folded
+
+
+class Normaliser:
+    """Assigns the words of one language to classes of forms.
+
+    Args:
+        language: a code of `LANGUAGES`.
+        method: one of `NORMALISERS`.
+
+    Raises:
+        InputError: only stems are requested, of a language that Snowball does not have.
+    """
+
+    def __init__(self, language: str, method: str) -> None:
+        self.language, self.method = language, method
+        self._fold = words.fold if language == "en" else scripts.fold
+        stems = method == "stem" or (method == "lemma+stem" and has_stemmer(language))
+        self._stem = _stemmer(language) if stems else _same
+        self._end = cache(self._last_lemma)
+        self._class_of = cache(self._class_of_lemma)
+
+    def of(self, word: str) -> Class:
+        """Return the class of a word as it was written."""
+        if self.method == "none":
+            return Class(self._fold(word), self._fold(word))
+        return self._class_of(self._lemma(word))
+
+    def known(self, keys: AbstractSet[str]) -> Iterator[tuple[str, Class]]:
+        """Yield every form of the dictionary whose class has one of the keys, and the class.
+
+        Forms that are no single word, such as phrases, are left out.
+        """
+        if self.method == "none":
+            return
+        if self.language == "en":
+            for form, base in known_forms().items():
+                found = self._class_of(form if self.method == "stem" else base)
+                if found.key in keys:
+                    yield form, found
+            return
+        for form, base in dictionary(self.language).items():
+            found = self._class_of(form if self.method == "stem" else self._end(base))
+            if found.key in keys and len(folded := scripts.split(form)) == 1:
+                yield folded[0], found
+
+    def _lemma(self, word: str) -> str:
+        if self.method == "stem":
+            return word
+        if self.language == "en":
+            return lemma(self._fold(word))
+        return self._end(lemmatised(word, self.language)) if word.isalpha() else word
+
+    def _last_lemma(self, word: str) -> str:
+        """Return the lemma of a lemma of a lemma; words of a loop have their smallest one."""
+        lemmas, chain = dictionary(self.language), [word]
+        while (following := lemmas.get(chain[-1])) is not None:
+            if following in chain:
+                return min(chain[chain.index(following) :])
+            chain.append(following)
+        return chain[-1]
+
+    def _class_of_lemma(self, word: str) -> Class:
+        name = self._fold(word)
+        if self._stem is _same or not word.isalpha():
+            return Class(name, name)
+        return Class(self._fold(self._stem(word.lower())), name)
+
+
+@cache
+def normaliser(language: str, method: str) -> Normaliser:
+    """Return a normaliser, which keeps the lemmas and stems that it has found.
+
+    Raises:
+        InputError: as `Normaliser`.
+    """
+    return Normaliser(language, method)
+
+
+def has_stemmer(language: str) -> bool:
+    """Return whether Snowball has stems of a language."""
+    from snowballstemmer import algorithms
+
+    return LANGUAGES[language].lower() in algorithms()
+
+
+def _stemmer(language: str) -> Callable[[str], str]:
+    if not has_stemmer(language):
+        raise InputError(
+            f"there are no stems of {LANGUAGES[language]}; pass --normaliser lemma or none"
+        )
+    from snowballstemmer import stemmer
+
+    stem: Callable[[str], str] = stemmer(LANGUAGES[language].lower()).stemWord
+    return stem
+
+
+def _same(word: str) -> str:
+    return word
