@@ -1,0 +1,35 @@
+"""The query string of a URL as a request."""
+
+import pytest
+
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.query_string import MOST_FIELDS, request_of
+
+
+def test_fields_have_the_types_that_a_body_has() -> None:
+    text = "query=d%C3%A9j%C3%A0+vu&k=3&min_score=-.5&explain=true&highlight=false&pipeline="
+    assert request_of(text) == {
+        "query": "déjà vu", "k": 3, "min_score": -0.5, "explain": True, "highlight": False,
+        "pipeline": "",
+    }  # fmt: skip
+    assert request_of('where={"year": {">=": 2020}}') == {"where": {"year": {">=": 2020}}}
+    assert request_of("") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("k=many", "'k' must be a number"),
+        ("k=1.5", "'k' must be a number"),
+        ("min_score=high", "'min_score' must be a number"),
+        ("explain=yes", "'explain' must be true or false"),
+        ("where={", "'where' must be JSON"),
+        ("where=" + "[" * 5000, "'where' must be JSON"),
+        ("k=1&k=2", "'k' occurs twice"),
+        ("query=%ff", "not UTF-8"),
+        ("a=1&" * (MOST_FIELDS + 1), f"more than {MOST_FIELDS} fields"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        request_of(text)
