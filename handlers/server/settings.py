@@ -4,11 +4,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.onnx.session import threads
+from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors, threads
 from ranklet.runtime.ranking import BUNDLE_VARIABLE
+
+MOST_WORKERS = 8  # unless a variable says otherwise
+NVIDIA = Path("/dev/nvidiactl")  # the driver's, where a process can use a GPU
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,8 @@ class ServerSettings:
         bundle: the path of the bundle (RANKLET_BUNDLE).
         host: the address to listen on (HOST).
         port: the port; 0 lets the system choose (PORT, which Cloud Run sets).
-        workers: the number of processes that share the port (RANKLET_WORKERS).
+        workers: the number of processes that share the port (RANKLET_WORKERS; by default one per
+            processor, or per RANKLET_THREADS of them, and one where models may run on a GPU).
         api_keys: a request needs one of these; none are needed if this is empty (RANKLET_API_KEY,
             separated by commas, so that a key can be replaced without a gap).
         full_check: compare the sha256 of every file when a bundle is opened (RANKLET_CHECK=full).
@@ -67,7 +72,7 @@ class ServerSettings:
             bundle=variables[BUNDLE_VARIABLE],
             host=variables.get("HOST") or cls.host,
             port=number("PORT", cls.port, 0, 65_535),
-            workers=number("RANKLET_WORKERS", cls.workers, 1, 1024),
+            workers=number("RANKLET_WORKERS", _workers(variables), 1, 1024),
             api_keys=tuple(key.strip() for key in keys if key.strip()),
             full_check=_choice(variables, "RANKLET_CHECK", ("fast", "full")) == "full",
             device=_choice(variables, "RANKLET_DEVICE", ("auto", "cpu", "cuda")),
@@ -79,6 +84,18 @@ class ServerSettings:
             project=variables.get("GOOGLE_CLOUD_PROJECT", ""),
             limits=Limits.from_variables(variables),
         )
+
+
+def _workers(variables: Mapping[str, str]) -> int:
+    """Return how many processes share the work where nobody has said so.
+
+    Each has models of its own, so there are no more than `MOST_WORKERS`, and one on a GPU.
+    """
+    device = variables.get("RANKLET_DEVICE") or "auto"
+    if device == "cuda" or (device == "auto" and NVIDIA.exists()):
+        return 1
+    per_worker = whole_number(variables, THREADS_VARIABLE, 1, 1, 1024)
+    return max(1, min(MOST_WORKERS, processors() // per_worker))
 
 
 def _choice(variables: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:

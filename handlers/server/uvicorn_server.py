@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import multiprocessing
+import os
 import signal
 import socket
 import sys
@@ -19,6 +20,7 @@ from ranklet.handlers.server.connection import BoundedProtocol
 from ranklet.handlers.server.service import Service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
 SWITCH_SECONDS = 0.0005  # how long a thread may keep the interpreter while others want it
@@ -120,6 +122,8 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
     They share the memory of the bundle, because each maps its files. Each process is spawned,
     because threads and onnxruntime do not survive a fork.
     """
+    # Together the models of all processes use each processor once.
+    os.environ.setdefault(THREADS_VARIABLE, str(max(1, processors() // settings.workers)))
     context = multiprocessing.get_context("spawn")
     stopping = False
 

@@ -31,14 +31,15 @@ def threads() -> int:
         return int(value)
     if memory := os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"):
         return max(1, round(int(memory) / MB_PER_CPU))
-    return max(1, min(_processors(), _quota(Path("/sys/fs/cgroup"))))
+    return processors()
 
 
-def _processors() -> int:
-    """Return the processors that this process may use, or all where the system cannot say so."""
-    if hasattr(os, "sched_getaffinity"):  # neither macOS nor Windows has it
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def processors() -> int:
+    """Return the processors that the affinity and the control group of this process grant."""
+    # Neither macOS nor Windows has affinities.
+    known = hasattr(os, "sched_getaffinity")
+    usable = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+    return max(1, min(usable, _quota(Path("/sys/fs/cgroup"))))
 
 
 def _quota(root: Path) -> int:

@@ -110,6 +110,7 @@ def running(
 ) -> Iterator[Server]:
     """Run a server of a bundle until the block ends."""
     quiet = {"OMP_NUM_THREADS": "1", "RANKLET_DRAIN_SECONDS": "0", "RANKLET_POOL": "2"}
+    quiet["RANKLET_WORKERS"] = "1"
     own = {name: value for name, value in os.environ.items() if not name.startswith("RANKLET_")}
     place = {"RANKLET_BUNDLE": str(bundle), "HOST": "127.0.0.1", "PORT": "0"}
     log, errors = folder / "log", folder / "errors"

@@ -14,7 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="port to listen on, or 0 to let the system choose (default: $PORT, else 8080)",
     )
-    parser.add_argument("--workers", type=int, default=1, help="number of processes")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        help="number of processes (default: $RANKLET_WORKERS, else one per processor, at most 8)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -24,9 +28,12 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.bundle import Bundle
     from ranklet.runtime.errors import InputError
 
-    if options.workers < 1 or not 0 <= (options.port or 0) <= 65_535:
+    if (options.workers is not None and options.workers < 1) or not 0 <= (
+        options.port or 0
+    ) <= 65_535:
         raise InputError("--workers must be at least 1, and --port from 0 to 65535")
     Bundle(options.bundle)  # reports a wrong path at once
     settings = ServerSettings.from_environment({**os.environ, "RANKLET_BUNDLE": options.bundle})
     port = settings.port if options.port is None else options.port
-    serve(replace(settings, host=options.host, port=port, workers=options.workers))
+    workers = settings.workers if options.workers is None else options.workers
+    serve(replace(settings, host=options.host, port=port, workers=workers))

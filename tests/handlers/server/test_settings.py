@@ -1,7 +1,9 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ranklet.handlers.server import settings as server_settings
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.errors import InputError
 
@@ -31,3 +33,32 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
 def test_a_variable_that_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(InputError, match=name):
         ServerSettings.from_environment({**GOOD, name: value})
+
+
+@pytest.mark.parametrize(
+    ("variables", "workers"),
+    [
+        ({}, 6),
+        ({"RANKLET_THREADS": "2"}, 3),
+        ({"RANKLET_THREADS": "9"}, 1),
+        ({"RANKLET_DEVICE": "cuda"}, 1),
+        ({"RANKLET_WORKERS": "4"}, 4),
+    ],
+)
+def test_there_is_a_worker_per_processor(
+    variables: dict[str, str], workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(server_settings, "processors", lambda: 6)
+    monkeypatch.setattr(server_settings, "NVIDIA", tmp_path / "none")
+    assert ServerSettings.from_environment({**GOOD, **variables}).workers == workers
+    monkeypatch.setattr(server_settings, "NVIDIA", tmp_path)
+    expected = workers if "RANKLET_WORKERS" in variables else 1
+    assert ServerSettings.from_environment({**GOOD, **variables}).workers == expected
+
+
+def test_a_large_machine_has_no_more_workers_than_is_sensible(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(server_settings, "processors", lambda: 96)
+    monkeypatch.setattr(server_settings, "NVIDIA", tmp_path / "none")
+    assert ServerSettings.from_environment(GOOD).workers == server_settings.MOST_WORKERS

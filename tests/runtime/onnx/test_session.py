@@ -62,9 +62,9 @@ def test_a_system_that_does_not_know_affinities_uses_all_processors(
 ) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert session._processors() == 3
+    assert session.processors() == 3
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert session._processors() == 1
+    assert session.processors() == 1
 
 
 def test_a_missing_gpu_is_reported() -> None:
