@@ -15,10 +15,12 @@ from ranklet.handlers.api.allowed import (
     WITHOUT_EFFECT,
 )
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.query_string import OBJECTS
 from ranklet.version import __version__
 
 Schema = dict[str, Any]
 
+_JSON = "application/json"
 _NUMBER = {"type": "number"}
 _FLAG = {"type": ["boolean", "null"], "default": False}
 _NAME = {"type": ["string", "null"], "maxLength": 1000}
@@ -36,12 +38,15 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
         path: {"post": _post(name, request, response, summary, security)}
         for path, name, request, response, summary in _ANSWERS
     }
+    schemas = _schemas(limits)
+    paths["/rank"]["get"] = _in_url(schemas["RankRequest"], security)
     paths |= {
-        "/info": {"get": _get("What the bundle holds, and the limits.", _OBJECT, security)},
-        "/healthz": {"get": _get("Whether the process is alive.", _OBJECT, [])},
-        "/readyz": {"get": _get("Whether the server answers requests.", _OBJECT, [])},
-        "/metrics": {"get": _get("Counters for Prometheus.", None, security)},
-        "/openapi.json": {"get": _get("This document.", _OBJECT, [])},
+        "/info": {"get": _get("info", "What the bundle holds, and the limits.", _JSON, security)},
+        "/healthz": {"get": _get("healthz", "Whether the process is alive.", _JSON, [])},
+        "/readyz": {"get": _get("readyz", "Whether the server answers requests.", _JSON, [])},
+        "/metrics": {"get": _get("metrics", "Counters for Prometheus.", "text/plain", security)},
+        "/openapi.json": {"get": _get("openapi", "This document.", _JSON, [])},
+        "/docs": {"get": _get("docs", "This document as a page.", "text/html", [])},
     }
     not_ready = _json_reply("The server is not ready, and the reason.", _OBJECT)
     paths["/readyz"]["get"]["responses"]["503"] = not_ready
@@ -55,7 +60,7 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
         },
         "paths": paths,
         "components": {
-            "schemas": _schemas(limits),
+            "schemas": schemas,
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
@@ -97,14 +102,41 @@ def _post(name: str, request: str, response: str, summary: str, security: list[A
     }
 
 
-def _get(summary: str, schema: Schema | None, security: list[Any]) -> Schema:
-    replies = {"200": _json_reply("The answer.", schema)}
-    if schema is None:
-        replies["200"]["content"] = {"text/plain": {"schema": _STRING}}
+def _get(name: str, summary: str, media: str, security: list[Any]) -> Schema:
+    schema = _OBJECT if media == _JSON else _STRING
+    answer = {"description": "The answer.", "content": {media: {"schema": schema}}}
+    replies = {"200": answer, "503": _json_reply(_ERRORS[503], _ref("Error"))}
     if security:
         replies["401"] = _json_reply(_ERRORS[401], _ref("Error"))
-    replies["503"] = _json_reply(_ERRORS[503], _ref("Error"))
-    return {"summary": summary, "security": security, "responses": replies}
+    return {"summary": summary, "operationId": name, "security": security, "responses": replies}
+
+
+def _in_url(request: Schema, security: list[Any]) -> Schema:
+    """Return GET /rank, whose parameters are the fields of a request but for texts to rank."""
+    explained, plain = (each["properties"] for each in request["anyOf"])
+    widest: Schema = {**explained, "k": plain["k"]}
+    parameters = []
+    for name, schema in widest.items():
+        if name == "documents" or schema.get("description", "").startswith("Not supported"):
+            continue
+        parameter = {"name": name, "in": "query", "required": name == "query"}
+        if "description" in schema:
+            parameter["description"] = schema["description"]
+        if name in OBJECTS:
+            parameter["content"] = _json_content(schema)
+        else:
+            parameter["schema"] = _without_null(schema)
+        parameters.append(parameter)
+    described = _post("rank_by_url", "RankRequest", "Ranking", "Rank the collection.", security)
+    kept = {key: value for key, value in described.items() if key != "requestBody"}
+    return {**kept, "parameters": parameters}
+
+
+def _without_null(schema: Schema) -> Schema:
+    types = schema.get("type")
+    if not isinstance(types, list):
+        return schema
+    return {**schema, "type": next(each for each in types if each != "null")}
 
 
 def _json_reply(description: str, schema: Schema | None) -> Schema:
@@ -112,7 +144,7 @@ def _json_reply(description: str, schema: Schema | None) -> Schema:
 
 
 def _json_content(schema: Schema | None) -> Schema:
-    return {"application/json": {"schema": schema}}
+    return {_JSON: {"schema": schema}}
 
 
 def _ref(name: str) -> Schema:

@@ -67,10 +67,7 @@ def _operation(method: str, path: str, operation: Schema, schemas: Schema) -> Ma
     children = [element("h2", element("code", name)), element("p", operation["summary"])]
     if operation.get("security"):
         children.append(element("p", "It needs an API key.", class_="hint"))
-    rows = [
-        [each["name"], kind(each["schema"]), "", each.get("description", "")]
-        for each in operation.get("parameters", ())
-    ]
+    rows = [_parameter(each) for each in operation.get("parameters", ())]
     if rows:
         children += [element("h3", "Parameters"), _table(rows)]
     if "requestBody" in operation:
@@ -84,6 +81,14 @@ def _operation(method: str, path: str, operation: Schema, schemas: Schema) -> Ma
     for media, content in answer.items():
         children.append(element("p", "Answer: ", _described(content["schema"]), f" ({media})"))
     return element("section", *children, id=f"{method}{path.replace('/', '-')}")
+
+
+def _parameter(parameter: Schema) -> list[str]:
+    schema: Schema = parameter.get("schema") or {}
+    default = "required" if parameter["required"] else schema.get("default")
+    value = kind(schema) if schema else "JSON"
+    shown = "" if default is None else default if isinstance(default, str) else _json(default)
+    return [parameter["name"], value, shown, parameter.get("description", "")]
 
 
 def _curl(path: str) -> str:

@@ -1,7 +1,7 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
-POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /info, /healthz, /readyz, /metrics,
-/openapi.json, and / for the playground.
+POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /rank, /info, /healthz, /readyz,
+/metrics, /openapi.json, /docs for people, and / for the playground.
 """
 
 import asyncio
@@ -24,6 +24,8 @@ from ranklet.handlers.api.answers import ANSWERS, info
 from ranklet.handlers.api.errors import RequestError, error_body, failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.openapi import describe
+from ranklet.handlers.api.query_string import request_of
+from ranklet.handlers.page.reference import reference
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
@@ -48,9 +50,11 @@ EXTRA_HEADERS = {
     413: {"connection": "close"},
     503: {"retry-after": "1"},
 }
+IN_URL = ("/rank",)  # what a URL may ask for, too
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
+    "/playground/reference.css": ("reference.css", "text/css; charset=utf-8"),
     "/playground/icon.svg": ("icon.svg", "image/svg+xml"),
     "/playground/playground.js": ("playground.js", "text/javascript; charset=utf-8"),
     "/playground/results.js": ("results.js", "text/javascript; charset=utf-8"),
@@ -72,7 +76,10 @@ class Service:
         self._metrics = Metrics()
         self._pool = WorkerPool(settings.threads, settings.queue)
         self._live = LiveBundle(settings.bundle, settings.full_check, settings.device, logs.write)
-        routes = [Route(path, self._answer, methods=["POST"]) for path in ANSWERS]
+        routes = [
+            Route(path, self._answer, methods=["POST", *(["GET"] if path in IN_URL else [])])
+            for path in ANSWERS
+        ]
         routes += [
             Route(path, page_file(PLAYGROUND / name, media))
             for path, (name, media) in FILES.items()
@@ -83,6 +90,7 @@ class Service:
             Route("/readyz", self._readyz),
             Route("/metrics", self._scrape),
             Route("/openapi.json", self._openapi),
+            Route("/docs", self._docs),
         ]
         starlette = Starlette(
             routes=routes,
@@ -117,14 +125,17 @@ class Service:
             self._check_key(request)
             bundle = self._live.bundle
             begin = perf_counter()
-            data = await read(request, limits)
+            in_url = request.method != "POST"
+            data = request.url.query if in_url else await read(request, limits)
             record.stages.append(("read body", (perf_counter() - begin) * 1e3))
+
+            asked: Callable[[Any], dict[str, Any]] = request_of if in_url else parse
 
             def work() -> bytes:
                 wait_ms = (perf_counter() - queued) * 1e3
                 record.stages.append(("wait", wait_ms))
                 budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
-                answer = ANSWERS[path](bundle, parse(data), limits, budget_ms)
+                answer = ANSWERS[path](bundle, asked(data), limits, budget_ms)
                 record.stages.extend(answer.timings)
                 return encoded(answer.body)
 
@@ -166,6 +177,10 @@ class Service:
 
     async def _openapi(self, _: Request) -> Response:
         return _json(describe(self.settings.limits, keyed=bool(self._keys)))
+
+    async def _docs(self, _: Request) -> Response:
+        described = describe(self.settings.limits, keyed=bool(self._keys))
+        return Response(reference(described), headers=page_headers("text/html; charset=utf-8"))
 
     def _check_key(self, request: Request) -> None:
         """Raise RequestError (401) if a key is needed and the request has none of the keys."""
@@ -224,11 +239,16 @@ def page_file(path: Path, media: str, **more: str) -> Callable[[Request], Respon
         more: further headers; an underscore in a name stands for a hyphen.
     """
     content = path.read_bytes()
-    headers = {
+    further = {name.replace("_", "-"): value for name, value in more.items()}
+    headers = {**page_headers(media), **further}
+    return lambda _: Response(content, headers=headers)
+
+
+def page_headers(media: str) -> dict[str, str]:
+    """Return the headers of a page or of one of its files."""
+    return {
         "content-type": media,
         "content-security-policy": POLICY,
         "referrer-policy": "no-referrer",
         "cache-control": "no-cache",
-        **{name.replace("_", "-"): value for name, value in more.items()},
     }
-    return lambda _: Response(content, headers=headers)

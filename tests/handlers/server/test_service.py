@@ -1,6 +1,7 @@
 """What the server answers: every route, every error, over real HTTP."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,7 @@ def test_the_questions_about_the_server(server: "Server") -> None:
     ("method", "path", "body", "headers", "status", "message"),
     [
         ("GET", "/nothing", None, {}, 404, "no such path"),
-        ("GET", "/rank", None, {}, 405, "GET is not allowed here; POST is"),
+        ("GET", "/explain", None, {}, 405, "GET is not allowed here; POST is"),
         ("POST", "/healthz", b"", {}, 405, "GET or HEAD is"),
         ("POST", "/rank", b"query=a", {"Content-Type": "text/plain"}, 415, "must be JSON"),
         ("POST", "/rank", b"{}", {}, 415, "Content-Type: application/json"),
@@ -200,3 +201,32 @@ def test_callers_who_hang_up_leave_nothing_behind(start: "Start", gate: Gate) ->
         server.wait(lambda: "ranklet_held 0" in server.metrics())
         assert server.post("/rank", {"query": "dough"}).status == 200
         assert not [line for line in server.log() if line["severity"] == "ERROR"]
+
+
+def test_a_url_ranks_as_a_body_does(server: "Server") -> None:
+    body = {"query": "rising dough", "k": 3, "explain": True}
+    by_body = server.post("/rank", body).json()
+    by_url = server.ask("GET", "/rank?query=rising+dough&k=3&explain=true").json()
+    assert by_url["hits"] == by_body["hits"]
+    assert len(by_url["hits"]) > 0
+    for path, status, message in [
+        ("/rank", 422, "'query' is missing"),
+        ("/rank?query=", 422, "'query' is empty"),
+        ("/rank?query=dough&k=many", 422, "'k' must be a number"),
+        ("/rank?query=dough&topk=3", 422, "unknown field 'topk'"),
+        ("/rank?query=dough&documents=a", 422, "'documents'"),
+        ("/explain?query=dough&id=1", 405, "POST"),
+    ]:
+        reply = server.ask("GET", path)
+        assert reply.status == status, path
+        assert message in reply.json()["error"]
+
+
+def test_the_api_is_a_page(server: "Server") -> None:
+    reply = server.ask("GET", "/docs")
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    assert "script-src 'self'" in reply.headers["content-security-policy"]
+    page = reply.body.decode()
+    assert "POST /rerank" in page
+    for file in re.findall('href="(playground/[^"]+)"', page):
+        assert server.ask("GET", f"/{file}").status == 200
