@@ -15,6 +15,7 @@ TYPES = {
     "object": "object",
     "null": "null",
 }
+HUGE = 1e30  # a bound that nobody needs to know
 UNSUPPORTED = "Not supported"  # how descriptions of fields begin that must be absent
 _EXAMPLES = {
     "/rank": '{"query": "how to knead dough", "k": 3}',
@@ -129,6 +130,8 @@ def fields(schema: Schema, schemas: Schema) -> Iterator[list[str]]:
         if about.startswith(UNSUPPORTED):
             continue
         values = dict.fromkeys(kind(each) for each in own)
+        if TYPES["boolean"] in values:
+            values.pop("false", None)  # of a form in which a flag must be off
         needed = all(name in each.get("required", ()) for each in forms)
         default = own[0].get("default")
         shown = "required" if needed else "" if default is None else _json(default)
@@ -159,6 +162,8 @@ def kind(schema: Schema) -> str:
     text = " or ".join(TYPES[each] for each in types if each != "null")
     if "maxLength" in schema:
         text += f", at most {schema['maxLength']:,} characters"
+    if abs(schema.get("maximum", 0)) >= HUGE:
+        return text
     if "maximum" in schema:
         text += f" from {schema.get('minimum', 0):,} to {schema['maximum']:,}"
     elif "minimum" in schema:

@@ -63,6 +63,8 @@ def test_limits_and_defaults_are_named() -> None:
     )
     assert rows["k"][2] == "10"
     assert rows["return_documents"][2] == "true"
+    assert rows["explain"][1] == "true or false"
+    assert rows["min_score"][1] == "number"
     assert "filter" not in rows
 
 
