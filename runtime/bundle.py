@@ -23,6 +23,7 @@ from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.fusion import FIXED
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
+from ranklet.runtime.search.asynchronous import in_thread
 from ranklet.runtime.search.search import Search
 from ranklet.runtime.search.selection import Selection, check_group_by
 from ranklet.runtime.search.visible import Visible, Where
@@ -210,11 +211,10 @@ class Bundle:
             else:
                 hits.append(Hit(own[index][0], score, *own[index][1:], index, explanation))
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
-        timings = (*execution.timings, timing)
         return Ranking(
             tuple(hits),
             ready.text,
-            timings,
+            (*execution.timings, timing),
             execution.providers(),
             execution.truncated(),
             execution.budget_spent,
@@ -224,8 +224,7 @@ class Bundle:
         )
 
     def _read(self, query: str | Query, *, own: bool = False) -> QueryContext:
-        restricted = self.restriction is not None
-        return read_query(query, self._bundle, own=own, restricted=restricted)
+        return read_query(query, self._bundle, own=own, restricted=self.restriction is not None)
 
     def rank_ids(
         self,
@@ -278,6 +277,11 @@ class Bundle:
             "min_score": min_score, "group_by": group_by, "group_size": group_size,
         }  # fmt: skip
         return [self.rank(text, **options, budget_ms=deadline.left_ms()) for text in texts]
+
+    rank_async = in_thread(rank)
+    """Rank as `rank` does, in a thread, so that an event loop stays free while it is awaited."""
+    rank_batch_async = in_thread(rank_batch)
+    """Rank as `rank_batch` does, in a thread; see `rank_async`."""
 
     def score(
         self,

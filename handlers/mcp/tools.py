@@ -8,13 +8,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ranklet.handlers.api.allowed import UNSUPPORTED, check_fields
+from ranklet.handlers.api.allowed import UNSUPPORTED, UNSUPPORTED_EXPLAIN, check_fields
 from ranklet.handlers.api.answers import DEFAULT_K
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.hits import Hit
+from ranklet.runtime.hits import Hit, plain
 
 SHOWN = 1_000  # default for the characters that are shown of a text
 LONGEST = 100_000  # largest value that an assistant can choose for it
@@ -22,7 +22,7 @@ ROWS = 12  # rows of a hit's explanation, which would otherwise fill an assistan
 EXPLAINED_ROWS = 60  # rows where one document is explained
 SAMPLES = 3  # titles that tell an assistant what the documents are
 
-SEARCH = ("query", "k", "pipeline", "explain", "characters")
+SEARCH = ("query", "k", "where", "pipeline", "explain", "characters")
 EXPLAIN = ("query", "id", "pipeline")
 
 
@@ -83,6 +83,8 @@ def tools(bundle: Bundle, limits: Limits, about: str = "") -> list[Tool]:
             "length as full_characters.",
         ),
     }
+    if bundle.metadata:
+        search_fields["where"] = {"type": "object", "description": _filters(bundle.metadata)}
     identity = {"type": "string", "description": "The id of a document, as search returns it."}
     content = about or f"for example {'; '.join(map(repr, _samples(bundle)))}"
     return [
@@ -122,6 +124,7 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
     ranking = bundle.rank(
         query,
         k=fields.number("k", min(DEFAULT_K, most), 1, most),
+        where=fields.mapping("where"),
         pipeline=fields.optional_text("pipeline"),
         explain=fields.flag("explain"),
         budget_ms=limits.seconds * 900,  # nine tenths, as the HTTP server has it
@@ -133,7 +136,7 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
 
 
 def _explain(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
-    check_fields(arguments, EXPLAIN, UNSUPPORTED)
+    check_fields(arguments, EXPLAIN, UNSUPPORTED_EXPLAIN)
     fields = Fields(arguments)
     query = fields.text("query", limits.query_characters)
     identity = fields.text("id", limits.query_characters)
@@ -153,12 +156,26 @@ def _shown(hit: Hit, characters: int) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": hit.id, "score": round(hit.score, 6), "title": hit.title}
     if hit.passage is not None:
         shown["passage"] = hit.passage
+    if hit.metadata:
+        shown["metadata"] = plain(hit.metadata)
     shown["text"] = hit.text[:characters]
     if len(hit.text) > characters:
         shown["full_characters"] = len(hit.text)
     if hit.explanation is not None:
         shown["explanation"] = hit.explanation.text(ROWS)
     return shown
+
+
+def _filters(types: Mapping[str, str]) -> str:
+    """Return what an assistant must know to filter by metadata; docs/filtering.md has it all."""
+    named = ", ".join(f"{json.dumps(name)} ({type_})" for name, type_ in types.items())
+    return (
+        "Only documents whose fields meet all conditions, as in "
+        '{"FIELD": VALUE} or {"FIELD": {">=": VALUE}}. Operators: ==, !=, in, not in, >=, >, <=, '
+        "<, missing (true or false), and for lists of strings has, has any, has all. "
+        '{"or": [FILTER, …]}, {"and": [FILTER, …]} and {"not": FILTER} combine filters. Dates are '
+        f"ISO 8601 strings. Fields: {named}."
+    )
 
 
 def _samples(bundle: Bundle) -> list[str]:

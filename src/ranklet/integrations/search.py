@@ -2,14 +2,18 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 from ranklet.runtime import Bundle, Hit, InputError, Pipeline, Ranking, load
-from ranklet.runtime.arguments import check_budget, check_k
+from ranklet.runtime.arguments import check_budget
+from ranklet.runtime.hits import plain
+from ranklet.runtime.metadata.where import unknown_field
 from ranklet.runtime.pipeline.resolve import resolve_pipeline
+from ranklet.runtime.search.selection import Selection
 
 BundleLike = Bundle | str | Path
 
@@ -29,10 +33,22 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
     """
     found = _opened(bundle)
     _check_names(options)
-    if retrieves or options.get("k") is not None:
-        check_k(options.get("k"))
+    chosen = {each.name: options[each.name] for each in fields(Selection) if each.name in options}
+    if not retrieves and chosen.get("k") is None:
+        chosen["k"] = 0
+    Selection(**chosen)
     check_budget(options.get("budget_ms"))
     resolve_pipeline(options.get("pipeline"), found.manifest)
+    where, group_by = options.get("where"), options.get("group_by")
+    if not retrieves and (where is not None or group_by is not None):
+        raise InputError(
+            "where and group_by use metadata of the bundle's own documents; give them to the "
+            "retriever, not to what ranks its documents again"
+        )
+    if where is not None:
+        found.only(where)
+    if group_by is not None and group_by not in found.metadata:
+        raise InputError(unknown_field(group_by, found.metadata))
     if retrieves and not len(found):
         raise InputError(
             f"{found.path} has no collection to retrieve from; add one with `ranklet index`, or "
@@ -97,8 +113,8 @@ def stored(hit: Hit) -> dict[str, Any]:
 
     They are plain values, because frameworks store documents as JSON.
     """
-    fields: dict[str, Any] = hit.to_dict().get("metadata", {})
-    return {**fields, "title": hit.title} if hit.title else fields
+    known = plain(hit.metadata)
+    return {**known, "title": hit.title} if hit.title else known
 
 
 def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
@@ -123,7 +139,7 @@ def path_of(bundle: BundleLike) -> str:
     Raises:
         InputError: the bundle shows only a part of its documents, and its path leads to all.
     """
-    if getattr(bundle, "restriction", None) is not None:
+    if isinstance(bundle, Bundle) and bundle.restriction is not None:
         raise InputError(
             "a component over a restricted bundle cannot be stored, because the bundle's path "
             "leads to all documents; give the component the path and the filter as where="

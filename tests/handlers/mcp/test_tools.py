@@ -1,14 +1,18 @@
 """What an assistant reads of a bundle, and what a tool answers."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.metadata_rows import YEAR
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.tools import call, tools
 from ranklet.runtime import Bundle, RankletError, UnknownDocumentError, UnknownRankerError
+
+if TYPE_CHECKING:
+    from tests.conftest import Described
 
 QUERY = "knead the dough, feed the starter, patch the tyre"
 LIMITS = Limits()
@@ -87,3 +91,26 @@ def test_wrong_arguments_are_refused(
 ) -> None:
     with pytest.raises(kind, match=complaint):
         call(bundle, name, arguments, LIMITS)
+
+
+def test_fields_are_listed_and_filtered_by(described: "Described") -> None:
+    search = tools(described.bundle, LIMITS)[0]
+    text = search.schema["properties"]["where"]["description"]
+    for name, type_ in described.bundle.metadata.items():
+        assert f"{json.dumps(name)} ({type_})" in text
+    where = {YEAR: {">=": 2021}}
+    result = call(described.bundle, "search", {"query": "bread dough", "where": where}, LIMITS)
+    hits = described.bundle.rank("bread dough", where=where)
+    assert len(hits)
+    assert result.values is not None
+    assert [each["id"] for each in result.values["hits"]] == [hit.id for hit in hits]
+    assert [each["metadata"][YEAR] for each in result.values["hits"]] == [
+        hit.metadata[YEAR] for hit in hits
+    ]
+    assert json.loads(result.text) == result.values
+
+
+def test_without_metadata_there_is_no_filter(bundle: Bundle) -> None:
+    assert "where" not in tools(bundle, LIMITS)[0].schema["properties"]
+    with pytest.raises(RankletError, match="year"):
+        call(bundle, "search", {"query": QUERY, "where": {"year": 2020}}, LIMITS)
