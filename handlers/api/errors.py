@@ -14,6 +14,7 @@ from ranklet.runtime.errors import (
 ERROR_TYPES = {
     400: "malformed",
     401: "unauthorized",
+    403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
     408: "too_slow",

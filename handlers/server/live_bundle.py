@@ -1,10 +1,11 @@
 """The bundle that a server answers from: tried before it serves, and replaced while it does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 
 from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.server.keys import Filter, part_of
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.bundle_files import Check
@@ -26,13 +27,17 @@ class LiveBundle:
         full_check: compare the sha256 of every file before a bundle serves.
         device: where models run: ``auto``, ``cpu``, or ``cuda``, which fails without CUDA.
         log: receives one line per change.
+        filters: of API keys; a bundle that one of them does not fit is not served.
 
     Attributes:
         reason: why there is no bundle, None if there is one.
     """
 
-    def __init__(self, path: str, full_check: bool, device: str, log: Log) -> None:
+    def __init__(
+        self, path: str, full_check: bool, device: str, log: Log, filters: Sequence[Filter] = ()
+    ) -> None:
         self._path, self._full_check, self._device, self._log = path, full_check, device, log
+        self._filters = filters
         self._bundle: Bundle | None = None
         self._failed: Bundle | None = None
         self._retry_at = 0.0
@@ -67,6 +72,8 @@ class LiveBundle:
             self._failed, self._retry_at = bundle, monotonic() + RETRY_SECONDS
             if self._full_check:
                 bundle = self._load("full")
+            for where in self._filters:
+                part_of(bundle, where)
             try_out(bundle)
         except Exception as error:  # damage that no check foresaw must not end the watch, either
             self._fail(error)

@@ -6,7 +6,6 @@ POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /rank, /info, /health
 
 import asyncio
 import contextlib
-import hmac
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -23,15 +22,19 @@ from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS, info
 from ranklet.handlers.api.errors import RequestError, error_body, failure
 from ranklet.handlers.api.fields import parse
+from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
 from ranklet.handlers.page.reference import reference
+from ranklet.handlers.server.keys import ApiKeys, Filter, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import RankletError
 from ranklet.version import __version__
 
 # After this share of a request's time limit no further stage begins. So a partial answer arrives
@@ -72,10 +75,16 @@ class Service:
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings, self.draining = settings, False
-        self._keys = [key.encode() for key in settings.api_keys]
+        self._keys = ApiKeys(settings.api_keys, settings.key_filters)
         self._metrics = Metrics()
         self._pool = WorkerPool(settings.threads, settings.queue)
-        self._live = LiveBundle(settings.bundle, settings.full_check, settings.device, logs.write)
+        self._live = LiveBundle(
+            settings.bundle,
+            settings.full_check,
+            settings.device,
+            logs.write,
+            tuple(settings.key_filters.values()),
+        )
         routes = [
             Route(path, self._answer, methods=["POST", *(["GET"] if path in IN_URL else [])])
             for path in ANSWERS
@@ -122,7 +131,7 @@ class Service:
         record: Record = request.scope["ranklet.record"]
         limits, path = self.settings.limits, request.url.path
         try:
-            self._check_key(request)
+            where = self._keys.opened(request.headers)
             bundle = self._live.bundle
             begin = perf_counter()
             in_url = request.method != "POST"
@@ -135,7 +144,7 @@ class Service:
                 wait_ms = (perf_counter() - queued) * 1e3
                 record.stages.append(("wait", wait_ms))
                 budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
-                answer = ANSWERS[path](bundle, asked(data), limits, budget_ms)
+                answer = ANSWERS[path](part_of(bundle, where), asked(data), limits, budget_ms)
                 record.stages.extend(answer.timings)
                 return encoded(answer.body)
 
@@ -151,9 +160,12 @@ class Service:
         return Response(body, headers={"content-type": "application/json"})
 
     async def _info(self, request: Request) -> Response:
-        self._check_key(request)
+        where = self._keys.opened(request.headers)
         bundle = self._live.bundle
-        about = await asyncio.to_thread(info, bundle, self.settings.limits)
+        try:
+            about = await asyncio.to_thread(_about, bundle, where, self.settings.limits)
+        except RankletError as error:
+            return _failed(error)
         return _json({"version": __version__, **about})
 
     async def _healthz(self, _: Request) -> Response:
@@ -166,7 +178,8 @@ class Service:
         return _json({"ready": True})
 
     async def _scrape(self, request: Request) -> Response:
-        self._check_key(request)
+        if self._keys.opened(request.headers) is not None:
+            raise RequestError(403, "this key opens a part of the bundle; the metrics are of all")
         ready = not self.draining and self._live.reason is None
         gauges = {
             "ranklet_ready": ("1 if requests are answered.", float(ready)),
@@ -182,18 +195,9 @@ class Service:
         described = describe(self.settings.limits, keyed=bool(self._keys))
         return Response(reference(described), headers=page_headers("text/html; charset=utf-8"))
 
-    def _check_key(self, request: Request) -> None:
-        """Raise RequestError (401) if a key is needed and the request has none of the keys."""
-        if not self._keys:
-            return
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not key:
-            key = request.headers.get("x-api-key", "")
-        # All keys are compared, each in constant time, so that timing does not reveal a key.
-        sent = key.strip().encode("latin-1")
-        matches = [hmac.compare_digest(sent, known) for known in self._keys]
-        if not any(matches):
-            raise RequestError(401, "give the API key as 'Authorization: Bearer KEY' or x-api-key")
+
+def _about(bundle: Bundle, where: Filter | None, limits: Limits) -> dict[str, Any]:
+    return info(part_of(bundle, where), limits)
 
 
 async def _gone(request: Request) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from ranklet.handlers.api.limits import Limits, whole_number
+from ranklet.handlers.server.keys import FILTERS_VARIABLE, Filter, read_filters
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors, threads
 from ranklet.runtime.ranking import BUNDLE_VARIABLE
@@ -27,6 +28,8 @@ class ServerSettings:
             processor, or per RANKLET_THREADS of them, and one where models may run on a GPU).
         api_keys: a request needs one of these; none are needed if this is empty (RANKLET_API_KEY,
             separated by commas, so that a key can be replaced without a gap).
+        key_filters: further keys, each with the filter by metadata that says which documents it
+            opens (RANKLET_API_KEY_FILTERS, a JSON object).
         full_check: compare the sha256 of every file when a bundle is opened (RANKLET_CHECK=full).
         device: where models run: ``auto``, ``cpu``, or ``cuda``, with which the server is not ready
             if CUDA is missing (RANKLET_DEVICE).
@@ -46,6 +49,7 @@ class ServerSettings:
     port: int = 8080
     workers: int = 1
     api_keys: tuple[str, ...] = field(default=(), repr=False)
+    key_filters: Mapping[str, Filter] = field(default_factory=dict, repr=False)
     full_check: bool = False
     device: str = "auto"
     threads: int = 2
@@ -66,14 +70,16 @@ class ServerSettings:
         variables = os.environ if variables is None else variables
         if not variables.get(BUNDLE_VARIABLE):
             raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to its path")
-        keys = variables.get("RANKLET_API_KEY", "").split(",")
+        given = variables.get("RANKLET_API_KEY", "").split(",")
+        keys = tuple(key.strip() for key in given if key.strip())
         number = partial(whole_number, variables)
         return cls(
             bundle=variables[BUNDLE_VARIABLE],
             host=variables.get("HOST") or cls.host,
             port=number("PORT", cls.port, 0, 65_535),
             workers=number("RANKLET_WORKERS", _workers(variables), 1, 1024),
-            api_keys=tuple(key.strip() for key in keys if key.strip()),
+            api_keys=keys,
+            key_filters=read_filters(variables.get(FILTERS_VARIABLE, ""), keys),
             full_check=_choice(variables, "RANKLET_CHECK", ("fast", "full")) == "full",
             device=_choice(variables, "RANKLET_DEVICE", ("auto", "cpu", "cuda")),
             threads=number("RANKLET_POOL", max(2, threads()), 1, 1024),

@@ -121,14 +121,18 @@ class Visible:
         return [ids[number] for number in numbers_of(candidates).tolist()]
 
     def hit(self, number: int, score: float, explanation: Explanation | None) -> Hit:
-        """Return a document, or a passage of one, as a hit with its metadata."""
-        documents = self._files.need_documents()
+        """Return a document, or a passage of one, as a hit with its metadata.
+
+        Its index is the number among the documents that `only` allows.
+        """
+        documents, mask = self._files.need_documents(), self.allowed(None)
+        index = number if mask is None else int(np.count_nonzero(mask[:number]))
         record = documents.record(number)
         return Hit(
             record[0],
             score,
             *record[1:],
-            number,
+            index,
             explanation,
             documents.passage(number),
             self._metadata.of(number),

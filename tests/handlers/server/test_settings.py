@@ -14,6 +14,10 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
     settings = ServerSettings.from_environment(GOOD)
     assert (settings.port, settings.api_keys) == (9, ("a", "b"))
     assert "api_keys" not in repr(settings)
+    filters = {**GOOD, "RANKLET_API_KEY_FILTERS": '{"c": {"tenant": "x"}}'}
+    settings = ServerSettings.from_environment(filters)
+    assert settings.key_filters == {"c": {"tenant": "x"}}
+    assert "tenant" not in repr(settings)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,9 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
         ("RANKLET_CHECK", "some"),
         ("RANKLET_DEVICE", "tpu"),
         ("RANKLET_QUEUE", "-1"),
+        ("RANKLET_API_KEY_FILTERS", "c"),
+        ("RANKLET_API_KEY_FILTERS", "{}"),
+        ("RANKLET_API_KEY_FILTERS", '{"a": {"tenant": "x"}}'),
         ("RANKLET_QUEUE", "9" * 5000),
         ("RANKLET_POOL", "٣"),
         ("RANKLET_MAX_K", "x"),

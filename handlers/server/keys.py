@@ -1,0 +1,112 @@
+"""API keys, and the documents that each of them opens."""
+
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ranklet.handlers.api.errors import RequestError
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import BundleError, InputError
+
+FILTERS_VARIABLE = "RANKLET_API_KEY_FILTERS"
+_EXAMPLE = '{"KEY": {"tenant": "a"}}'
+
+Filter = Mapping[str, Any]  # by metadata; see docs/filtering.md
+
+
+class ApiKeys:
+    """The keys of a server; no key is needed if there are none.
+
+    Args:
+        whole: keys that open the whole bundle.
+        filters: by key, the filter that says which documents it opens.
+    """
+
+    def __init__(self, whole: Sequence[str], filters: Mapping[str, Filter]) -> None:
+        filtered: list[tuple[str, Filter | None]] = list(filters.items())
+        self._keys = [
+            (key.encode(), where) for key, where in [(key, None) for key in whole] + filtered
+        ]
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def opened(self, headers: Mapping[str, str]) -> Filter | None:
+        """Return the filter of a request's key; None opens the whole bundle.
+
+        Raises:
+            RequestError: 401: a key is needed, and the request has none of the keys.
+        """
+        if not self._keys:
+            return None
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not key:
+            key = headers.get("x-api-key", "")
+        # All keys are compared, each in constant time, so that timing does not reveal a key.
+        sent = key.strip().encode("latin-1")
+        matches = [where for known, where in self._keys if hmac.compare_digest(sent, known)]
+        if not matches:
+            raise RequestError(401, "give the API key as 'Authorization: Bearer KEY' or x-api-key")
+        return matches[0]
+
+
+def part_of(bundle: Bundle, where: Filter | None) -> Bundle:
+    """Return the part of a bundle that a key opens.
+
+    Raises:
+        BundleError: the key's filter does not fit the bundle. That is no fault of the caller, who
+            must not learn the filter.
+    """
+    if where is None:
+        return bundle
+    try:
+        return bundle.only(where)
+    except InputError as error:
+        raise BundleError(f"a filter of {FILTERS_VARIABLE} does not fit: {error}") from error
+
+
+def read_filters(text: str, whole: Sequence[str]) -> dict[str, Filter]:
+    """Return the filters by key of a variable's JSON; without a text there are none.
+
+    Args:
+        text: an object whose keys are API keys and whose values are filters.
+        whole: the keys that have no filter.
+
+    Raises:
+        InputError: it is not such an object, or a key is also one without a filter. No message
+            shows a key.
+    """
+    if not text.strip():
+        return {}
+    try:
+        filters = json.loads(text, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{FILTERS_VARIABLE} is not JSON, or has a key twice; it must be {_EXAMPLE}"
+        ) from None
+    if not isinstance(filters, dict) or not filters:
+        raise InputError(f"{FILTERS_VARIABLE} must be an object with a key at least: {_EXAMPLE}")
+    for key, where in filters.items():
+        if not key.strip() or key != key.strip() or "," in key:
+            raise InputError(
+                f"a key of {FILTERS_VARIABLE} is empty, or has a comma or white space around it"
+            )
+        if not isinstance(where, dict) or not where:
+            raise InputError(
+                f"a key of {FILTERS_VARIABLE} has no filter; give it an object such as "
+                '{"tenant": "a"}, or put it into RANKLET_API_KEY, where keys open all documents'
+            )
+        if key in whole:
+            raise InputError(
+                f"a key stands in RANKLET_API_KEY, too, where keys open all documents; leave it "
+                f"only in {FILTERS_VARIABLE}"
+            )
+    return filters
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return content
