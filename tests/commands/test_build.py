@@ -75,3 +75,25 @@ def test_an_unknown_language_is_refused_with_close_ones(
 ) -> None:
     error = fails(capsys, "build", table, "-o", tmp_path / "b", "--language", "germen")
     assert "did you mean de (German)" in error
+
+
+def test_other_columns_are_kept_shown_and_chosen(tmp_path: Path, capsys: Capture) -> None:
+    path, output = tmp_path / "a.csv", tmp_path / "search.ranklet"
+    path.write_text("id,text,year,kind\n1,Cats sleep.,2020,pet\n2,Dogs bark at cats.,,\n")
+    printed = succeeds(capsys, "build", path, "-o", output)
+    assert "metadata: kind (string), year (number)\n" in printed
+    assert "metadata: kind (string), year (number)\n" in succeeds(capsys, "inspect", output)
+    assert "metadata\n" in succeeds(capsys, "verify", output)
+    assert load(output).rank("cats", where={"year": 2020})[0].metadata == {
+        "kind": "pet",
+        "year": 2020,
+    }
+    succeeds(capsys, "build", path, "-o", output, "--force", "--metadata", "kind")
+    assert dict(load(output).metadata) == {"kind": "string"}
+    assert "metadata" not in succeeds(
+        capsys, "build", path, "-o", output, "--force", "--metadata", "none"
+    )
+    assert "no column 'kin' (--metadata)" in fails(
+        capsys, "build", path, "-o", output, "--force", "--metadata", "kin"
+    )
+    assert dict(load(output).metadata) == {}  # nothing was written

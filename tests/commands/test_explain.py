@@ -11,7 +11,7 @@ from ranklet.commands.rank import ROWS
 from ranklet.runtime import Bundle
 
 if TYPE_CHECKING:
-    from tests.conftest import Built
+    from tests.conftest import Built, Described
 
 
 @pytest.mark.parametrize("pipeline", ["bm25", "bm25_pieces", "rrf", "linear"])
@@ -66,3 +66,15 @@ def test_explain_writes_a_page_whole_or_not_at_all(
 
 def raise_full(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_explained_hits_can_be_filtered_but_ids_cannot(
+    described: "Described", capsys: Capture
+) -> None:
+    where = ("--where", '{"year": {"missing": false}}')
+    shown = succeeds(capsys, "explain", described.path, "bread", "-k", 1, *where)
+    (hit,) = described.bundle.rank("bread", k=1, where={"year": {"missing": False}})
+    assert shown.startswith(hit.id)
+    assert "ids name the documents" in fails(
+        capsys, "explain", described.path, "bread", "d1", *where
+    )

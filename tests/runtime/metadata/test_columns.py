@@ -123,12 +123,10 @@ def test_hostile_columns_are_found_and_do_no_harm(
         list(verify(copy))
     bundle = Bundle(copy)
     operand: Any = {"tags": {"has all": ["x", "y"]}}.get(name, {"missing": False})
-    for call in (
-        lambda: bundle.rank("bread", k=80),
-        lambda: bundle.rank("bread", where={name: operand}),
-    ):
+    searches: list[dict[str, Any]] = [{"k": 80}, {"where": {name: operand}}]
+    for options in searches:
         with suppress(BundleError):
-            assert len(call()) <= 80
+            assert len(bundle.rank("bread", **options)) <= 80
 
 
 @pytest.mark.parametrize(
