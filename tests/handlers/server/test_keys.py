@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -80,6 +81,12 @@ def _ranks_only(server: "Server", key: str, tenant: str, other: str) -> None:
         assert all(hit["index"] < 3 for hit in answer["hits"])  # not the place among all
     status, answer, _ = asked(server, "/rank", {"query": QUERY, "group_by": "tenant"}, key)
     assert [hit["metadata"]["tenant"] for hit in answer["hits"]] == [tenant]
+    for where in ("", f"&where={quote(json.dumps({'tenant': other}))}", "&group_by=tenant&k=9"):
+        url = f"/rank?query={quote(QUERY)}{where}"
+        reply = server.ask("GET", url, headers={"x-api-key": key})
+        assert reply.status == 200
+        assert f"{other}-" not in reply.body.decode()
+        assert server.ask("GET", url).status == 401
     # The caller's own texts are ranked as ever.
     for route in ("/rerank", "/v1/rerank", "/v2/rerank"):
         assert asked(server, route, {"query": QUERY, "documents": ["A plan."]}, key)[0] == 200
