@@ -43,6 +43,7 @@ BENCHMARKS = {
     "lambda_cold_start": "footprint",
     "mcp_start": "footprint",
     "all_systems": "all_systems",
+    "update_speed": "footprint",
     "http_load": "speed",
     "gpu_checks": "gpu",
 }

@@ -93,7 +93,9 @@ def build(
         with tempfile.TemporaryDirectory() as scratch:
             own: Mapping[str, Checkpoint] = {BM25: Checkpoint("bm25", BM25Settings())}
             rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
-            return write_indexed(BundleFiles(rankers), analysed, source.name, writer)
+            provenance = {"collection": {"name": source.name, "titles": titles}}
+            bundle = BundleFiles(rankers)
+            return write_indexed(bundle, analysed, writer, source.splitting, provenance)
 
 
 def _plan(models: int) -> list[tuple[str, float]]:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
@@ -15,7 +15,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.bundle_files import PASSAGES, TOKENIZER, BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry, check_name
+from ranklet.runtime.storage.manifest import RankerEntry, Splitting, check_name
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
@@ -41,6 +41,11 @@ class Documents(Protocol):
 
     def documents(self) -> Iterable[Document]:
         """Return the documents, which are read once."""
+        ...
+
+    @property
+    def splitting(self) -> Splitting:
+        """How they are split into passages."""
         ...
 
 
@@ -128,25 +133,54 @@ def index_bundle(
     if not rankers:
         raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
     _warn_if_none_retrieves(rankers)
-    known = [w for name, e in rankers.items() for w in exporter(e.kind).known_words(bundle, name)]
     with BundleWriter(target, overwrite=overwrite) as writer:
         analysed = analyse(
             collection.documents(),
-            {entry.read_settings(name).field for name, entry in rankers.items()} - {""},
-            tokenizer=bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
             titles=titles,
-            known_words=known,
             keep_metadata=True,
             options=words,
+            **needs_of(bundle),
         )
-        return write_indexed(bundle, analysed, collection.name, writer)
+        provenance = {"collection": {"name": collection.name, "titles": titles}}
+        return write_indexed(bundle, analysed, writer, collection.splitting, provenance)
+
+
+class Needs(TypedDict):
+    """What the rankers of a bundle need of the analysis of a collection; see `analyse`."""
+
+    fields: set[str]
+    tokenizer: "Tokenizer | None"
+    known_words: list[str]
+
+
+def needs_of(bundle: BundleFiles) -> Needs:
+    """Return what the rankers of a bundle need."""
+    rankers = bundle.manifest.rankers
+    known = [w for name, e in rankers.items() for w in exporter(e.kind).known_words(bundle, name)]
+    return {
+        "fields": {entry.read_settings(name).field for name, entry in rankers.items()} - {""},
+        "tokenizer": bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
+        "known_words": known,
+    }
 
 
 def write_indexed(
-    bundle: BundleFiles, analysed: AnalysedCollection, name: str, writer: BundleWriter
+    bundle: BundleFiles,
+    analysed: AnalysedCollection,
+    writer: BundleWriter,
+    splitting: Splitting | None,
+    provenance: Mapping[str, Any],
 ) -> Path:
-    """Write a bundle's rankers with an analysed collection, which is called `name`."""
-    rankers, titles = bundle.manifest.rankers, analysed.titles
+    """Write a bundle's rankers with an analysed collection.
+
+    Args:
+        bundle: of the rankers; what it has of another collection is not written.
+        analysed: the collection.
+        writer: of the new bundle.
+        splitting: how the documents were split; None if it is not known.
+        provenance: is added to that of the bundle.
+    """
+    rankers = bundle.manifest.rankers
     _write_text(bundle, analysed, writer)
     _write_documents(analysed, writer)
     _write_metadata(analysed.metadata, writer)
@@ -160,11 +194,12 @@ def write_indexed(
         rankers=indexed,
         pipelines=bundle.manifest.pipelines,
         default_pipeline=bundle.manifest.default_pipeline,
-        titles=titles,
+        titles=analysed.titles,
         metadata={name: field.type for name, field in analysed.metadata.items()},
         languages=analysed.languages,
         normaliser=analysed.normaliser,
-        provenance={**bundle.manifest.provenance, "collection": {"name": name, "titles": titles}},
+        splitting=splitting,
+        provenance={**bundle.manifest.provenance, **provenance},
     )
 
 

@@ -1,16 +1,23 @@
-"""Encode a collection with an exported model; an interrupted run continues where it stopped."""
+"""Encode a collection with an exported model, as far as no bundle has encoded it before.
 
+An interrupted run continues where it stopped.
+"""
+
+import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ranklet.export.resumable import Arrays, BlockCache
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.bundle_files import CUT
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.reuse.origins import Origins
 from ranklet.training.progress import progress
 
 BLOCK = 1024  # documents; an interruption costs at most as many
@@ -19,15 +26,24 @@ ENCODING = "encoding documents"  # the step's name in a progress bar
 _log = logging.getLogger(__name__)
 
 
+class Encoding(NamedTuple):
+    """The rows of new documents, and which of all documents were truncated."""
+
+    origins: Origins  # of all documents; those are new that no bundle has encoded alike
+    rows: NDArray[Any]  # (new documents, …)
+    cut: NDArray[np.uint32]  # numbers of the truncated documents, ascending, (truncated,)
+
+
 def encode_documents(
     encode: Callable[[list[str]], tuple[NDArray[Any], list[int]]],
     digest: str,
     shape: tuple[int, ...],
     dtype: DTypeLike,
     analysed: AnalysedCollection,
+    name: str,
     folder: Path,
-) -> tuple[NDArray[Any], int]:
-    """Return the rows of all documents, (documents, …), and the number of documents that were cut.
+) -> Encoding:
+    """Encode the documents that were not encoded before.
 
     A finished block is stored in `folder` under a digest of its texts and of the model's variant,
     so that it is never mistaken for another block.
@@ -38,23 +54,76 @@ def encode_documents(
         shape: of a row.
         dtype: of the rows.
         analysed: the collection.
+        name: of the ranker.
         folder: keeps finished blocks until the bundle is written.
     """
-    texts, cache = analysed.ranked_texts(), BlockCache(folder, digest, str(shape))
-    types = {"rows": np.dtype(dtype), "cut": np.dtype(np.int64)}
+    cache = BlockCache(folder, digest, str(shape))
+    types = {"rows": np.dtype(dtype), "cut rows": np.dtype(np.int64)}
 
     def encoded(block: list[str]) -> Arrays:
         rows, cut = encode(block)
-        return {"rows": rows, "cut": np.array(len(cut), np.int64)}
+        return {"rows": rows, "cut rows": np.array(cut, np.int64)}
 
-    rows, truncated = [], 0
-    begins = range(0, len(texts), BLOCK)
-    for begin in progress(begins, ENCODING):
-        block = texts[begin : begin + BLOCK]
+    origins = encoded_before(analysed, name, digest)
+    rows, cut = [np.empty((0, *shape), dtype)], [np.empty(0, np.int64)]
+    for begin, block in blocks(analysed, origins.new):
         arrays = cache.block("rows", tuple(block), types, partial(encoded, block))
         rows.append(arrays["rows"])
-        truncated += int(arrays["cut"])
-    return np.concatenate(rows), truncated
+        cut.append(arrays["cut rows"] + begin)
+    return Encoding(origins, np.concatenate(rows), all_cut(origins, name, np.concatenate(cut)))
+
+
+def blocks(
+    analysed: AnalysedCollection, numbers: NDArray[np.int64]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the ranked texts of some documents in blocks, each with the place of its first."""
+    for begin in progress(range(0, len(numbers), BLOCK), ENCODING):
+        yield begin, analysed.documents.ranked_texts(numbers[begin : begin + BLOCK].tolist())
+
+
+def encoder_digest(digest: str) -> str:
+    """Return what a manifest says of the encoder whose `digest` this is."""
+    return hashlib.sha256(digest.encode()).hexdigest()
+
+
+def encoded_before(analysed: AnalysedCollection, name: str, digest: str) -> Origins:
+    """Return where documents were encoded by the same model, so that it need not read them again.
+
+    Args:
+        analysed: the collection.
+        name: of the ranker.
+        digest: of its encoder.
+    """
+    origins = analysed.origins
+    usable = [
+        bundle.manifest.rankers[name].encoder == encoder_digest(digest)
+        for bundle in origins.bundles
+    ]
+    if not all(usable):
+        _log.info("%s: another variant of the model encoded documents before, or it is not "
+                  "known which; they are encoded again", name)  # fmt: skip
+    return origins.only(usable)
+
+
+def all_cut(origins: Origins, name: str, new: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Return the numbers of all documents that were truncated, ascending, (truncated,) uint32.
+
+    Args:
+        origins: of the documents.
+        name: of the ranker.
+        new: the truncated ones among the new documents, by their places.
+    """
+    flags = []
+    for bundle in origins.bundles:
+        cut = bundle.array(f"rankers/{name}/{CUT}", np.uint32, (None,))
+        count = bundle.manifest.documents
+        if len(cut) and cut.max() >= count:
+            raise BundleError(f"{bundle.path}: {name}: {CUT} has a document past the last")
+        flags.append(np.isin(np.arange(count), cut))
+    flags.append(np.zeros(len(origins.new), np.bool_))
+    flags[-1][new] = True
+    found = [flags[run.part][run.begin : run.end] for run in origins.runs()]
+    return np.flatnonzero(np.concatenate(found)).astype(np.uint32)
 
 
 def warn_of_long_documents(

@@ -156,6 +156,7 @@ def fuse_bundle(
             metadata=manifest.metadata,
             languages=manifest.languages,
             normaliser=manifest.normaliser,
+            splitting=manifest.splitting,
             provenance={
                 **manifest.provenance,
                 f"fusion {name}": {

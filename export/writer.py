@@ -27,7 +27,14 @@ from ranklet.runtime.lexical.impact_index import (
 )
 from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, RankerEntry, check_path
+from ranklet.runtime.storage.manifest import (
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    RankerEntry,
+    Splitting,
+    check_path,
+)
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.indexing.packer import release
@@ -129,6 +136,7 @@ class BundleWriter:
         metadata: Mapping[str, str] | None = None,
         languages: tuple[str, ...] = ENGLISH,
         normaliser: str = "lemma",
+        splitting: Splitting | None = None,
     ) -> Path:
         """Write the manifest, check the whole bundle as a reader would, and rename it."""
         files = {
@@ -150,6 +158,7 @@ class BundleWriter:
             metadata=metadata or {},
             languages=languages,
             normaliser=normaliser,
+            splitting=splitting,
         )
         (self._folder / MANIFEST).write_text(manifest.to_json(), "utf-8")
         BundleFiles(self._folder)  # raises if the bundle cannot be read back

@@ -11,7 +11,7 @@ from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
+from ranklet.runtime.storage.bundle_files import CUT, TOKENIZER, BundleFiles
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings
 
@@ -44,6 +44,7 @@ def verify(path: str | Path) -> Iterator[str]:
             continue
         else:
             _encoder(bundle, name)
+        _truncated(bundle, name)
         yield f"ranker {name}"
     if TOKENIZER in bundle.manifest.files:
         _tokenizer(bundle)
@@ -99,6 +100,16 @@ def _metadata(bundle: BundleFiles) -> None:
     metadata = Metadata(bundle)
     for name in metadata:
         metadata.column(name).verify()
+
+
+def _truncated(bundle: BundleFiles, name: str) -> None:
+    """Check the numbers of the documents that a ranker's model truncated."""
+    file = f"rankers/{name}/{CUT}"
+    if not bundle.manifest.rankers[name].encoder and not bundle.has(file):
+        return
+    cut = bundle.array(file, np.uint32, (None,)).astype(np.int64)
+    if len(cut) and (cut[-1] >= bundle.manifest.documents or (np.diff(cut) <= 0).any()):
+        raise BundleError(f"{file} must hold numbers of documents that ascend")
 
 
 def _encoder(bundle: BundleFiles, name: str) -> None:

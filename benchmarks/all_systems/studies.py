@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.harness.place import Place
+from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery, read_split
@@ -98,7 +99,7 @@ class Ranker:
 class Searched(NamedTuple):
     """The documents that are searched, and the queries of both kinds.
 
-    `name` and `documents` are what an index needs of a collection.
+    `name`, `documents` and `splitting` are what an index needs of a collection.
     """
 
     name: str
@@ -109,6 +110,11 @@ class Searched(NamedTuple):
     def documents(self) -> Iterable[Document]:
         """Return the passages."""
         return self.passages
+
+    @property
+    def splitting(self) -> Splitting:
+        """How the passages are split: no further."""
+        return Splitting(0, 0)
 
 
 def searched(place: Place, name: str, study: Study) -> Searched:

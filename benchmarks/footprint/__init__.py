@@ -1,1 +1,1 @@
-"""What a process costs: its start, and its memory."""
+"""What a process costs: its start, its memory, and building and updating bundles."""

@@ -22,6 +22,8 @@ class Exporter:
         export: writes what depends on no collection, under a ranker's name.
         index: writes what depends on the collection, and copies the rest of a bundle's ranker.
         known_words: returns words that the vocabulary of a collection must have for a ranker.
+        indexed: the files that `index` writes, in the ranker's folder; a folder ends with a slash.
+        learned: returns a digest of what was exported and is in one of these files, too.
         settings: names of the kind's settings that an export may change.
         prunes: whether `ExportOptions.prune` has a meaning for the kind.
     """
@@ -29,6 +31,8 @@ class Exporter:
     export: Callable[[Checkpoint, str, BundleWriter, ExportOptions], RankerEntry]
     index: Callable[[BundleFiles, str, AnalysedCollection, BundleWriter], RankerEntry]
     known_words: Callable[[BundleFiles, str], tuple[str, ...]] = lambda *_: ()
+    indexed: tuple[str, ...] = ()
+    learned: Callable[[BundleFiles, str], str] = lambda *_: ""
     settings: tuple[str, ...] = ()
     prunes: bool = False
 

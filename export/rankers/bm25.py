@@ -6,7 +6,7 @@ import numpy as np
 
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import Exporter
-from ranklet.export.writer import BundleWriter
+from ranklet.export.writer import INDEX_FILES, BundleWriter
 from ranklet.runtime.rankers.bm25 import STATISTICS, BM25Settings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
@@ -37,4 +37,4 @@ def index(
     return entry
 
 
-EXPORTER = Exporter(export, index)
+EXPORTER = Exporter(export, index, indexed=(*INDEX_FILES, STATISTICS))

@@ -1,5 +1,6 @@
 """Export Model 1 as its table; index a collection as the table in the collection's token ids."""
 
+import hashlib
 from dataclasses import asdict
 from typing import Any
 
@@ -26,6 +27,7 @@ from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.reuse.vocabulary import places
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
 
 
@@ -63,9 +65,9 @@ def index(
     settings: Model1Settings = source.settings(name)
     target, sources, probability = _table(source, name)
     if words := _spellings(source, name):
-        find = analysed.analyzer.vocabulary.forms.find
+        place = places(analysed.analyzer.vocabulary.forms, set(words.values()))
         new_id = np.full(max(words) + 1, -1, np.int32)
-        new_id[list(words)] = [find(word) for word in words.values()]
+        new_id[list(words)] = [place[word] for word in words.values()]
         target, sources = new_id[target], new_id[sources]
     order = np.lexsort((sources, target))
     translations = Translations(sources[order], target[order], probability[order])
@@ -111,11 +113,29 @@ def _spellings(source: BundleFiles, name: str) -> dict[int, str]:
     """Return the word of each token id in a table; none for word pieces, whose ids never change."""
     if source.settings(name).field == "wordpieces":
         return {}
-    if not source.manifest.documents:  # ids of its own, as exported
-        return dict(enumerate(source.strings(f"rankers/{name}/{TOKENS}", Strings)))
     target, sources, _ = _table(source, name)
-    forms = source.analyzer.vocabulary.forms
-    return {token: forms[token] for token in np.union1d(target, sources).tolist()}
+    spelled: Strings
+    if source.manifest.documents:
+        spelled = source.analyzer.vocabulary.forms
+    else:  # ids of its own, as exported
+        spelled = source.strings(f"rankers/{name}/{TOKENS}", Strings)
+    return {token: spelled[token] for token in np.union1d(target, sources).tolist()}
+
+
+def learned(source: BundleFiles, name: str) -> str:
+    """Return a digest of the table, which is the same in the token ids of any collection."""
+    target, sources, probability = _table(source, name)
+    words = _spellings(source, name)
+    if words:
+        ordered = sorted(words, key=lambda token: words[token].encode())
+        rank = np.zeros(max(words) + 1, np.int32)
+        rank[ordered] = np.arange(len(ordered))
+        target, sources = rank[target], rank[sources]
+    order = np.lexsort((sources, target))
+    digest = hashlib.sha256("\n".join(sorted(words.values())).encode())
+    for column in (target, sources, probability):
+        digest.update(column[order].tobytes())
+    return digest.hexdigest()
 
 
 def write_table(table: TranslationTable, name: str, writer: BundleWriter) -> None:
@@ -126,4 +146,5 @@ def write_table(table: TranslationTable, name: str, writer: BundleWriter) -> Non
     writer.array(folder + PROBABILITIES, table.probabilities)
 
 
-EXPORTER = Exporter(export, index, known_words)
+INDEXED = (OFFSETS, SOURCES, PROBABILITIES, BACKGROUND, TOKENS)
+EXPORTER = Exporter(export, index, known_words, INDEXED, learned)

@@ -7,7 +7,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import probes_of, tokenizer_of
 from ranklet.export.rankers import Exporter
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
-from ranklet.export.sparse.indexing import index
+from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.scoring import encoders_over, scores_of
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.rankers.sparse_encoders import PRIORITIES
@@ -46,4 +46,4 @@ def export(
     )  # fmt: skip
 
 
-EXPORTER = Exporter(export, index, settings=("impacts",), prunes=True)
+EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("impacts",), prunes=True)

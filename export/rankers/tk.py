@@ -73,4 +73,4 @@ def index(
     return replace(entry, measured={"truncated": count_truncated(settings, analysed, name)})
 
 
-EXPORTER = Exporter(export, index, known_words)
+EXPORTER = Exporter(export, index, known_words, indexed=(ROWS,))

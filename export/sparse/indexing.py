@@ -4,15 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from ranklet.export.document_encoding import encode_documents, warn_of_long_documents
+from ranklet.export.document_encoding import (
+    encode_documents,
+    encoder_digest,
+    warn_of_long_documents,
+)
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import INDEX_FILES, BundleWriter
-from ranklet.runtime.lexical.sparse_store import store_of_rows
+from ranklet.runtime.lexical.sparse_store import SparseStore, store_of_rows
 from ranklet.runtime.rankers.learned_sparse import INDEX, OFFSETS, TERMS, VALUES, LearnedSparse
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows, storage_loss
+from ranklet.training.indexing.reuse.origins import Rows, joined_rows
+
+INDEXED = (OFFSETS, TERMS, VALUES, CUT, *(INDEX + file for file in INDEX_FILES))  # what it writes
 
 
 def index(
@@ -23,16 +30,19 @@ def index(
     if not isinstance(ranker, LearnedSparse):
         raise ExportError(f"the ranker {name!r} has no sparse vectors; it is of kind {entry.kind}")
     folder, encoders = f"rankers/{name}/", ranker.encoders
-    written = (OFFSETS, TERMS, VALUES, *(INDEX + file for file in INDEX_FILES))
-    writer.copy(source, folder, leave_out=written)
-    rows, truncated = encode_documents(
-        encoders.encode_documents, encoders.digest, encoders.row_shape, np.uint16, analysed,
+    writer.copy(source, folder, leave_out=INDEXED)
+    encoded = encode_documents(
+        encoders.encode_documents, encoders.digest, encoders.row_shape, np.uint16, analysed, name,
         writer.resume_folder / name,
     )  # fmt: skip
-    settings = ranker.settings
+    settings, truncated = ranker.settings, len(encoded.cut)
     warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
-    store = store_of_rows(rows)
-    del rows
+    new = store_of_rows(encoded.rows)
+    stored = [_rows(_store(bundle, name)) for bundle in encoded.origins.bundles]
+    offsets, columns = joined_rows(encoded.origins, [*stored, _rows(new)])
+    store = SparseStore(offsets, *columns)
+    writer.array(folder + CUT, encoded.cut)
+    del encoded, new
     writer.array(folder + OFFSETS, store.offsets)
     writer.array(folder + TERMS, store.terms)
     writer.array(folder + VALUES, store.values)
@@ -40,4 +50,17 @@ def index(
     loss = storage_loss(values, settings.impacts)
     built = index_of_rows(store.offsets, store.terms, values, settings.vocabulary, settings.impacts)
     writer.index(folder + INDEX, built)
-    return replace(entry, measured={"truncated": truncated, "impact_loss": loss})
+    measured = {"truncated": truncated, "impact_loss": loss}
+    return replace(entry, measured=measured, encoder=encoder_digest(encoders.digest))
+
+
+def _store(bundle: BundleFiles, name: str) -> SparseStore:
+    """Return the stored vectors of a ranker that has a collection."""
+    ranker = bundle.ranker(name)
+    if not isinstance(ranker, LearnedSparse):
+        raise ExportError(f"the ranker {name!r} of {str(bundle.path)!r} has no sparse vectors")
+    return ranker.store
+
+
+def _rows(store: SparseStore) -> Rows:
+    return Rows(store.offsets, (store.terms, store.values))

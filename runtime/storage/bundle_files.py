@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
+CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
 S = TypeVar("S", bound=Strings)
 
@@ -51,21 +52,34 @@ class BundleFiles:
         self.path = Path(path)
         self.device, self.strict = device, strict
         self._archive = open_archive(self.path)
+        self._rankers: dict[str, Ranker] = {}
+        self._analyzer: Analyzer | None = None
+        self._documents: Documents | None = None
+        self._lock = RLock()  # re-entrant, because opening a ranker opens the vocabulary
+        # A folder may be replaced while its files are opened, and then files of two bundles of the
+        # same size would be mixed.
+        while True:
+            text = self._read_manifest()
+            self.manifest = Manifest.from_json(text)
+            self._files: dict[str, memoryview] = {}
+            try:
+                self._check_files(check)
+            except BundleError:
+                if self._archive.read(MANIFEST) == text:
+                    raise
+            if self._archive.read(MANIFEST) == text:
+                return
+
+    def _read_manifest(self) -> bytes:
         if MANIFEST not in self._archive.names():
             raise BundleError(
-                f"{str(path)!r} has no {MANIFEST}, so it is not a bundle; `ranklet index` and "
+                f"{str(self.path)!r} has no {MANIFEST}, so it is not a bundle; `ranklet index` and "
                 "`ranklet export` write one"
             )
         text = self._archive.read(MANIFEST)
         if len(text) > MAX_MANIFEST_BYTES:
             raise BundleError(f"{MANIFEST} has {len(text)} bytes; at most {MAX_MANIFEST_BYTES}")
-        self.manifest = Manifest.from_json(bytes(text))
-        self._files: dict[str, memoryview] = {}
-        self._rankers: dict[str, Ranker] = {}
-        self._analyzer: Analyzer | None = None
-        self._documents: Documents | None = None
-        self._lock = RLock()  # re-entrant, because opening a ranker opens the vocabulary
-        self._check_files(check)
+        return bytes(text)
 
     def _check_files(self, check: Check) -> None:
         listed, present = set(self.manifest.files), self._archive.names() - {MANIFEST}

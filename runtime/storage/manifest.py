@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.metadata.types import MAX_FIELDS, TYPES
@@ -48,10 +48,27 @@ class RankerEntry:
     kind: str
     settings: Mapping[str, Any]  # what was chosen
     measured: Mapping[str, float] = field(default_factory=dict)  # when it was indexed
+    # The settings that indexing replaced because of the collection, as they were exported.
+    replaced: Mapping[str, Any] = field(default_factory=dict)
+    # The sha256 of what the stored vectors of documents depend on; "" if there are none.
+    encoder: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object of the entry; what it does not have is left out."""
+        content = asdict(self)
+        optional = {key: content.pop(key) for key in ("replaced", "encoder")}
+        return content | {key: value for key, value in optional.items() if value}
 
     def read_settings(self, name: str) -> Any:
         """Return the kind's settings; raise BundleError with the ranker's name for a bad one."""
         return ranker_module(self.kind).SETTINGS.from_json(self.settings, f"rankers.{name}")
+
+
+class Splitting(NamedTuple):
+    """How the documents of a collection were split into passages; see `Source`."""
+
+    words: int  # in the longest passage; 0 if documents were not split
+    overlap: int  # words that a passage may repeat of the one before
 
 
 @dataclass(frozen=True)
@@ -71,6 +88,7 @@ class Manifest:
     normaliser: str = "lemma"  # what the forms of a word have in common, for people
     # The type of each other field of the documents, sorted by name; see `runtime.metadata`.
     metadata: Mapping[str, str] = field(default_factory=dict)
+    splitting: Splitting | None = None  # None if it is not known
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
     format_version: int = FORMAT_VERSION
 
@@ -86,7 +104,8 @@ class Manifest:
             "normaliser": self.normaliser,
             **({"metadata": dict(sorted(self.metadata.items()))} if self.metadata else {}),
             "fields": list(self.fields),
-            "rankers": {name: asdict(entry) for name, entry in self.rankers.items()},
+            **({"splitting": self.splitting._asdict()} if self.splitting else {}),
+            "rankers": {name: entry.to_json() for name, entry in self.rankers.items()},
             "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
             "default_pipeline": self.default_pipeline,
             "files": {path: asdict(entry) for path, entry in sorted(self.files.items())},
@@ -139,6 +158,7 @@ class Manifest:
             languages=tuple(read.codes("languages", otherwise=ENGLISH)),
             normaliser=read.string("normaliser", otherwise="lemma"),
             metadata=read.types("metadata"),
+            splitting=read.splitting("splitting"),
             provenance=read.mapping("provenance"),
         )
         manifest._check_references()
@@ -231,6 +251,17 @@ class _Reader:
                 )
         return dict(sorted(types.items()))
 
+    def optional_mapping(self, key: str) -> dict[str, Any]:
+        """Return an object, empty if it is missing."""
+        return self.mapping(key) if key in self._raw else {}
+
+    def splitting(self, key: str) -> Splitting | None:
+        """Return how documents are split, or None if the key is missing."""
+        if key not in self._raw:
+            return None
+        read = _Reader(self.mapping(key), f"{self._where}: {key}")
+        return Splitting(read.integer("words"), read.integer("overlap"))
+
     def numbers(self, key: str) -> dict[str, float]:
         """Return an object whose values are numbers."""
         numbers = self.mapping(key)
@@ -238,6 +269,13 @@ class _Reader:
             if type(value) not in (int, float):
                 raise BundleError(f"{self._where}: {key}.{name} is {value!r:.80}, not a number")
         return numbers
+
+    def digest(self) -> str:
+        """Return the digest ``encoder``, empty if it is missing."""
+        wanted = "64 hexadecimal digits"
+        if "encoder" not in self._raw:
+            return ""
+        return self._get("encoder", str, wanted, lambda text: bool(_SHA256.fullmatch(text)))
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
         """Return one of the strings in `allowed`."""
@@ -253,7 +291,8 @@ class _Reader:
 def _ranker(read: _Reader, version: int) -> RankerEntry:
     if version == FORMAT_VERSION:
         kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
-        return RankerEntry(kind, settings, read.numbers("measured"))
+        replaced = read.optional_mapping("replaced")
+        return RankerEntry(kind, settings, read.numbers("measured"), replaced, read.digest())
     kind = read.choice("kind", (*KINDS, *EARLIER))
     kind, settings, measured = translated(kind, read.mapping("settings"))
     return RankerEntry(kind, settings, measured if version == 1 else read.numbers("measured"))

@@ -13,19 +13,28 @@ from ranklet.version import __version__
 
 if TYPE_CHECKING:
     from ranklet.export.build import build
+    from ranklet.export.updating.merge import merge
+    from ranklet.export.updating.update import update
     from ranklet.runtime import load, rank, rank_batch, rerank
 
-_FUNCTIONS = ("build", "load", "rank", "rank_batch", "rerank")
-__all__ = ["__version__", "build", "load", "rank", "rank_batch", "rerank"]
+_MODULES = {
+    "build": "ranklet.export.build",
+    "load": "ranklet.runtime",
+    "merge": "ranklet.export.updating.merge",
+    "rank": "ranklet.runtime",
+    "rank_batch": "ranklet.runtime",
+    "rerank": "ranklet.runtime",
+    "update": "ranklet.export.updating.update",
+}
+__all__ = ["__version__", "build", "load", "merge", "rank", "rank_batch", "rerank", "update"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FUNCTIONS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'ranklet' has no attribute {name!r}")
     from importlib import import_module
 
-    module = "ranklet.export.build" if name == "build" else "ranklet.runtime"
-    return getattr(import_module(module), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,8 +1,11 @@
 """Read the documents of a bundle as a collection has them, whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.collection import Document
 
@@ -27,6 +30,13 @@ def whole_documents(documents: Documents) -> Iterator[Document]:
             text = joined(text, documents.texts[passage])
         yield Document(name, title, text)
         number += count
+
+
+def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping[str, Any]]:
+    """Yield the metadata of some documents of a bundle, as it stores them."""
+    metadata = Metadata(bundle)
+    for number in numbers:
+        yield metadata.of(number)
 
 
 def joined(text: str, passage: str) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.data.trec import (
     check_id,
     check_text,
@@ -85,6 +86,11 @@ class Collection:
     def name(self) -> str:
         """The folder's name."""
         return self.path.name
+
+    @property
+    def splitting(self) -> Splitting:
+        """How its documents are split into passages: they are not."""
+        return Splitting(0, 0)
 
     def documents(self) -> Iterator[Document]:
         """Yield every document in the order of the file, reading one at a time.

@@ -1,7 +1,7 @@
 """Analyse a collection into the tokens of every document and the postings of every term."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,14 @@ from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
+from ranklet.runtime.text.strings import Strings
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.collection_words import CollectionWords
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.training.indexing.packer import Packer
 from ranklet.training.indexing.postings import Postings, invert
+from ranklet.training.indexing.reuse.origins import Origins
 from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class AnalysedCollection:
         metadata: the other fields of the documents, sorted by name, if they were kept.
         languages: codes of the languages of the documents, most frequent first.
         normaliser: what the forms of a word have in common, one of `NORMALISERS`.
+        before: where documents were indexed before; None if they were not.
     """
 
     documents: Documents
@@ -52,6 +55,12 @@ class AnalysedCollection:
     metadata: Mapping[str, Field] = field(default_factory=dict)
     languages: tuple[str, ...] = ENGLISH
     normaliser: str = TextOptions.normaliser
+    before: Origins | None = None
+
+    @property
+    def origins(self) -> Origins:
+        """Where documents were indexed before."""
+        return self.before or Origins.all_new(len(self.documents))
 
     def ranked_texts(self) -> list[str]:
         """Return the ranked text of every document, in the order of their numbers."""
@@ -119,11 +128,7 @@ def analyse(
         CollectionError: there is no document.
         InputError: word pieces are requested without a tokenizer, or a field is unknown.
     """
-    wanted = tuple(field for field in FIELDS if field in set(fields))
-    if unknown := set(fields) - set(FIELDS):
-        raise InputError(f"unknown field {min(unknown)!r}; known are {', '.join(FIELDS)}")
-    if "wordpieces" in wanted and tokenizer is None:
-        raise InputError("word pieces need a tokenizer; pass a tokenizer.json or vocab.txt")
+    wanted = wanted_fields(fields, tokenizer)
     ids, shown_titles, texts = Packer(), Packer(), Packer()
     options = options or TextOptions()
     words, first, last = CollectionWords(options), array("I"), None
@@ -147,19 +152,18 @@ def analyse(
         known_words,
     )
     forwards = {"words": word_ids}
-    by_id = sorted(range(len(first)), key=packed_ids.raw)
     stored = Documents(
         packed_ids,
-        np.array(by_id, np.uint32),
+        by_id(packed_ids),
         packed_titles,
         packed_texts,
         forwards,
         vocab,
         titled=titles,
-        first=_split(np.frombuffer(first, np.uint32)),
+        first=if_split(np.frombuffer(first, np.uint32)),
     )
     if tokenizer is not None and "wordpieces" in wanted:
-        forwards["wordpieces"] = _wordpieces(stored, tokenizer)
+        forwards["wordpieces"] = wordpieces(stored, tokenizer, range(len(stored)))
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
     places = of_whole_documents(stored.first, len(stored))
     others = metadata.fields(places) if keep_metadata else {}
@@ -168,16 +172,36 @@ def analyse(
     )
 
 
-def _split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:
+def wanted_fields(fields: Iterable[str], tokenizer: "Tokenizer | None") -> tuple[str, ...]:
+    """Return the requested fields in their usual order.
+
+    Raises:
+        InputError: word pieces are requested without a tokenizer, or a field is unknown.
+    """
+    names = set(fields)
+    if unknown := names - set(FIELDS):
+        raise InputError(f"unknown field {min(unknown)!r}; known are {', '.join(FIELDS)}")
+    if "wordpieces" in names and tokenizer is None:
+        raise InputError("word pieces need a tokenizer; pass a tokenizer.json or vocab.txt")
+    return tuple(field for field in FIELDS if field in names)
+
+
+def by_id(ids: Strings) -> NDArray[np.uint32]:
+    """Return document numbers in the order of the bytes of their ids, (documents,) uint32."""
+    return np.array(sorted(range(len(ids)), key=ids.every_raw().__getitem__), np.uint32)
+
+
+def if_split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:
     """Return the first passage of each passage's document, or None if all documents are whole."""
     return None if np.array_equal(first, np.arange(len(first))) else first
 
 
-def _wordpieces(documents: Documents, tokenizer: "Tokenizer") -> Forward:
+def wordpieces(documents: Documents, tokenizer: "Tokenizer", numbers: Sequence[int]) -> Forward:
+    """Return the word pieces of some documents, a row per document, uint16 if they fit."""
     dtype = np.uint16 if tokenizer.get_vocab_size() <= 1 << 16 else np.int32
     parts, lengths = [], []
-    for begin in progress(range(0, len(documents), _BATCH), "word pieces"):
-        texts = documents.ranked_texts(range(begin, min(begin + _BATCH, len(documents))))
+    for begin in progress(range(0, len(numbers), _BATCH), "word pieces"):
+        texts = documents.ranked_texts(numbers[begin : begin + _BATCH])
         batch = tokenizer.encode_batch(texts, add_special_tokens=False)
         parts += [np.array(encoded.ids, dtype) for encoded in batch]
         lengths += [len(encoded.ids) for encoded in batch]

@@ -2,11 +2,12 @@
 
 import mmap
 from array import array
+from collections.abc import Iterable
 from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.text.strings import Strings
 
@@ -41,6 +42,26 @@ class Packer:
             )
         self._file.close()
         return Strings(data, offsets)
+
+
+def packed(
+    pieces: Iterable[NDArray[Any]], dtype: DTypeLike, row: tuple[int, ...] = ()
+) -> NDArray[Any]:
+    """Return arrays end to end, (rows, …), in a temporary file that vanishes with the result.
+
+    Args:
+        pieces: of the same type and with rows of the same shape.
+        dtype: of their numbers.
+        row: the shape of a row.
+    """
+    with TemporaryFile() as file:
+        for piece in pieces:
+            file.write(np.ascontiguousarray(piece, dtype).data)
+        file.flush()
+        if not file.tell():
+            return np.empty((0, *row), dtype)
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.frombuffer(content, dtype).reshape(-1, *row)
 
 
 def release(values: NDArray[Any]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 from ranklet.runtime.text.words import words
+from ranklet.training.indexing.reuse.vocabulary import places
 
 _TEXTS = 256  # texts whose words are numbered at a time
 _TOKENS = 1 << 20  # tokens that are renumbered at a time
@@ -58,7 +59,7 @@ class WordTokens:
         memory becomes the result's.
         """
         self._number()
-        number_of = {form: number for number, form in enumerate(vocabulary.forms)}
+        number_of = places(vocabulary.forms, self._numbers)
         table = np.array([number_of[word] for word in self._numbers], np.int32)
         tokens: NDArray[np.int32] = np.frombuffer(self._tokens, np.int32)
         for begin in range(0, len(tokens), _TOKENS):

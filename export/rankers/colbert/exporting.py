@@ -17,7 +17,7 @@ from ranklet.export.proof.variants import (
     write_reports,
 )
 from ranklet.export.rankers import Exporter
-from ranklet.export.rankers.colbert.indexing import index
+from ranklet.export.rankers.colbert.indexing import INDEXED, index
 from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
@@ -118,4 +118,4 @@ def token_groups(
     return list(map(layout.groups, layout.rows(probes.documents, "document")[0], vectors))
 
 
-EXPORTER = Exporter(export, index, settings=("stored",))
+EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored",))

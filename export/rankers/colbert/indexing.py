@@ -11,17 +11,26 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ranklet.export.document_encoding import BLOCK, ENCODING, warn_of_long_documents
+from ranklet.export.document_encoding import (
+    all_cut,
+    blocks,
+    encoded_before,
+    encoder_digest,
+    warn_of_long_documents,
+)
 from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, TokenEncoder
 from ranklet.runtime.rankers.colbert.ranker import EXHAUSTIVE
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.progress import progress
+from ranklet.training.indexing.packer import packed
+from ranklet.training.indexing.reuse.origins import joined_column, joined_offsets
+
+INDEXED = (OFFSETS, VALUES, SCALES, CUT)  # what `index` writes
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +62,7 @@ def index(
 ) -> RankerEntry:
     """Encode every document with the exported model, and write the vectors in their stored form."""
     encoder = ColBERTEncoder.open(source, name, many=True)
-    writer.copy(source, f"rankers/{name}/", leave_out=(OFFSETS, VALUES, SCALES))
+    writer.copy(source, f"rankers/{name}/", leave_out=INDEXED)
     return index_vectors(source, name, analysed, writer, encoder)
 
 
@@ -90,7 +99,8 @@ def index_tokens(
 ) -> RankerEntry:
     """Write what is stored of the tokens of all documents, and return the ranker's entry.
 
-    A finished block of documents is kept, so that an interrupted run continues.
+    Documents that a bundle has encoded alike are not encoded again. A finished block of documents
+    is kept, so that an interrupted run continues.
 
     Args:
         source: the bundle without the collection.
@@ -102,35 +112,46 @@ def index_tokens(
         columns: what is stored.
         encode: returns the columns of some documents.
     """
-    settings, texts = encoder.settings, analysed.ranked_texts()
+    settings = encoder.settings
     folder = f"rankers/{name}/"
     cache = BlockCache(writer.resume_folder / name, encoder.digest, str(settings.dimension))
-    types: dict[str, DTypeLike] = {"lengths": np.dtype(np.int64), "cut": np.dtype(np.int64)}
+    types: dict[str, DTypeLike] = {"lengths": np.dtype(np.int64), "cut rows": np.dtype(np.int64)}
     types |= {_key(column): column.dtype for column in columns}
 
     def block_of(own: Sequence[str]) -> Arrays:
         made = encode(own)
         arrays = {_key(each): values for each, values in zip(columns, made.columns, strict=True)}
-        cut = np.array(len(made.cut), np.int64)
-        return {"lengths": np.diff(made.offsets), "cut": cut, **arrays}
+        cut = np.array(made.cut, np.int64)
+        return {"lengths": np.diff(made.offsets), "cut rows": cut, **arrays}
 
-    lengths, truncated = [np.zeros(1, np.int64)], 0
+    origins = encoded_before(analysed, name, encoder.digest)
+    lengths, cut = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
     with ExitStack() as files:
         written = [files.enter_context(TemporaryFile()) for _ in columns]
-        for begin in progress(range(0, len(texts), BLOCK), ENCODING):
-            block = texts[begin : begin + BLOCK]
+        for begin, block in blocks(analysed, origins.new):
             arrays = cache.block("tokens", tuple(block), types, partial(block_of, block))
             lengths.append(arrays["lengths"])
-            truncated += int(arrays["cut"])
+            cut.append(arrays["cut rows"] + begin)
             for column, file in zip(columns, written, strict=True):
                 file.write(arrays[_key(column)].tobytes())
-        offsets = np.cumsum(np.concatenate(lengths))
-        count, size = int(offsets[-1]), offsets.nbytes
+        stored = [bundle.offsets(folder + offsets_file) for bundle in origins.bundles]
+        parts = [*stored, np.cumsum(np.concatenate(lengths))]
+        offsets = joined_offsets(origins, parts)
+        size = offsets.nbytes
         writer.array(folder + offsets_file, offsets)
         for column, file in zip(columns, written, strict=True):
-            values = _mapped(file, column.dtype, (count, *column.shape))
+            new = _mapped(file, column.dtype, (int(parts[-1][-1]), *column.shape))
+            sources = [
+                bundle.array(folder + column.file, column.dtype, (int(own[-1]), *column.shape))
+                for bundle, own in zip(origins.bundles, stored, strict=True)
+            ]
+            pieces = joined_column(origins, parts, [*sources, new])
+            values = packed(pieces, column.dtype, column.shape)
             size += values.nbytes
             writer.array(folder + column.file, values)
+    every_cut = all_cut(origins, name, np.concatenate(cut))
+    writer.array(folder + CUT, every_cut)
+    count, truncated = int(offsets[-1]), len(every_cut)
     warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
     _warn_if_slow(source, name, count)
     documents = len(analysed.documents)
@@ -139,7 +160,8 @@ def index_tokens(
         "vectors_per_document": round(count / documents, 1),
         "bytes_per_document": round(size / documents, 1),
     }
-    return replace(source.manifest.rankers[name], measured=measured)
+    entry = source.manifest.rankers[name]
+    return replace(entry, measured=measured, encoder=encoder_digest(encoder.digest))
 
 
 def _key(column: Column) -> str:

@@ -46,6 +46,7 @@ from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 _log = logging.getLogger(__name__)
 
 PROBES = 200, 300  # queries, documents: a document runs once for the terms of all queries
+INDEXED = (ROWS, IDF, FLOORS, REPORT, *INDEX_FILES)  # what `index` writes
 _INDEPENDENT = ("scorer", "max_query_terms", "impacts")  # not the impacts
 
 
@@ -87,8 +88,7 @@ def index(
     """Write the impacts of every document, measure what they lose, and copy the network."""
     entry, folder = source.manifest.rankers[name], f"rankers/{name}/"
     settings: ConformerKernelSettings = source.settings(name)
-    written = (ROWS, IDF, FLOORS, REPORT, *INDEX_FILES)
-    writer.copy(source, folder, leave_out=written)
+    writer.copy(source, folder, leave_out=INDEXED)
     rows = term_rows(known_words(source, name), analysed.analyzer.vocabulary)
     bare = _matching(settings, analysed, rows, lambda: _session(source, folder))
     cache = _cache(source, folder, bare, writer.resume_folder / name)
@@ -157,4 +157,4 @@ def _proofs(source: BundleFiles, name: str) -> list[Report]:
 
 
 SETTINGS = ("scorer", "impacts", "terms", "candidates", "floor")
-EXPORTER = Exporter(export, index, known_words, settings=SETTINGS)
+EXPORTER = Exporter(export, index, known_words, INDEXED, settings=SETTINGS)

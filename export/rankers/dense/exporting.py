@@ -8,7 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.document_encoding import encode_documents, warn_of_long_documents
+from ranklet.export.document_encoding import (
+    encode_documents,
+    encoder_digest,
+    warn_of_long_documents,
+)
 from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import (
@@ -35,7 +39,7 @@ from ranklet.runtime.rankers.dense import (
     DenseEncoder,
     DenseSettings,
 )
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
@@ -43,6 +47,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
 RECALL_QUERIES, RECALL_AT = 200, 10
+INDEXED = (VECTORS, CODES, GRAPH, CUT)  # what `index` writes
 
 
 def export(
@@ -107,16 +112,28 @@ def index(
     entry = source.manifest.rankers[name]
     encoder = DenseEncoder.open(source, name, many=True)
     folder = f"rankers/{name}/"
-    writer.copy(source, folder, leave_out=(VECTORS, CODES, GRAPH))
-    settings = encoder.settings
-    vectors, truncated = encode_documents(
-        encoder.encode_documents, encoder.digest, (settings.dimension,), np.float32, analysed,
+    writer.copy(source, folder, leave_out=INDEXED)
+    settings = replace(encoder.settings, **entry.replaced)  # as exported
+    shape = (settings.dimension,)
+    encoded = encode_documents(
+        encoder.encode_documents, encoder.digest, shape, np.float32, analysed, name,
         writer.resume_folder / name,
     )  # fmt: skip
-    measured = dict[str, float](truncated=truncated)
-    warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
+    vectors = np.empty((len(analysed.documents), *shape), np.float32)
+    origins = encoded.origins
+    vectors[origins.new] = encoded.rows
+    for part, bundle in enumerate(origins.bundles):
+        own = origins.part == part
+        stored = bundle.array(folder + VECTORS, np.float32, (bundle.manifest.documents, *shape))
+        vectors[own] = stored[origins.number[own]]
+    measured = dict[str, float](truncated=len(encoded.cut))
+    limit = settings.max_document_tokens
+    warn_of_long_documents(name, len(encoded.cut), analysed, limit)
     writer.array(folder + VECTORS, vectors)
+    writer.array(folder + CUT, encoded.cut)
+    replaced: dict[str, str] = {}
     if settings.search == "exact" and len(vectors) >= CODES_FROM:
+        replaced["search"] = settings.search
         settings = replace(settings, search="binary")
     if settings.search == "hnsw":
         measured["recall"] = recall(_write_hnsw(vectors, settings, folder, writer), vectors)
@@ -124,7 +141,8 @@ def index(
         codes = binary_codes(vectors)
         writer.array(folder + CODES, codes)
         measured["recall"] = recall(BinaryIndex(codes, vectors), vectors)
-    return RankerEntry(entry.kind, asdict(settings), measured)
+    digest = encoder_digest(encoder.digest)
+    return RankerEntry(entry.kind, asdict(settings), measured, replaced, digest)
 
 
 def _write_hnsw(
@@ -149,4 +167,6 @@ def recall(index: BinaryIndex | HNSWIndex, vectors: NDArray[np.float32]) -> floa
     return float(np.mean(overlaps)) / min(RECALL_AT, len(vectors))
 
 
-EXPORTER = Exporter(export, index, settings=("search", "m", "ef_construction", "ef"))
+EXPORTER = Exporter(
+    export, index, indexed=INDEXED, settings=("search", "m", "ef_construction", "ef")
+)

@@ -24,7 +24,6 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.model1 import BACKGROUND, OFFSETS, PROBABILITIES, SOURCES
 from ranklet.runtime.rankers.neural_model1 import (
     INPUTS,
     OUTPUT,
@@ -115,8 +114,7 @@ def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Write the table and P(q|C) of a collection, and copy the network's variants."""
-    written = (OFFSETS, SOURCES, PROBABILITIES, BACKGROUND)
-    writer.copy(source, f"rankers/{name}/", leave_out=written)
+    writer.copy(source, f"rankers/{name}/", leave_out=model1.INDEXED)
     return model1.index(source, name, analysed, writer)
 
 
@@ -128,4 +126,6 @@ def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
     return Gathered(np.array(tokens, np.int32), lengths)
 
 
-EXPORTER = Exporter(export, index, model1.known_words, settings=("scorer",))
+EXPORTER = Exporter(
+    export, index, model1.known_words, model1.INDEXED, model1.learned, settings=("scorer",)
+)

@@ -23,7 +23,7 @@ from ranklet.export.proof.variants import (
 from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.colbert.exporting import MaxSimScores, token_groups
 from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
-from ranklet.export.rankers.srm.indexing import index
+from ranklet.export.rankers.srm.indexing import INDEXED, index
 from ranklet.export.rankers.srm.static_part import WEIGHTS, static_bytes, static_part, write_static
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.dense.maxsim import quantise_query
@@ -204,4 +204,4 @@ def _material(
     return probes, tokenizer
 
 
-EXPORTER = Exporter(export, index, settings=("stored", "idf"))
+EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored", "idf"))

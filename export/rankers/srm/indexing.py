@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.document_encoding import BLOCK
+from ranklet.export.document_encoding import BLOCK, encoded_before
 from ranklet.export.rankers.colbert.indexing import Column, Encoded, index_tokens, index_vectors
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.lexical.bm25 import idf
@@ -14,11 +14,13 @@ from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.runtime.rankers.srm.codes import token_type
 from ranklet.runtime.rankers.srm.encoder import LightEncoder
 from ranklet.runtime.rankers.srm.settings import CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, CODES, IDF
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.indexing.analysed import AnalysedCollection
 
-_LEFT_OUT = (OFFSETS, VALUES, SCALES, CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, IDF)
+INDEXED = (OFFSETS, VALUES, SCALES, CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, IDF, CUT)
+
+_UNIQUE = 10_000_000  # documents
 
 
 def index(
@@ -30,10 +32,9 @@ def index(
     """
     encoder = LightEncoder.open(source, name, many=True)
     settings, folder = encoder.settings, f"rankers/{name}/"
-    writer.copy(source, folder, leave_out=_LEFT_OUT)
+    writer.copy(source, folder, leave_out=INDEXED)
     if settings.idf:
-        frequencies = document_frequencies(encoder.layout, analysed.ranked_texts())
-        writer.array(folder + IDF, idf(frequencies, len(analysed.documents)))
+        writer.array(folder + IDF, _idf(encoder, name, analysed))
     if settings.stored != CODES:
         return index_vectors(source, name, analysed, writer, encoder)
     width = settings.code_width
@@ -45,6 +46,36 @@ def index(
         return Encoded(offsets, codes[: len(columns)], cut)
 
     return index_tokens(source, name, analysed, writer, encoder, CODE_OFFSETS, columns, encoded)
+
+
+def _idf(encoder: LightEncoder, name: str, analysed: AnalysedCollection) -> NDArray[np.float32]:
+    """Return the IDF of each token; texts that a bundle has counted are not read again."""
+    origins = encoded_before(analysed, name, encoder.digest)
+    counted = [_counted(bundle, name) for bundle in origins.bundles]
+    origins = origins.only([counts is not None for counts in counted])
+    texts = analysed.documents.ranked_texts(origins.new.tolist())
+    total = document_frequencies(encoder.layout, texts)
+    for part, counts in enumerate(each for each in counted if each is not None):
+        stored = origins.bundles[part].need_documents()
+        times = np.bincount(origins.number[origins.part == part], minlength=len(stored))
+        total += counts
+        for number in np.flatnonzero(times != 1).tolist():  # gone, or several times there
+            own = document_frequencies(encoder.layout, stored.ranked_texts([number]))
+            total += (int(times[number]) - 1) * own
+    return idf(total, len(analysed.documents))
+
+
+def _counted(bundle: BundleFiles, name: str) -> NDArray[np.int64] | None:
+    """Return in how many documents of a bundle each token has a vector, by its IDF.
+
+    Beyond `_UNIQUE` documents two counts may have one IDF, and None is returned.
+    """
+    documents = bundle.manifest.documents
+    stored = bundle.array(f"rankers/{name}/{IDF}", np.float32, (None,))
+    counts = np.rint((documents + 1) / np.exp(stored.astype(np.float64)) - 0.5)
+    counts = counts.clip(0, documents).astype(np.int64)
+    exact = documents <= _UNIQUE and np.array_equal(idf(counts, documents), stored)
+    return counts if exact else None
 
 
 def document_frequencies(layout: TokenLayout, texts: Sequence[str]) -> NDArray[np.int64]:

@@ -22,6 +22,8 @@ COMMANDS = {
     "export": "pack checkpoints into a bundle of rankers",
     "build": "build a search from any texts, with nothing to train",
     "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
+    "update": "add, replace and delete documents of a bundle",
+    "merge": "join bundles with the same rankers",
     "fuse": "learn weights to fuse a bundle's rankers",
     "rank": "rank a bundle's collection for a query",
     "explain": "explain the scores of documents for a query",

@@ -1,12 +1,16 @@
 """The bundle that serves: it comes late, is damaged, is replaced, and is tried before it serves."""
 
 import shutil
+from collections import Counter
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import Built
+from tests.updates import WHOLE, indexed
 
+from ranklet.export.updating.update import update
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server import live_bundle
 from ranklet.handlers.server.live_bundle import TRIAL_DEPTH, LiveBundle, try_out
@@ -176,4 +180,46 @@ def test_the_server_waits_for_a_bundle_and_follows_it(
         server.wait(lambda: any("still served" in line["message"] for line in server.log()))
         assert server.ask("GET", "/readyz").status == 200
         assert server.post("/rank", {"query": "dough"}).status == 200
+        assert server.stop() == 0
+
+
+def versioned(version: int) -> list[dict[str, str]]:
+    """Return documents of one version, whose texts all have the same length."""
+    return [{"id": f"d{at}", "text": f"dough of version {version:04}"} for at in range(6)]
+
+
+@pytest.mark.slow
+def test_no_request_fails_or_mixes_versions_while_the_bundle_is_updated(
+    start: "Start", built: Built, tmp_path: Path
+) -> None:
+    path, replacements, least = tmp_path / "served", 5, 400
+    indexed(built.exported, versioned(0), path, WHOLE)
+    seen: Counter[str] = Counter()
+    problems: list[Any] = []
+    done = Event()
+
+    def ask(server: Any) -> None:
+        while not done.is_set():
+            reply = server.post("/rank", {"query": "dough", "pipeline": "bm25"})
+            texts = {hit["text"] for hit in reply.json().get("hits", [])}
+            if reply.status != 200 or len(texts) != 1 or len(reply.json()["hits"]) != 6:
+                problems.append((reply.status, reply.body))
+            seen.update(texts)
+
+    with start(path) as server:
+        threads = [Thread(target=ask, args=(server,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for version in range(1, replacements + 1):
+                update(path, versioned(version))
+                server.wait(lambda wanted=f"version {version:04}": any(wanted in t for t in seen))
+            server.wait(lambda: seen.total() >= least)
+        finally:
+            done.set()
+            for thread in threads:
+                thread.join()
+        assert problems == []
+        assert len(seen) == replacements + 1
+        assert not [line for line in server.log() if line["severity"] == "ERROR"]
         assert server.stop() == 0

@@ -21,18 +21,22 @@ RIGHT: dict[str, Any] = {
     "titles": False,
     "languages": ["de", "ast"],
     "normaliser": "stem",
+    "splitting": {"words": 180, "overlap": 30},
     "fields": ["lemmas"],
     "rankers": {
         "bm25": {"kind": "bm25", "settings": {"field": "lemmas"}, "measured": {}},
-        "m": {"kind": "model1", "settings": {}, "measured": {"loss": 0.5, "longer": 3}},
+        "m": {
+            "kind": "model1", "settings": {}, "measured": {"loss": 0.5, "longer": 3},
+            "replaced": {"field": "words"}, "encoder": DIGEST,
+        },
     },
     "pipelines": {"bm25": [RETRIEVE]},
     "default_pipeline": "bm25",
     "files": {"text/forms.npy": {"bytes": 7, "sha256": DIGEST}},
     "provenance": {"by": "a test", "π": [1, 2.5, None]},
-}
+}  # fmt: skip
 # What it is where a bundle does not say.
-OPTIONAL = {"titles": True, "languages": ("en",), "normaliser": "lemma"}
+OPTIONAL = {"titles": True, "languages": ("en",), "normaliser": "lemma", "splitting": None}
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
     "format_version": [0, 4, "1", 2.0, True, None],
@@ -42,6 +46,7 @@ WRONG: dict[str, list[Any]] = {
     "titles": [None, 1, "true", []],
     "languages": [None, [], "de", ["German"], ["DE"], [1], {"de": 1}],
     "normaliser": [None, 1, ["stem"]],
+    "splitting": [None, 1, [180, 30], {}, {"words": 180}, {"words": -1, "overlap": 0}],
     "fields": [None, "lemmas", ["stems"], [["lemmas"]], {"lemmas": 1}],
     "rankers": [
         None,
@@ -56,6 +61,8 @@ WRONG: dict[str, list[Any]] = {
         {"bm25": {"kind": "bm25", "settings": {}}},
         *({"bm25": RIGHT_ENTRY | {"measured": m}} for m in WRONG_MEASURES),
         {"bm25": RIGHT_ENTRY | {"settings": []}},
+        *({"bm25": RIGHT_ENTRY | {"replaced": replaced}} for replaced in (None, [], "x")),
+        *({"bm25": RIGHT_ENTRY | {"encoder": digest}} for digest in (None, "", "x", 0)),
         *({"bm25": RIGHT_ENTRY | {"kind": k}} for k in ("os", "../evil", "", None, ["bm25"])),
         {},  # the pipeline then names a ranker that is not there
         {"bm25": RIGHT_ENTRY | {"kind": "model1"}},  # which retrieves nothing

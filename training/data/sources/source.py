@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.data.cells import texts_in
 from ranklet.training.data.collection import Document, inner_fields
 from ranklet.training.data.sources.columns import SAMPLE, Columns, choose_columns, listed
@@ -67,6 +68,11 @@ class Source:
             raise InputError(
                 f"documents must be a path or a list of texts, not {type(texts).__name__}"
             )
+
+    @property
+    def splitting(self) -> Splitting:
+        """How documents are split into passages."""
+        return Splitting(self.options.passage_words, self.options.overlap_words)
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents in their order; a long one as passages that share its id.

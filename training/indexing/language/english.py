@@ -39,8 +39,14 @@ def _looked_up(word: str) -> str:
 @cache
 def known_forms() -> dict[str, str]:
     """Return every inflected form of the lemmatiser's dictionary with its lemma."""
-    lemma_of = {}
-    for form in dictionary("en"):
-        if words(form) == [form]:  # skips phrases and capitals
-            lemma_of[form] = lemma(form)
-    return lemma_of
+    return {form: lemma(form) for form in dictionary("en") if _is_word(form)}
+
+
+def is_known_form(word: str) -> bool:
+    """Return whether `known_forms` has a word, without computing the others."""
+    return word in dictionary("en") and _is_word(word)
+
+
+def _is_word(form: str) -> bool:
+    """Return whether a form is one word as texts have it, neither a phrase nor with capitals."""
+    return words(form) == [form]

@@ -11,6 +11,7 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.runtime.rankers.srm.encoder import LightEncoder
 from ranklet.runtime.rankers.srm.ranker import LightRanker
 from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.data.collection import Document
 
 CODED = ("single_codes", "mixed_codes", "static_codes", "top1_codes")
@@ -75,7 +76,7 @@ def test_what_a_document_takes_is_measured(tiny: TinyRankers) -> None:
 def test_finished_blocks_are_not_encoded_again(
     tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ranklet.export.rankers.colbert.indexing.BLOCK", 16)
+    monkeypatch.setattr("ranklet.export.document_encoding.BLOCK", 16)
     source = tmp_path / "codes"
     export_bundle({"single_codes": tiny.checkpoints("srm")["single_codes"]}, source, FP32)
     calls: list[int] = []
@@ -102,6 +103,7 @@ def test_finished_blocks_are_not_encoded_again(
 def test_another_collection_replaces_codes_and_idf(tiny: TinyRankers, tmp_path: Path) -> None:
     class Few:
         name = "few"
+        splitting = Splitting(0, 0)
 
         def documents(self) -> list[Document]:
             return [Document("a", "", "red apple"), Document("b", "", "red river")]

@@ -1,0 +1,137 @@
+"""Join bundles that have the same rankers into one with all of their documents."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.bundles import write_indexed
+from ranklet.export.updating.changes import Changes, Counts
+from ranklet.export.updating.same_rankers import check_same
+from ranklet.export.updating.update import analysed
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import hinted
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.documents import Documents
+from ranklet.training.data.bundle_documents import metadata_of
+from ranklet.training.indexing.reuse.analysis import Contents
+from ranklet.training.indexing.reuse.origins import Origins, joined_strings
+
+Prefer = Literal["none", "first", "last"]
+PREFER = ("none", "first", "last")
+_SHOWN = 3  # ids that a message names
+
+
+def merge(
+    bundles: Sequence[str | Path],
+    target: str | Path,
+    *,
+    prefer: Prefer = "none",
+    overwrite: bool = False,
+) -> Path:
+    """Write a bundle with the documents of several ones, which have the same rankers.
+
+    The result is the same as if the rankers were indexed with all documents at once, byte for byte,
+    apart from the date and the provenance. The documents of the first bundle come first. Pipelines
+    are those of the first bundle.
+
+    Args:
+        bundles: two or more, each with a collection.
+        target: a folder or a path that ends in .zip.
+        prefer: which bundle a document is taken from that several have: the first or the last of
+            them, or "none" to refuse that. The document stands where the first of them has it.
+        overwrite: whether an existing bundle is replaced.
+
+    Returns:
+        The bundle's path.
+
+    Raises:
+        BundleError: a bundle cannot be read, or has no collection.
+        InputError: there are fewer than two bundles, their rankers or the ways in which their texts
+            were split differ, or two have a document of the same id.
+        ExportError: the target exists.
+    """
+    if isinstance(bundles, str | Path) or len(bundles) < 2:
+        raise InputError("merge needs a list of two bundles or more")
+    if prefer not in PREFER:
+        raise InputError(f"prefer is {prefer!r}; allowed are {', '.join(PREFER)}")
+    with hinted(lambda: "lexical"), BundleWriter(target, overwrite=overwrite) as writer:
+        sources = [BundleFiles(each, check="full") for each in bundles]
+        for source in sources:
+            source.need_collection()
+        for other in sources[1:]:
+            check_same(sources[0], other)
+        changes = _joined(sources, prefer)
+        splitting = next((s for each in sources if (s := each.manifest.splitting)), None)
+        provenance = {"merged": [str(path) for path in bundles]}
+        collection = analysed(changes, sources[0])
+        return write_indexed(sources[0], collection, writer, splitting, provenance)
+
+
+def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
+    """Return the documents of all bundles, each once.
+
+    Raises:
+        InputError: two bundles have a document of the same id, and none is preferred.
+    """
+    collections = [source.need_documents() for source in sources]
+    owners: dict[bytes, list[tuple[int, int]]] = {}  # id → bundle and first passage, in order
+    for at, documents in enumerate(collections):
+        for first_number in _first_passages(documents).tolist():
+            own_id = documents.ids.raw(first_number)
+            owners.setdefault(own_id, []).append((at, first_number))
+    twice = [id_.decode("utf-8", "replace") for id_, found in owners.items() if len(found) > 1]
+    if twice and prefer == "none":
+        shown = ", ".join(repr(each[:80]) for each in twice[:_SHOWN])
+        more = f" and {len(twice) - _SHOWN:,} more" if len(twice) > _SHOWN else ""
+        raise InputError(
+            f"several bundles have the document {shown}{more}; pass --prefer first or last to take "
+            "it from the first or the last of them"
+        )
+    chosen = [found[-1 if prefer == "last" else 0] for found in owners.values()]
+    whole, wholes = np.array(chosen, np.int64).T
+    passages = [_passages(each) for each in collections]
+    lengths = np.array([passages[at][each] for at, each in chosen], np.int64)
+    part = np.repeat(whole, lengths)
+    ends = np.cumsum(lengths)
+    first = np.repeat(ends - lengths, lengths)
+    number = np.repeat(wholes, lengths) + np.arange(len(part)) - first
+    origins = Origins.of(sources, part, number)
+    contents = Contents(
+        joined_strings(origins, [each.ids for each in collections]),
+        joined_strings(origins, [each.titles for each in collections]),
+        joined_strings(origins, [each.texts for each in collections]),
+        first.astype(np.uint32),
+        _metadata(sources, chosen),
+    )
+    return Changes(contents, origins, Counts(unchanged=len(chosen)))
+
+
+def _metadata(
+    sources: Sequence[BundleFiles], chosen: Sequence[tuple[int, int]]
+) -> Iterable[Mapping[str, Any]]:
+    """Return the metadata of each whole document, by bundle and number; nothing if none has any."""
+    if not any(source.manifest.metadata for source in sources):
+        return ()
+    own = [
+        metadata_of(source, [number for part, number in chosen if part == at])
+        for at, source in enumerate(sources)
+    ]
+    return (next(own[part]) for part, _ in chosen)
+
+
+def _first_passages(documents: Documents) -> NDArray[np.int64]:
+    """Return the number of the first passage of each document, ascending."""
+    numbers = np.arange(len(documents))
+    return numbers if documents.first is None else np.flatnonzero(documents.first == numbers)
+
+
+def _passages(documents: Documents) -> NDArray[np.int64]:
+    """Return how many passages begin at each number, 0 within a document, (documents,) int64."""
+    begins = _first_passages(documents)
+    counts = np.zeros(len(documents), np.int64)
+    counts[begins] = np.diff(np.append(begins, len(documents)))
+    return counts

@@ -1,0 +1,209 @@
+"""Add, replace and delete documents of a bundle."""
+
+import dataclasses
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from ranklet.export.bundles import needs_of, write_indexed
+from ranklet.export.leftovers import clean_up
+from ranklet.export.updating.changes import Changes, Counts, changed
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import hinted
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.manifest import Splitting
+from ranklet.runtime.text.analysis import ENGLISH
+from ranklet.training.data.collection import Collection, Document, is_collection
+from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.sources.source import Source, Texts
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.language.names import AUTO
+from ranklet.training.indexing.language.options import TextOptions
+from ranklet.training.indexing.reuse.analysis import Contents, analyse_again
+from ranklet.version import __version__
+
+_RECORDED = ("added", "replaced", "deleted")  # in the provenance
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Update(Counts):
+    """What an update did; see `Counts`."""
+
+    path: Path = dataclasses.field(kw_only=True)  # of the new bundle
+
+    def __str__(self) -> str:
+        """Return the counts in words."""
+        words = [
+            f"{count:,} {name}"
+            for name, count in dataclasses.asdict(self).items()
+            if isinstance(count, int) and (count or name not in ("unchanged", "missing"))
+        ]
+        return ", ".join(words)
+
+
+def update(
+    bundle: str | Path,
+    add: Texts | Source | Collection | None = None,
+    *,
+    delete: Iterable[str] = (),
+    target: str | Path | None = None,
+    options: SourceOptions | None = None,
+    missing_ok: bool = False,
+    overwrite: bool = False,
+) -> Update:
+    """Write a bundle with other documents: some added, some replaced and some deleted.
+
+    The result is the same as if the rankers were indexed with all documents, byte for byte, apart
+    from the date and the provenance. Documents that do not change keep their order, and what models
+    computed for them is used again. Replaced documents keep their place, and new ones come last.
+
+    Args:
+        bundle: with a collection; it is replaced in one step if there is no `target`.
+        add: documents as `build` reads them. One with a known id replaces the old one.
+        delete: ids of documents.
+        target: a folder or a path that ends in .zip; None for the bundle's own path.
+        options: how the documents to add are read. Texts are split as those of the bundle were.
+        missing_ok: whether ids to delete may be unknown.
+        overwrite: whether another bundle at the target is replaced.
+
+    Returns:
+        The path, and how many documents were added, replaced, deleted and left.
+
+    Raises:
+        BundleError: the bundle cannot be read, or has no collection.
+        CollectionError: documents to add cannot be read.
+        InputError: nothing is added or deleted, an id is given twice, no document remains, or it is
+            not known how texts must be split.
+        UnknownDocumentError: an id to delete is unknown.
+        ExportError: the target exists.
+    """
+    if isinstance(delete, str):
+        raise InputError(f"delete must be a list of ids, not a string; pass [{delete!r:.80}]")
+    wanted = list(delete)
+    if add is None and not wanted:
+        raise InputError("there is nothing to change; give documents to add, or ids to delete")
+    in_place = target is None or Path(target).absolute() == Path(bundle).absolute()
+    clean_up(Path(bundle).absolute())  # a killed writer may have moved it aside
+    source = BundleFiles(bundle, check="full")
+    source.need_collection()
+    with (
+        hinted(lambda: "lexical"),
+        source.damage_reported(),
+        BundleWriter(bundle if in_place else str(target), overwrite=overwrite or in_place) as out,
+    ):
+        added, splitting = _documents(source, add, options)
+        changes = changed(source, added, wanted, missing_ok=missing_ok)
+        done = Update(**dataclasses.asdict(changes.counts), path=out.target)
+        provenance = {"update": {name: getattr(done, name) for name in _RECORDED}}
+        write_indexed(source, analysed(changes, source), out, splitting, provenance)
+    return done
+
+
+def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:
+    """Return the analysis of a changed collection, for the rankers of a bundle.
+
+    Texts of old documents are read again if they are not in English or have stems, because a word's
+    most frequent spelling counts then, and if another version wrote a bundle, because text analysis
+    may have changed since.
+    """
+    titles, needs = source.manifest.titles, needs_of(source)
+    contents, origins = changes.contents, changes.origins
+    plain = (ENGLISH, TextOptions.normaliser, __version__)
+    manifests = [each.manifest for each in origins.bundles]
+    if all((m.languages, m.normaliser, m.ranklet_version) == plain for m in manifests):
+        return analyse_again(contents, origins, titles=titles, **needs)
+    languages = {language for each in manifests for language in each.languages}
+    words = TextOptions(
+        language=AUTO if len(languages) > 1 else min(languages), normaliser=manifests[0].normaliser
+    )
+    _log.info("the words of all documents are analysed again")
+    again = analyse(_passages(contents), titles=titles, keep_metadata=True, options=words, **needs)
+    return dataclasses.replace(again, before=origins)
+
+
+def _passages(contents: Contents) -> Iterator[Document]:
+    """Yield each passage of a collection, with the metadata of its document."""
+    metadata, own = iter(contents.metadata), dict[str, Any]()
+    for number, first in enumerate(contents.first.tolist()):
+        if first == number:
+            own = dict(next(metadata, {}))
+        texts = contents.titles[number], contents.texts[number]
+        yield Document(contents.ids[number], *texts, own)
+
+
+def _documents(
+    source: BundleFiles, add: Texts | Source | Collection | None, options: SourceOptions | None
+) -> tuple[Iterable[Document], Splitting | None]:
+    """Return the documents to add, and how those of the new bundle are split."""
+    recorded = source.manifest.splitting
+    if add is None:
+        return (), recorded
+    if isinstance(add, Source | Collection):
+        splitting = _splitting(source, add.splitting)
+    else:
+        chosen = options or SourceOptions()
+        asked = Splitting(chosen.passage_words, chosen.overlap_words)
+        default = Splitting(SourceOptions().passage_words, SourceOptions().overlap_words)
+        given = options is not None and (recorded is None or asked != default)
+        splitting = _splitting(source, asked if given else None)
+        if options is None and not splitting.words and _is_collection(add):
+            add = Collection(add)
+        else:
+            words, overlap = splitting
+            chosen = dataclasses.replace(chosen, passage_words=words, overlap_words=overlap)
+            add = Source(add, chosen)
+    return (add.documents() if isinstance(add, Collection) else _with_own_ids(add)), splitting
+
+
+def _is_collection(add: Texts) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(add, str | os.PathLike) and is_collection(add)
+
+
+def _splitting(source: BundleFiles, given: Splitting | None) -> Splitting:
+    """Return how documents to add must be split, which is how those of the bundle were.
+
+    Raises:
+        InputError: another way is given, or the bundle's is not known and none is given.
+    """
+    recorded = source.manifest.splitting
+    if recorded is None and given is None:
+        raise InputError(
+            f"the bundle {str(source.path)!r} does not say how its texts were split, because an "
+            "earlier version wrote it; say it by --passage-words and --overlap-words (0 and 0 for "
+            "whole texts)"
+        )
+    if recorded is not None and given is not None and not _alike(recorded, given):
+        raise InputError(
+            f"the bundle's texts are split as by {_flags(recorded)}, but those to add would be "
+            f"split as by {_flags(given)}; leave these options out"
+        )
+    return recorded or given or Splitting(0, 0)  # one of the two is known
+
+
+def _flags(splitting: Splitting) -> str:
+    return f"--passage-words {splitting.words} --overlap-words {splitting.overlap}"
+
+
+def _alike(one: Splitting, other: Splitting) -> bool:
+    return one == other or one.words == other.words == 0
+
+
+def _with_own_ids(source: Source) -> Iterable[Document]:
+    """Yield the documents of a source, which must have ids.
+
+    Raises:
+        InputError: they are numbered, so that each would replace the one with its number.
+    """
+    for document in source.documents():
+        if source.columns is not None and not source.columns.id:
+            raise InputError(
+                f"the documents of {source.name} have no ids, so they would replace those that are "
+                "numbered 1, 2, …; name the column of their ids by --id-column"
+            )
+        yield document

@@ -1,0 +1,35 @@
+"""Join bundles that have the same rankers into one with the documents of all.
+
+The result is the same as if all documents had been indexed at once, byte for byte. Nothing is
+encoded again. Pipelines are those of the first bundle.
+"""
+
+import argparse
+
+PREFER = ("none", "first", "last")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundles", nargs="+", metavar="BUNDLE", help="two indexed bundles or more")
+    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+    parser.add_argument(
+        "--prefer", choices=PREFER, default="none",
+        help="which bundle a document is taken from that several have; none refuses that",
+    )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="replace an existing bundle")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Merge the bundles."""
+    from ranklet.export.bundles import INDEXING
+    from ranklet.export.document_encoding import ENCODING
+    from ranklet.export.updating.merge import merge
+    from ranklet.runtime import load
+    from ranklet.training.progress import one_bar
+
+    with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
+        target = merge(
+            options.bundles, options.output, prefer=options.prefer, overwrite=options.force
+        )
+    print(f"{load(target).size} → {target}")

@@ -1,0 +1,63 @@
+"""Add, replace and delete documents of a bundle.
+
+The result is the same as if all documents were indexed again, byte for byte. What models computed
+for documents that do not change is used again, so only new ones are encoded.
+"""
+
+import argparse
+
+from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.training.data.sources.options import SourceOptions
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="an indexed bundle, which is replaced unless -o is given")
+    parser.add_argument(
+        "--add",
+        metavar="SOURCE",
+        help="file or folder with documents; one with a known id replaces the old one",
+    )
+    parser.add_argument("--delete", nargs="+", default=[], metavar="ID", help="ids to delete")
+    parser.add_argument(
+        "--delete-file", metavar="FILE", help="file with ids to delete, one per line"
+    )
+    parser.add_argument("--missing-ok", action="store_true", help="ids to delete may be unknown")
+    parser.add_argument("-o", "--output", help="bundle to write, a folder or .zip")
+    parser.add_argument("--force", action="store_true", help="replace another bundle at --output")
+    group = parser.add_argument_group(
+        SourceOptions.GROUP,
+        "How SOURCE is read. Texts are split as those of the bundle were, which these options can "
+        "only say if the bundle does not.",
+    )
+    add_options(lambda _: group, SourceOptions())
+
+
+def run(options: argparse.Namespace) -> None:
+    """Update the bundle."""
+    from ranklet.export.bundles import INDEXING
+    from ranklet.export.document_encoding import ENCODING
+    from ranklet.export.updating.update import update
+    from ranklet.runtime import load
+    from ranklet.training.progress import one_bar
+
+    given = vars(options)
+    read = any(name in given for name in vars(SourceOptions()))
+    with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
+        done = update(
+            options.bundle,
+            options.add,
+            delete=[*options.delete, *_ids(options.delete_file)],
+            target=options.output,
+            options=options_from(SourceOptions(), given) if read else None,
+            missing_ok=options.missing_ok,
+            overwrite=options.force,
+        )
+    print(f"{done}: {load(done.path).size} → {done.path}")
+
+
+def _ids(path: str | None) -> list[str]:
+    """Return the ids in a file, one per line; blank lines are left out."""
+    from ranklet.training.data.trec import read_lines
+
+    return [] if path is None else [id_ for _, line in read_lines(path) if (id_ := line.strip())]

@@ -1,0 +1,73 @@
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.commands.running import Capture, fails, succeeds
+from tests.updates import SPLIT, WHOLE, documents_of, first_records, indexed, seeded
+
+from ranklet.commands import main
+from ranklet.runtime.storage.bundle_files import BundleFiles
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+
+@pytest.fixture
+def bundle(built: "Built", tmp_path: Path) -> Path:
+    return indexed(built.exported, first_records(seeded(0), 4), tmp_path / "b", WHOLE)
+
+
+def ids(bundle: Path) -> list[str]:
+    return [each.id for each in documents_of(bundle)]
+
+
+def source(folder: Path, *records: dict[str, str]) -> Path:
+    path = folder / "more.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), "utf-8")
+    return path
+
+
+def test_documents_are_added_replaced_and_deleted(
+    bundle: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    more = source(tmp_path, {"id": "new", "text": "one"}, {"id": "d2", "text": "two"})
+    printed = succeeds(capsys, "update", bundle, "--add", more, "--delete", "d0", "d3")
+    counts = "1 added, 1 replaced, 2 deleted, 1 unchanged"
+    assert printed == f"{counts}: 3 documents → {bundle}\n"
+    assert ids(bundle) == ["d1", "d2", "new"]
+
+
+def test_ids_may_stand_in_a_file(bundle: Path, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "ids").write_text("d1\n\n d2 \n-nobody\n", "utf-8")
+    arguments = ("update", bundle, "--delete-file", tmp_path / "ids", "-o", tmp_path / "c.zip")
+    assert "no document '-nobody'" in fails(capsys, *arguments)
+    printed = succeeds(capsys, *arguments, "--missing-ok")
+    assert printed.startswith("0 added, 0 replaced, 2 deleted, 2 unchanged, 1 missing: 2 doc")
+    assert ids(tmp_path / "c.zip") == ["d0", "d3"]
+    assert len(ids(bundle)) == 4
+    assert "exists" in fails(capsys, *arguments, "--missing-ok")
+    succeeds(capsys, *arguments, "--missing-ok", "--force")
+
+
+def test_options_say_how_documents_are_read_and_not_how_they_are_split(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    target = indexed(built.exported, first_records(seeded(0), 3), tmp_path / "b", SPLIT)
+    more = source(tmp_path, {"id": "x", "text": "a cat", "body": "mouse one two three. " * 4})
+    succeeds(capsys, "update", target, "--add", more, "--text-column", "body")
+    texts = [each.text for each in documents_of(target) if each.id == "x"]
+    assert len(texts) > 1
+    assert texts[0].startswith("mouse")
+    assert BundleFiles(target).manifest.splitting == (6, 2)
+    split = ("--passage-words", "9", "--overlap-words", "2")
+    assert "leave these options out" in fails(capsys, "update", target, "--add", more, *split)
+
+
+def test_nothing_to_change_is_an_error(bundle: Path, capsys: Capture) -> None:
+    assert "nothing to change" in fails(capsys, "update", bundle)
+
+
+def test_another_ids_file_is_refused(bundle: Path, tmp_path: Path) -> None:
+    assert main(["update", str(bundle), "--delete-file", str(tmp_path / "missing")]) == 1
+    assert len(ids(bundle)) == 4

@@ -1,0 +1,1 @@
+"""Analyse a changed collection, most of which some bundles have analysed already."""
