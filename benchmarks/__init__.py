@@ -38,6 +38,7 @@ BENCHMARKS = {
     "maxsim_speed": "late_interaction",
     "late_interaction_speed": "late_interaction",
     "stored_vectors": "late_interaction",
+    "stored_codes": "late_interaction",
     "hybrid_cold_start": "footprint",
     "static_cold_start": "footprint",
     "lambda_cold_start": "footprint",

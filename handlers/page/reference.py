@@ -194,4 +194,4 @@ def _resolved(schema: Schema, schemas: Schema) -> Schema:
 
 
 def _json(value: object) -> str:
-    return {True: "true", False: "false"}.get(value) if isinstance(value, bool) else f"{value}"
+    return str(value).lower() if isinstance(value, bool) else f"{value}"
