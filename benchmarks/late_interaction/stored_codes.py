@@ -92,7 +92,7 @@ def _part(place: Place, name: str) -> str:
             rows.append([f"{label}: {form}", f"{sizes[form]:,.0f}", *means, lost])
     count = min(QUERIES, len(found.ranked.queries))
     head = ["ranker: form", "bytes a document", *MEASURES, "loss"]
-    return f"### {name}, {count:,} queries\n\n{table(head, rows)}\n"
+    return f"### {name}, the first {count:,} queries\n\n{table(head, rows)}\n"
 
 
 def forms(
