@@ -68,11 +68,12 @@ def test_a_tenant_cannot_see_anothers_documents(start: "Start", path: Path) -> N
 
 
 def _ranks_only(server: "Server", key: str, tenant: str, other: str) -> None:
-    for more in (
+    further: tuple[dict[str, Any], ...] = (
         {}, {"k": 100}, {"explain": True, "highlight": True}, {"offset": 1}, {"offset": 2, "k": 50},
         {"group_by": "tenant"}, {"group_by": "number", "group_size": 9}, {"min_score": -1e30},
         {"pipeline": "bm25"}, {"where": {}}, {"where": None},
-    ):  # fmt: skip
+    )  # fmt: skip
+    for more in further:
         status, answer, text = asked(server, "/rank", {"query": QUERY, "k": 10, **more}, key)
         assert status == 200, (more, text)
         assert answer["hits"], more
@@ -112,7 +113,10 @@ def _filters_do_not_widen(server: "Server", key: str, tenant: str, other: str) -
         assert all(hit["id"].startswith(f"{tenant}-") for hit in answer["hits"]), where
         assert f"{other}-" not in text
     # What is refused reveals no value and does not say what the key's filter is.
-    for wrong in ({"tenan": "x"}, {"tenant": 5}, {"tenant": {"~": "x"}}, {"or": 1}, {"x": [[]]}):
+    faults: tuple[dict[str, Any], ...] = (
+        {"tenan": "x"}, {"tenant": 5}, {"tenant": {"~": "x"}}, {"or": 1}, {"x": [[]]},
+    )  # fmt: skip
+    for wrong in faults:
         status, answer, text = asked(server, "/rank", {"query": QUERY, "where": wrong}, key)
         assert status == 422
         assert f"'{other}'" not in text

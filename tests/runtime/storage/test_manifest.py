@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 DIGEST = "0" * 64
 RETRIEVE = {"stage": "retrieve", "ranker": "bm25", "k": 10}
+WRONG_NAMES: tuple[Any, ...] = (None, [], "x")
 WRONG_MEASURES: list[Any] = [None, [], {"x": "1"}, {"x": True}]
 RIGHT_ENTRY = {"kind": "bm25", "settings": {}, "measured": {}}
 RIGHT: dict[str, Any] = {
@@ -61,7 +62,7 @@ WRONG: dict[str, list[Any]] = {
         {"bm25": {"kind": "bm25", "settings": {}}},
         *({"bm25": RIGHT_ENTRY | {"measured": m}} for m in WRONG_MEASURES),
         {"bm25": RIGHT_ENTRY | {"settings": []}},
-        *({"bm25": RIGHT_ENTRY | {"replaced": replaced}} for replaced in (None, [], "x")),
+        *({"bm25": RIGHT_ENTRY | {"replaced": names}} for names in WRONG_NAMES),
         *({"bm25": RIGHT_ENTRY | {"encoder": digest}} for digest in (None, "", "x", 0)),
         *({"bm25": RIGHT_ENTRY | {"kind": k}} for k in ("os", "../evil", "", None, ["bm25"])),
         {},  # the pipeline then names a ranker that is not there
