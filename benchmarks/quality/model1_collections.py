@@ -37,7 +37,7 @@ RANKED_BY = MEASURES[0]
 PIECES = 112  # word pieces of a beginning, what a cross-encoder of 128 tokens reads of a document
 BASE, BEGINNINGS = "BM25 (lemmas), tuned", f"BM25 of the first {PIECES} word pieces, tuned"
 WORDS, LEMMAS = "+ Model 1 (words)", "+ Model 1 (lemmas)"
-NO_SELF, SHORT, LONG = "+ the same, p_self 0", "+ the same, 1 round of EM", "+ the same, 20 rounds"
+NO_SELF, SHORT, LONG = f"{WORDS}, p_self 0", f"{WORDS}, 1 round of EM", f"{WORDS}, 20 rounds"
 RANKERS = {
     WORDS: "model1",
     LEMMAS: "model1-lemmas",

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from threading import Lock
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,10 +30,10 @@ class QueryContext:
         analysis: Analysis,
         added: NDArray[np.int32] | None = None,
         allowed: Mask | None = None,
-        corrections: Mapping[str, str] = MappingProxyType({}),
+        corrections: Mapping[str, str] | None = None,
     ) -> None:
         self.text, self.analysis, self.allowed = text, analysis, allowed
-        self._added, self.corrections = added, corrections
+        self._added, self.corrections = added, dict(corrections or {})
         self._fields: dict[str, NDArray[np.int32]] = {}
         self._values: dict[int, Any] = {}
         self._locks: dict[int, Lock] = {}

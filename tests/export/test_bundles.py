@@ -129,7 +129,7 @@ def test_an_export_changes_settings_of_the_kinds_that_have_them(
     for settings, error, message in (
         ({"scorer": "onnx"}, ExportError, "no checkpoint has the setting 'scorer'"),
         ({"dimension": 3}, ExportError, "no checkpoint has the setting 'dimension'"),
-        ({"search": "fast"}, InputError, "search is 'fast'; allowed are exact, hnsw"),
+        ({"search": "fast"}, InputError, "search is 'fast'; allowed are exact, binary, hnsw"),
     ):
         with pytest.raises(error, match=message):
             export_bundle(only, tmp_path / "x", replace(loose, settings=settings))

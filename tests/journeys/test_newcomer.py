@@ -37,9 +37,10 @@ def test_other_machines_cannot_be_reached(newcomer: Newcomer) -> None:
 def test_a_table_becomes_a_search_by_words(newcomer: Newcomer) -> None:
     pytest.importorskip("uvicorn")
     text = newcomer.output("build", "texts.csv", "-o", "search.ranklet", "--skip-bad")
-    said, built, hint = text.splitlines()
+    said, built, fields, hint = text.splitlines()
     assert said == "texts.csv: the text is 'body', the title is 'headline', ids are numbered"
     assert built == "41 documents → search.ranklet"
+    assert fields.startswith("metadata: ")
     command = re.fullmatch(r"try: ranklet rank search\.ranklet '(.+)'", hint)
     assert command is not None
     assert command[1] in newcomer.output("rank", "search.ranklet", command[1])

@@ -63,24 +63,24 @@ def test_ndrm3_explains_exact_and_latent_matches_apart(indexed: Bundle) -> None:
     assert hit.explanation is not None
     assert {part.label for part in hit.explanation.parts} <= {"red", "apple"}
     assert {part.query_token for part in hit.explanation.parts} <= {
-        ("words", "red"),
-        ("words", "apple"),
+        ("lemmas", "red"),
+        ("lemmas", "apple"),
     }
     (group,) = groups(indexed, "red apple", hit)  # of a page: one, with a chip per term
-    assert group.label == "ndrm3 over words"
+    assert group.label == "ndrm3 over lemmas"
     assert len(group.query_tokens) == len(hit.explanation.parts)
     leaves = [leaf for part in hit.explanation.parts for leaf in part.parts]
     exact = {leaf.source: leaf.value for leaf in leaves if leaf.source}
-    assert ("words", "apple") in exact
+    assert ("lemmas", "apple") in exact
     ranker = opened(indexed, "ndrm3")
     query = QueryContext("red apple", indexed._bundle.analyzer.begin())
-    terms = np.unique(query.tokens("words"))
+    terms = np.unique(query.tokens("lemmas"))
     given = StoredCandidates(indexed._bundle.documents, np.array([hit.index], np.uint32))  # type: ignore[arg-type]
     by_formula = dict(
         zip(terms.tolist(), ranker.matching.explicit(terms, given)[:, 0], strict=True)
     )
     find = indexed._bundle.analyzer.vocabulary.forms.find
-    assert exact["words", "apple"] == pytest.approx(by_formula[find("apple")], rel=1e-4)
+    assert exact["lemmas", "apple"] == pytest.approx(by_formula[find("apple")], rel=1e-4)
 
 
 def test_rescoring_by_the_network_is_a_setting(
