@@ -224,7 +224,7 @@ class Bundle:
         )
 
     def _read(self, query: str | Query, *, own: bool = False) -> QueryContext:
-        return read_query(query, self._bundle, own=own, restricted=self.restriction is not None)
+        return read_query(query, self._bundle, own=own, visible=self._visible.allowed)
 
     def rank_ids(
         self,

@@ -11,7 +11,18 @@ from typing import Any
 from ranklet.handlers.api.errors import RequestError
 
 RANK = (
-    *("query", "k", "offset", "min_score", "where", "group_by", "group_size", "pipeline"),
+    *(
+        "query",
+        "syntax",
+        "typos",
+        "k",
+        "offset",
+        "min_score",
+        "where",
+        "group_by",
+        "group_size",
+        "pipeline",
+    ),
     *("explain", "highlight", "return_documents", "documents"),
 )
 EXPLAIN = ("query", "id", "pipeline")
@@ -31,10 +42,14 @@ _BY_ID = "the id says which document is explained"
 _LENGTH = "how much of a text is read is a property of the bundle's rankers"
 _FIELDS = "title and text of a document are ranked; send only what should be ranked"
 UNSUPPORTED = {"filter": "the filter by metadata is called 'where'"}
-UNSUPPORTED_EXPLAIN = {"filter": _BY_ID, "where": _BY_ID}
+_PLAIN = "a document is explained for a query in plain words"
+_COLLECTION = "it is looked up in the collection, which these texts are no part of"
+UNSUPPORTED_EXPLAIN = {"filter": _BY_ID, "where": _BY_ID, "syntax": _PLAIN, "typos": _PLAIN}
 UNSUPPORTED_RERANK = {
     "filter": _OF_OWN,
     "where": _OF_OWN,
+    "syntax": _COLLECTION,
+    "typos": _COLLECTION,
     "max_chunks_per_doc": _LENGTH,
     "max_tokens_per_doc": _LENGTH,
     "truncate_prompt_tokens": _LENGTH,

@@ -26,6 +26,7 @@ from ranklet.handlers.api.allowed import (
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.typed import typed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit, Ranking, Timing, plain
 
@@ -52,10 +53,10 @@ def rank(
 ) -> Answer:
     """Rank the collection, or the caller's own `documents`, for a query.
 
-    The body has `query` and perhaps `k`, `offset`, `min_score`, `where` (a filter by metadata),
-    `group_by` (a field of it), `group_size`, `pipeline` (a name), `explain`, `highlight` (the
-    places in a hit's text that its score comes from), `return_documents`, `documents`. No stage
-    begins after `budget_ms` milliseconds.
+    The body has `query` and perhaps `syntax` and `typos` (docs/query-syntax.md), `k`, `offset`,
+    `min_score`, `where` (a filter by metadata), `group_by` (a field of it), `group_size`,
+    `pipeline` (a name), `explain`, `highlight` (the places in a hit's text that its score comes
+    from), `return_documents`, `documents`. No stage begins after `budget_ms` milliseconds.
 
     Raises:
         RankletError: a field cannot be used, or the bundle is damaged; see
@@ -63,7 +64,7 @@ def rank(
     """
     check_fields(body, RANK, UNSUPPORTED)
     fields = Fields(body)
-    query, pipeline = _query_and_pipeline(fields, limits)
+    query, pipeline = typed(fields, limits), fields.optional_text("pipeline")
     explain, highlight = fields.flag("explain"), fields.flag("highlight")
     most = limits.explained if explain or highlight else limits.k
     size = fields.number("group_size", 1, 1, most)
@@ -93,7 +94,9 @@ def rank(
         for shown, hit in zip(hits, ranking, strict=True):
             shown["highlights"] = _highlights(bundle, hit)
     timings = {stage: round(ms, 3) for stage, ms in ranking.timings}
-    reply = {"query": query, "hits": hits, "ms": timings}
+    reply = {"query": ranking.query, "hits": hits, "ms": timings}
+    if ranking.corrections:
+        reply["corrections"] = dict(ranking.corrections)
     if ranking.truncated:
         reply["truncated"] = dict(ranking.truncated)
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)

@@ -16,6 +16,7 @@ from ranklet.handlers.api.allowed import (
 )
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.query_string import OBJECTS
+from ranklet.handlers.api.typed import MOST_PARTS, MOST_WORDS
 from ranklet.version import __version__
 
 Schema = dict[str, Any]
@@ -204,6 +205,16 @@ def _schemas(limits: Limits) -> Schema:
         "Not for documents of your own. /info lists the fields.",
     }
     ranked: Schema = {
+        "syntax": {
+            **_FLAG,
+            "description": 'Whether "exact phrase", -excluded and prefi* have a meaning in the '
+            f"query, at most {MOST_PARTS} of them. Not for documents of your own.",
+        },
+        "typos": {
+            **_FLAG,
+            "description": "Whether unknown words are replaced by ones that differ in one letter, "
+            f"in a query of at most {MOST_WORDS} words. Not for documents of your own.",
+        },
         "where": where,
         "offset": {
             "type": ["integer", "null"],
@@ -239,6 +250,11 @@ def _schemas(limits: Limits) -> Schema:
             "highlights": _object({"title": _list(span), "text": _list(span)}),
         },
     )
+    corrections = {
+        "type": "object",
+        "additionalProperties": _STRING,
+        "description": "By unknown word, the word that was searched instead.",
+    }
     result = _object(
         {"index": _INTEGER, "relevance_score": _NUMBER}, {"document": _object({"text": _STRING})}
     )
@@ -255,7 +271,8 @@ def _schemas(limits: Limits) -> Schema:
             ]
         },
         "Ranking": _object(
-            {"query": _STRING, "hits": _list(hit), "ms": _OBJECT}, {**late, "truncated": _OBJECT}
+            {"query": _STRING, "hits": _list(hit), "ms": _OBJECT},
+            {**late, "truncated": _OBJECT, "corrections": corrections},
         ),
         "ExplainRequest": _request(
             {**with_query, "id": {**query, "description": "The document's id."}},

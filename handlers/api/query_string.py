@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 from ranklet.handlers.api.errors import RequestError
 
-FLAGS = ("explain", "highlight", "return_documents")
+FLAGS = ("syntax", "typos", "explain", "highlight", "return_documents")
 WHOLE = ("k", "offset", "group_size")
 NUMBERS = ("min_score",)
 OBJECTS = ("where",)  # written as JSON

@@ -13,6 +13,7 @@ from ranklet.handlers.api.answers import DEFAULT_K
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.typed import typed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit, plain
 
@@ -22,7 +23,7 @@ ROWS = 12  # rows of a hit's explanation, which would otherwise fill an assistan
 EXPLAINED_ROWS = 60  # rows where one document is explained
 SAMPLES = 3  # titles that tell an assistant what the documents are
 
-SEARCH = ("query", "k", "where", "pipeline", "explain", "characters")
+SEARCH = ("query", "syntax", "typos", "k", "where", "pipeline", "explain", "characters")
 EXPLAIN = ("query", "id", "pipeline")
 
 
@@ -67,14 +68,14 @@ def tools(bundle: Bundle, limits: Limits, about: str = "") -> list[Tool]:
     }
     most = min(limits.k, limits.explained)
     search_fields = {
-        "query": query,
+        "query": {**query, "description": f"{query['description'][:-1]}, unless syntax is true."},
+        "syntax": _flag(
+            'Whether the query has operators: "exact phrase" and -word restrict the documents, and '
+            "prefi* adds the words that begin so."
+        ),
         "k": _integer(1, most, DEFAULT_K, "Maximum number of documents."),
         "pipeline": pipeline,
-        "explain": {
-            "type": "boolean",
-            "default": False,
-            "description": "Whether to show which words each score comes from.",
-        },
+        "explain": _flag("Whether to show which words each score comes from."),
         "characters": _integer(
             1,
             LONGEST,
@@ -83,6 +84,11 @@ def tools(bundle: Bundle, limits: Limits, about: str = "") -> list[Tool]:
             "length as full_characters.",
         ),
     }
+    if bundle.restriction is None:  # a correction would reveal words of hidden documents
+        search_fields["typos"] = _flag(
+            "Whether words that no document has are replaced by ones that differ in one letter. "
+            "What was replaced is in corrections."
+        )
     if bundle.metadata:
         search_fields["where"] = {"type": "object", "description": _filters(bundle.metadata)}
     identity = {"type": "string", "description": "The id of a document, as search returns it."}
@@ -118,11 +124,10 @@ def call(bundle: Bundle, name: str, arguments: Mapping[str, Any], limits: Limits
 def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
     check_fields(arguments, SEARCH, UNSUPPORTED)
     fields = Fields(arguments)
-    query = fields.text("query", limits.query_characters)
     most = min(limits.k, limits.explained)
     characters = fields.number("characters", SHOWN, 1, LONGEST)
     ranking = bundle.rank(
-        query,
+        typed(fields, limits),
         k=fields.number("k", min(DEFAULT_K, most), 1, most),
         where=fields.mapping("where"),
         pipeline=fields.optional_text("pipeline"),
@@ -130,6 +135,8 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
         budget_ms=limits.seconds * 900,  # nine tenths, as the HTTP server has it
     )
     values: dict[str, Any] = {"hits": [_shown(hit, characters) for hit in ranking]}
+    if ranking.corrections:
+        values["corrections"] = dict(ranking.corrections)
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return Result(json.dumps(values, ensure_ascii=False, allow_nan=False), values)
@@ -180,6 +187,10 @@ def _filters(types: Mapping[str, str]) -> str:
 
 def _samples(bundle: Bundle) -> list[str]:
     return [" ".join(text.split())[:80] for text in bundle.sample_texts(SAMPLES)]
+
+
+def _flag(description: str) -> dict[str, Any]:
+    return {"type": "boolean", "default": False, "description": description}
 
 
 def _integer(smallest: int, largest: int, default: int, description: str) -> dict[str, Any]:

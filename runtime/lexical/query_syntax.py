@@ -83,6 +83,11 @@ class Query:
         return f"Query({', '.join([repr(self.text), *others])})"
 
     @property
+    def parts(self) -> int:
+        """How many phrases, prefixes and excluded words there are."""
+        return sum(len(getattr(self, name)) for name in _PARTS)
+
+    @property
     def restricts(self) -> bool:
         """Whether some documents cannot be hits."""
         excluded = (self.excluded, self.excluded_phrases, self.excluded_prefixes)
@@ -90,6 +95,22 @@ class Query:
 
 
 _PARTS = ("phrases", "prefixes", "excluded", "excluded_phrases", "excluded_prefixes")
+
+
+def typed_query(text: str, *, syntax: bool = False, typos: bool = False) -> str | Query:
+    """Return what a person typed as `Bundle.rank` takes it, a plain text if both are off.
+
+    Args:
+        text: what was typed.
+        syntax: whether its signs have a meaning; see `Query.parse`.
+        typos: whether unknown words are corrected; see `Query`.
+
+    Raises:
+        InputError: as `Query.parse`.
+    """
+    if syntax:
+        return Query.parse(text, typos=typos)
+    return Query(text, typos=True) if typos and text.strip() else text
 
 
 def _part(quoted: str, word: str, query: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Find what a query with syntax means in a collection: documents, further words, corrections."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,16 +39,22 @@ class Meaning(NamedTuple):
     corrections: dict[str, str]  # words that replace unknown ones
 
 
-def meaning(query: Query, documents: Documents) -> Meaning:
+def meaning(query: Query, documents: Documents, visible: Mask | None = None) -> Meaning:
     """Return what a query means in a collection.
 
     Every phrase and every excluded word reads the word ids of the whole collection once.
+
+    Args:
+        query: the query.
+        documents: the collection.
+        visible: the documents that the caller may learn of, (documents,) bool; None for all. A
+            prefix stands for words of these only, because explanations name them.
 
     Raises:
         InputError: an excluded word or a whole phrase consists of stop words, which no index has,
             or a prefix is several words or stands for more than `MOST_WORDS`.
     """
-    found = _Collection(documents)
+    found = _Collection(documents, visible)
     text, corrections = found.corrected(query.text) if query.typos else (query.text, {})
     added = [found.beginning_with(prefix) for prefix in query.prefixes]
     allowed = np.ones(len(documents), np.bool_) if query.restricts else None
@@ -65,7 +71,11 @@ def meaning(query: Query, documents: Documents) -> Meaning:
 
 
 def read_query(
-    query: str | Query, bundle: "BundleFiles", *, own: bool = False, restricted: bool = False
+    query: str | Query,
+    bundle: "BundleFiles",
+    *,
+    own: bool = False,
+    visible: Callable[[None], Mask | None] = lambda _: None,
 ) -> QueryContext:
     """Return a query that is ready to rank by.
 
@@ -73,7 +83,8 @@ def read_query(
         query: a text, or a query with syntax.
         bundle: the bundle that is searched.
         own: whether the caller's own documents are ranked.
-        restricted: whether the caller must not learn what is in some documents.
+        visible: returns, without a further filter, the documents that the caller may learn of,
+            (documents,) bool; None for all. It is called only for a query with syntax.
 
     Raises:
         InputError: as `meaning`; or the text is empty or no string, or a query with syntax comes
@@ -88,21 +99,22 @@ def read_query(
             "phrases, excluded words, prefixes and typos are looked up in the collection; pass the "
             "query as a text to rank documents of your own"
         )
-    if restricted and query.typos:
+    seen = visible(None)
+    if seen is not None and query.typos:
         raise InputError(
             "a correction would reveal words of documents that are not shown here; leave typos out"
         )
     with bundle.damage_reported():
-        found = meaning(query, bundle.need_documents())
+        found = meaning(query, bundle.need_documents(), seen)
     return QueryContext(found.text, analysis, found.added, found.allowed, found.corrections)
 
 
 class _Collection:
     """The words of a collection."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: Documents, visible: Mask | None) -> None:
         self._documents, self._vocabulary = documents, documents.vocabulary
-        self._forward = documents.forward("words")
+        self._forward, self._visible = documents.forward("words"), visible
 
     def forms_of(self, word: str) -> NDArray[np.int32]:
         """Return the ids of all forms of an excluded word, none if it is unknown."""
@@ -126,6 +138,9 @@ class _Collection:
         begin, end = self._vocabulary.forms.range_of(words[0])
         every = np.arange(begin, end, dtype=np.int32)
         ids: NDArray[np.int32] = every[self._vocabulary.lemma_of[every] != STOPPED]
+        if self._visible is not None:
+            lengths = np.diff(self._forward.offsets)
+            ids = np.intersect1d(ids, self._forward.tokens[np.repeat(self._visible, lengths)])
         if len(ids) > MOST_WORDS:
             raise InputError(
                 f"{prefix[:40]}* stands for more than {MOST_WORDS} words; type more letters"

@@ -52,19 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Rank and print the hits."""
-    from ranklet.runtime import Query, load
+    from ranklet.runtime import load
+    from ranklet.runtime.lexical.query_syntax import typed_query
 
     bundle = load(options.bundle)
     where = None if options.where is None else read_filter(options.where)
     queries = _lines(sys.stdin.buffer) if options.query == "-" else [options.query]
     for text in queries:
-        query: str | Query = text
-        if options.syntax:
-            query = Query.parse(text, typos=options.typos)
-        elif options.typos and text.strip():
-            query = Query(text, typos=True)
         ranking = bundle.rank(
-            query,
+            typed_query(text, syntax=options.syntax, typos=options.typos),
             k=options.k,
             where=where,
             offset=options.offset,

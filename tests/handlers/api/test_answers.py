@@ -13,6 +13,7 @@ from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.lexical.query_syntax import Query
 
 LIMITS = Limits()
 REQUEST: dict[str, Any] = {"query": "rising dough", "k": 3}
@@ -277,4 +278,70 @@ def test_filters_and_groups_that_cannot_be_used_are_refused(
 ) -> None:
     status, text = refused(described.bundle, path, {"query": "bread", **body})
     assert status == 422
+    assert message in text
+
+
+SIGNS = '"rising dough" knea* -wheat'
+
+
+@pytest.mark.parametrize(
+    ("flags", "query"),
+    [
+        ({}, SIGNS),
+        ({"syntax": False, "typos": None}, SIGNS),
+        ({"syntax": True}, Query.parse(SIGNS)),
+        ({"typos": True}, Query(SIGNS, typos=True)),
+        ({"syntax": True, "typos": True}, Query.parse(SIGNS, typos=True)),
+    ],
+)
+def test_signs_mean_what_they_mean_to_the_runtime(
+    bundle: Bundle, flags: dict[str, Any], query: str | Query
+) -> None:
+    body = rank(bundle, {"query": SIGNS, "k": 100, **flags}, LIMITS).body
+    wanted = bundle.rank(query, k=100)
+    assert isinstance(body, dict)
+    assert [(hit["id"], hit["score"]) for hit in body["hits"]] == [
+        (hit.id, hit.score) for hit in wanted
+    ]
+    assert body["query"] == wanted.query
+
+
+def test_corrections_are_in_the_answer(bundle: Bundle) -> None:
+    request = {"query": "rising duogh", "typos": True, "k": 3}
+    body = rank(bundle, request, LIMITS).body
+    wanted = bundle.rank("rising dough", k=3)
+    assert isinstance(body, dict)
+    assert body["corrections"] == {"duogh": "dough"}
+    assert body["query"] == "rising dough"
+    assert [(hit["id"], hit["score"]) for hit in body["hits"]] == [
+        (hit.id, hit.score) for hit in wanted
+    ]
+    for plain in ({**request, "typos": False}, {**request, "query": "rising dough"}):
+        unchanged = rank(bundle, plain, LIMITS).body
+        assert isinstance(unchanged, dict)
+        assert "corrections" not in unchanged
+        assert unchanged["query"] == plain["query"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "message"),
+    [
+        ("/rank", {"syntax": "yes"}, 422, "'syntax' must be true or false, not a string"),
+        ("/rank", {"typos": 1}, 422, "'typos' must be true or false, not a number"),
+        ("/rank", {"typo": True}, 422, "unknown field 'typo' (did you mean 'typos'?)"),
+        ("/rank", {"query": '"dough', "syntax": True}, 422, "is not closed"),
+        ("/rank", {"query": "-dough", "syntax": True}, 422, "add one that is not excluded"),
+        ("/rank", {"query": " ", "typos": True}, 422, "'query' is empty"),
+        ("/rank", {"syntax": True, "documents": ["a"]}, 422, "pass the query as a text"),
+        ("/rank", {"typos": True, "documents": ["a"]}, 422, "pass the query as a text"),
+        ("/explain", {"id": "d1", "syntax": True}, 422, "for a query in plain words"),
+        ("/rerank", {"texts": ["a"], "typos": True}, 422, "looked up in the collection"),
+        ("/v2/rerank", {"documents": ["a"], "syntax": True}, 422, "looked up in the collection"),
+    ],
+)
+def test_signs_and_typos_that_cannot_be_used_are_refused(
+    bundle: Bundle, path: str, body: dict[str, Any], status: int, message: str
+) -> None:
+    found, text = refused(bundle, path, {"query": "bread", **body})
+    assert found == status
     assert message in text

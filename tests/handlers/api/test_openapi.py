@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ranklet.handlers.api.allowed import RANK, UNSUPPORTED
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
@@ -44,6 +45,16 @@ def test_operations_have_names_of_their_own() -> None:
     paths = describe(Limits(), keyed=False)["paths"]
     names = [each["operationId"] for methods in paths.values() for each in methods.values()]
     assert len(set(names)) == len(names)
+
+
+def test_the_fields_of_a_ranking_are_those_that_are_read() -> None:
+    document = describe(Limits(), keyed=False)
+    for form in document["components"]["schemas"]["RankRequest"]["anyOf"]:
+        assert set(form["properties"]) == {*RANK, *UNSUPPORTED}
+    parameters = {each["name"] for each in document["paths"]["/rank"]["get"]["parameters"]}
+    assert parameters == set(RANK) - {"documents"}
+    ranking = document["components"]["schemas"]["Ranking"]["properties"]
+    assert ranking["corrections"]["additionalProperties"] == {"type": "string"}
 
 
 @pytest.mark.clients

@@ -8,9 +8,10 @@ from ranklet.handlers.api.query_string import MOST_FIELDS, request_of
 
 def test_fields_have_the_types_that_a_body_has() -> None:
     text = "query=d%C3%A9j%C3%A0+vu&k=3&min_score=-.5&explain=true&highlight=false&pipeline="
+    text += "&typos=true"
     assert request_of(text) == {
         "query": "déjà vu", "k": 3, "min_score": -0.5, "explain": True, "highlight": False,
-        "pipeline": "",
+        "pipeline": "", "typos": True,
     }  # fmt: skip
     assert request_of('where={"year": {">=": 2020}}') == {"where": {"year": {">=": 2020}}}
     assert request_of("") == {}
@@ -23,6 +24,8 @@ def test_fields_have_the_types_that_a_body_has() -> None:
         ("k=1.5", "'k' must be a number"),
         ("min_score=high", "'min_score' must be a number"),
         ("explain=yes", "'explain' must be true or false"),
+        ("syntax=1", "'syntax' must be true or false"),
+        ("typos=yes", "'typos' must be true or false"),
         ("where={", "'where' must be JSON"),
         ("where=" + "[" * 5000, "'where' must be JSON"),
         ("k=1&k=2", "'k' occurs twice"),

@@ -1,10 +1,11 @@
 """A Lambda function in this process: every event's shape, as recorded, and what goes wrong."""
 
 import json
+import re
 from typing import Any
 
 import pytest
-from tests.conftest import Built
+from tests.conftest import Built, Described
 from tests.handlers.aws.conftest import (
     ASKED,
     HTTP_EVENTS,
@@ -22,6 +23,7 @@ from ranklet.handlers.aws.function import Function, InternalError, served_path
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, UnknownRankerError
 from ranklet.runtime.hits import Hit, Ranking
+from ranklet.runtime.lexical.query_syntax import Query
 
 
 @pytest.mark.parametrize("name", HTTP_EVENTS)
@@ -227,3 +229,55 @@ def test_a_bundle_without_documents_ranks_the_callers_own(
     function = Function({})
     function.load()  # its lexical rankers need a collection's statistics
     assert answered(function(recorded("http"), Context()), 503)
+
+
+@pytest.fixture
+def of_described(described: Described, monkeypatch: pytest.MonkeyPatch) -> Function:
+    monkeypatch.setenv("RANKLET_BUNDLE", str(described.path))
+    made = Function({})
+    made.load(must=True)
+    return made
+
+
+@pytest.mark.parametrize("name", HTTP_EVENTS)
+def test_filters_and_signs_restrict_what_the_function_returns(
+    of_described: Function, described: Described, name: str
+) -> None:
+    query, where = "bread braed -mouse", {"year": {">=": 2020}, "tags": {"has": "x"}}
+    asked = {"query": query, "k": 100, "where": where, "syntax": True, "typos": True}
+    wanted = described.bundle.rank(Query.parse(query, typos=True), k=100, where=where)
+    body = answered(of_described(with_body(name, asked), Context()))
+    assert got(body) == [(hit.id, hit.score) for hit in wanted]
+    assert body["corrections"] == {"braed": "bread"}
+    matching = {
+        row["id"]
+        for row in described.rows
+        if row.get("year", 0) >= 2020 and "x" in row.get("tags", ())
+        and "bread" in row["text"].split() and "mouse" not in row["text"].split()
+    }  # fmt: skip
+    assert {hit["id"] for hit in body["hits"]} == matching
+    assert matching
+    every = answered(of_described(with_body(name, {"query": "bread", "k": 100}), Context()))
+    assert len(every["hits"]) > len(matching)
+    assert of_described(asked, Context())["hits"] == body["hits"]  # a direct event
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"yaer": 2020}, "unknown field 'yaer' (did you mean 'year'?)"),
+        ({"year": "x"}, "'year' holds numbers"),
+        ({"year": {"has": 2020}}, "'year' holds numbers"),
+        ([], "'where' must be an object, not an empty list"),
+    ],
+)
+def test_a_wrong_filter_is_the_callers_mistake_in_every_shape(
+    of_described: Function, where: Any, message: str
+) -> None:
+    asked = {"query": "bread", "where": where}
+    for name in HTTP_EVENTS:
+        error = answered(of_described(with_body(name, asked), Context()), 422)
+        assert message in error["error"]
+        assert error["error_type"] == "invalid"
+    with pytest.raises((InputError, RequestError), match=re.escape(message)):
+        of_described(asked, Context())

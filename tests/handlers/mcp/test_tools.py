@@ -9,7 +9,7 @@ from tests.metadata_rows import YEAR
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.tools import call, tools
-from ranklet.runtime import Bundle, RankletError, UnknownDocumentError, UnknownRankerError
+from ranklet.runtime import Bundle, Query, RankletError, UnknownDocumentError, UnknownRankerError
 
 if TYPE_CHECKING:
     from tests.conftest import Described
@@ -79,6 +79,8 @@ def test_explanations_are_outlines(bundle: Bundle) -> None:
         ("search", {"query": " "}, RequestError, "'query' is empty"),
         ("search", {"query": 7}, RequestError, "'query' must be a string, not a number"),
         ("search", {"query": QUERY, "k": 0}, RequestError, "'k' must be from 1 to 100, not 0"),
+        ("search", {"query": QUERY, "typos": "on"}, RequestError, "'typos' must be true or false"),
+        ("search", {"query": '"a', "syntax": True}, RankletError, "is not closed"),
         ("search", {"query": QUERY, "kk": 1}, RequestError, "unknown field 'kk'"),
         ("search", {"query": QUERY, "pipeline": "none"}, UnknownRankerError, "unknown pipeline"),
         ("search", {"query": QUERY, "characters": -1}, RequestError, "'characters' must be from 1"),
@@ -114,3 +116,29 @@ def test_without_metadata_there_is_no_filter(bundle: Bundle) -> None:
     assert "where" not in tools(bundle, LIMITS)[0].schema["properties"]
     with pytest.raises(RankletError, match="year"):
         call(bundle, "search", {"query": QUERY, "where": {"year": 2020}}, LIMITS)
+
+
+def test_signs_and_typos_have_a_meaning_on_request(bundle: Bundle) -> None:
+    properties = tools(bundle, LIMITS)[0].schema["properties"]
+    assert {"syntax", "typos"} <= set(properties)
+    assert properties["query"]["description"].endswith("no operators, unless syntax is true.")
+    request = {"query": "rising duogh -wheat", "syntax": True, "typos": True, "k": 3}
+    result = call(bundle, "search", request, LIMITS)
+    assert result.values is not None
+    assert result.values["corrections"] == {"duogh": "dough"}
+    assert json.loads(result.text) == result.values
+    excluded = call(bundle, "search", {"query": "dough -water", "syntax": True, "k": 50}, LIMITS)
+    hits = bundle.rank(Query.parse("dough -water"), k=50)
+    assert excluded.values is not None
+    assert "corrections" not in excluded.values
+    assert [each["id"] for each in excluded.values["hits"]] == [hit.id for hit in hits]
+    assert len(hits) < len(bundle.rank("dough -water", k=50))
+
+
+def test_typos_are_not_offered_where_documents_are_hidden(described: "Described") -> None:
+    part = described.bundle.only({YEAR: {">=": 2021}})
+    properties = tools(part, LIMITS)[0].schema["properties"]
+    assert "syntax" in properties
+    assert "typos" not in properties
+    with pytest.raises(RankletError, match="would reveal words"):
+        call(part, "search", {"query": "braed", "typos": True}, LIMITS)

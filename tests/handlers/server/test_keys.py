@@ -71,7 +71,7 @@ def _ranks_only(server: "Server", key: str, tenant: str, other: str) -> None:
     further: tuple[dict[str, Any], ...] = (
         {}, {"k": 100}, {"explain": True, "highlight": True}, {"offset": 1}, {"offset": 2, "k": 50},
         {"group_by": "tenant"}, {"group_by": "number", "group_size": 9}, {"min_score": -1e30},
-        {"pipeline": "bm25"}, {"where": {}}, {"where": None},
+        {"pipeline": "bm25"}, {"where": {}}, {"where": None}, {"query": "plan se*", "syntax": True},
     )  # fmt: skip
     for more in further:
         status, answer, text = asked(server, "/rank", {"query": QUERY, "k": 10, **more}, key)
@@ -80,6 +80,10 @@ def _ranks_only(server: "Server", key: str, tenant: str, other: str) -> None:
         assert all(hit["id"].startswith(f"{tenant}-") for hit in answer["hits"]), more
         assert f"{other}-" not in text
         assert all(hit["index"] < 3 for hit in answer["hits"])  # not the place among all
+    for flags in ({"typos": True}, {"typos": True, "syntax": True}):
+        status, _, text = asked(server, "/rank", {"query": "secert", **flags}, key)
+        assert status == 422
+        assert "secret" not in text
     status, answer, _ = asked(server, "/rank", {"query": QUERY, "group_by": "tenant"}, key)
     assert [hit["metadata"]["tenant"] for hit in answer["hits"]] == [tenant]
     for where in ("", f"&where={quote(json.dumps({'tenant': other}))}", "&group_by=tenant&k=9"):

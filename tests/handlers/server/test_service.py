@@ -209,10 +209,18 @@ def test_a_url_ranks_as_a_body_does(server: "Server") -> None:
     by_url = server.ask("GET", "/rank?query=rising+dough&k=3&explain=true").json()
     assert by_url["hits"] == by_body["hits"]
     assert len(by_url["hits"]) > 0
+    flags = {"query": "rising duogh -water", "k": 50, "syntax": True, "typos": True}
+    by_body = server.post("/rank", flags).json()
+    by_url = server.ask("GET", "/rank?query=rising+duogh+-water&k=50&syntax=true&typos=true").json()
+    assert by_url["hits"] == by_body["hits"]
+    assert by_url["corrections"] == by_body["corrections"] == {"duogh": "dough"}
+    assert not any("water" in hit["text"].lower() for hit in by_url["hits"])
     for path, status, message in [
         ("/rank", 422, "'query' is missing"),
         ("/rank?query=", 422, "'query' is empty"),
         ("/rank?query=dough&k=many", 422, "'k' must be a number"),
+        ("/rank?query=dough&syntax=on", 422, "'syntax' must be true or false"),
+        ("/rank?query=%22dough&syntax=true", 422, "is not closed"),
         ("/rank?query=dough&topk=3", 422, "unknown field 'topk'"),
         ("/rank?query=dough&documents=a", 422, "'documents'"),
         ("/explain?query=dough&id=1", 405, "POST"),

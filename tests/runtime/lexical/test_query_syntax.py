@@ -1,7 +1,7 @@
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.query_syntax import Query
+from ranklet.runtime.lexical.query_syntax import Query, typed_query
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,18 @@ def test_typos_are_on_or_off() -> None:
 def test_only_phrases_and_exclusions_restrict() -> None:
     assert not Query.parse("a bc*", typos=True).restricts
     assert all(Query.parse(each).restricts for each in ('"a"', "a -b", 'a -"b"', "a -bc*"))
+
+
+def test_what_is_typed_is_read_as_its_reader_chooses() -> None:
+    assert typed_query('bread -art "rise') == 'bread -art "rise'
+    assert typed_query("bread -art", syntax=True) == Query("bread", excluded=("art",))
+    assert typed_query("bread -art", typos=True) == Query("bread -art", typos=True)
+    assert typed_query("bread -art", syntax=True, typos=True) == Query(
+        "bread", excluded=("art",), typos=True
+    )
+    assert typed_query(" ", typos=True) == " "  # which `Bundle.rank` refuses as any empty text
+
+
+def test_parts_are_counted_once() -> None:
+    assert Query.parse('bread "a b" -c -"d e" kne* -zo* -c').parts == 5
+    assert Query("bread").parts == 0

@@ -175,3 +175,16 @@ def test_one_edit_is_one_letter(word: str, variant: str) -> None:
 
 def test_two_edits_are_too_many() -> None:
     assert "beard" not in set(one_edit("bread"))
+
+
+def test_a_prefix_names_no_word_of_a_hidden_document(tmp_path: Path) -> None:
+    rows = [{"id": each, "text": text, "open": True} for each, text in TEXTS.items()]
+    hidden = " ".join(f"knzo{number}k" for number in range(MOST_WORDS))
+    rows.append({"id": "hidden", "text": f"Knead {hidden}.", "open": False})
+    other = load(build(rows, tmp_path / "b.ranklet"))
+    query = Query.parse("bread kn*")
+    with pytest.raises(InputError, match="stands for more than"):  # knead and its forms, too
+        other.rank(query)
+    ranking = other.only({"open": True}).rank(query, explain=True)
+    assert {hit.id for hit in ranking} == {"art", "state", "knead", "mice", "wheat"}
+    assert "knzo" not in ranking.to_json()
