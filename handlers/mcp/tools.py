@@ -55,7 +55,7 @@ def tools(bundle: Bundle, limits: Limits, about: str = "") -> list[Tool]:
         limits: the largest arguments.
         about: what the documents are; "" shows some titles instead.
     """
-    query = {
+    query: dict[str, Any] = {
         "type": "string",
         "minLength": 1,
         "maxLength": limits.query_characters,
