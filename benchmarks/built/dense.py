@@ -20,11 +20,11 @@ from ranklet.training.sampling.encoder_texts import encoder_inputs
 from ranklet.training.sampling.ragged import by_length
 from ranklet.training.sampling.text_pairs import tokenise
 
-STEPS = 300  # of 32 queries
+STEPS = 200  # of 32 queries
 BLOCK = 32  # texts that are encoded at a time
 # By name: options that differ from those of `ranklet train dense`, in order of the tables.
 WAYS: dict[str, dict[str, Any]] = {
-    "softmax, mined negatives": {"negatives": "mined", "mine_every": 100, "mine_among": 5_000},
+    "softmax, mined negatives": {"negatives": "mined", "mine_every": 67, "mine_among": 5_000},
     "softmax, BM25's negatives": {"negatives": "bm25"},
     "RepBERT's loss": {
         "negatives": "bm25", "loss": "margin", "similarity": "dot", "segments": "distinct",

@@ -21,6 +21,9 @@ class Options(TextPairOptions):
     steps, batch 26 × accumulation 2, queries of 20 tokens and documents of 256.
     """
 
+    # After 60 steps from MiniLM-L6 on qa-mix, 5e-5 gave an MRR@10 of .854 in the pool of held-out
+    # queries of train, 1.5e-4 gave .818, and the start has .781.
+    learning_rate: float = 5e-5
     similarity: str = one_of(KEEP, (KEEP, *SIMILARITIES), "score of two vectors, or the encoder's")
     segments: str = one_of(
         KEEP, (KEEP, "same", "distinct"), "token_type_ids of queries and documents"
