@@ -44,6 +44,7 @@ BENCHMARKS = {
     "lambda_cold_start": "footprint",
     "mcp_start": "footprint",
     "all_systems": "all_systems",
+    "distilled_kinds": "distilled",
     "update_speed": "footprint",
     "http_load": "speed",
     "gpu_checks": "gpu",

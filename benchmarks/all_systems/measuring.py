@@ -47,12 +47,18 @@ def all_studies(scope: Scope) -> dict[str, Studied]:
         return {study: job.result() for study, job in jobs.items()}
 
 
-def studied(scope: Scope, study: str) -> Studied:
-    """Index a study, choose its best pipelines, and measure all systems."""
+def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
+    """Index a study, choose its best pipelines, and measure all systems.
+
+    Args:
+        scope: of the run.
+        study: its name.
+        fused: whether there are pipelines to choose besides the rankers alone.
+    """
     with one_thread():
         path = bundle_of(scope, study)
         here = searched_in(scope, study)
-        systems = [*alone(scope.rankers), *best_pipelines(scope, study)]
+        systems = [*alone(scope.rankers), *(best_pipelines(scope, study) if fused else [])]
         values = {each.name: _values(scope, study, path, each, here.queries) for each in systems}
     sources = {each.name: trained_on(scope, study, each.pipeline.rankers()) for each in systems}
     return Studied(

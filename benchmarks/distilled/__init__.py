@@ -1,0 +1,1 @@
+"""What rankers gain by learning from a cross-encoder."""

@@ -1,0 +1,92 @@
+"""Which kinds of rankers gain most by learning from a cross-encoder instead of judgements.
+
+Every student learns twice from the same queries, in the same number of steps, and is then measured
+as it is served.
+"""
+
+from collections.abc import Mapping
+
+from benchmarks.all_systems.bundles import Scope
+from benchmarks.all_systems.comparing import RANKED_BY, Studied
+from benchmarks.all_systems.measuring import studied
+from benchmarks.all_systems.pipelines import BASE, RERANKED
+from benchmarks.all_systems.rankers import RANKERS
+from benchmarks.all_systems.studies import BM25, QA_MIX, STUDIES
+from benchmarks.distilled.students import (
+    DEPTH,
+    LESSONS,
+    QUERIES,
+    STUDENTS,
+    TEACHER,
+    Student,
+    label,
+    rankers,
+)
+from benchmarks.harness.intervals import difference, shown
+from benchmarks.harness.place import Place
+from benchmarks.harness.report import table
+from ranklet.training.evaluation.significance import compare
+from ranklet.training.evaluation.systems import MEASURES, mark
+
+PACKAGES = ("torch", "transformers", "onnxruntime", "gensim")
+STUDY = "students of qa-mix"
+BASES = (BM25, "minilm", TEACHER)
+WAYS = {f"on BM25's first {RERANKED}": "reranks", "retrieves": "retrieves"}
+
+
+def run(place: Place) -> str:
+    """Train, export and measure what is not kept."""
+    base = {name: RANKERS[name] for name in BASES}
+    scope = Scope(place, {STUDY: STUDIES[QA_MIX]}, rankers(base, STUDENTS))
+    return section(studied(scope, STUDY, fused=False), STUDENTS)
+
+
+def section(found: Studied, students: Mapping[str, Student]) -> str:
+    """Return the tables."""
+    return f"""
+{found.queries} dev queries of qa-mix, {found.passages:,} passages, int8 networks as they are \
+served. Every student learns from {QUERIES:,} queries of train, from its usual negatives or from \
+the margins of the cross-encoder (`ranklet score`, the first {DEPTH} of BM25 and of the untrained \
+MiniLM); the steps and all other options are equal. The cross-encoder itself learned from more \
+queries, 450 steps of 64 pairs.
+
+{_gains(found, students)}
+
+Two-sided paired t-tests with Holm's correction: † p < .05, ‡ p < .01; intervals are 95 %.
+
+{_baselines(found)}
+
+These trainings are short, so that they fit into hours of two processors: they show what a lesson \
+adds, not what a kind can reach.
+"""
+
+
+def _gains(found: Studied, students: Mapping[str, Student]) -> str:
+    """Return one row per student and way to use it: by judgements, by the teacher, and the gain."""
+    values = {name: each[RANKED_BY] for name, each in found.values.items()}
+    pairs, told = [], []
+    for student in students.values():
+        for suffix, way in WAYS.items():
+            pair = tuple(f"{label(student, each)} {suffix}" for each in LESSONS)
+            if pair[0] in values:
+                pairs.append((pair[1], pair[0]))
+                told.append((student.label, way))
+    tests = compare(values, pairs=pairs)
+    rows = []
+    for (name, way), pair, test in zip(told, pairs, tests, strict=True):
+        gain = difference(values[pair[0]], values[pair[1]])
+        means = [f"{values[each].mean():.4f}" for each in reversed(pair)]
+        rows.append([name, way, *means, f"{shown(gain)}{mark(test.p_holm)}".strip()])
+    head = ["student", "use", f"{RANKED_BY} by judgements", "by the teacher", "gain"]
+    return table(head, rows)
+
+
+def _baselines(found: Studied) -> str:
+    """Return what BM25, the start and the teacher reach."""
+    names = [BASE, *(RANKERS[name].label for name in BASES if name != BM25)]
+    rows = [
+        [name, *(f"{own[measure].mean():.4f}" for measure in MEASURES)]
+        for name, own in found.values.items()
+        if name == BASE or any(name.startswith(f"{each} ") for each in names)
+    ]
+    return table(["baseline", *MEASURES], rows)

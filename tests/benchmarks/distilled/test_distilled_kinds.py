@@ -1,0 +1,74 @@
+"""Each student learns twice, from judgements and from the teacher, and both are measured."""
+
+import shutil
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ranklet.export.options import ExportOptions
+
+if TYPE_CHECKING:
+    from tests.kinds import TinyRankers
+
+bundles = pytest.importorskip("benchmarks.all_systems.bundles")
+measuring = pytest.importorskip("benchmarks.all_systems.measuring")
+rankers = pytest.importorskip("benchmarks.all_systems.rankers")
+studies = pytest.importorskip("benchmarks.all_systems.studies")
+distilled = pytest.importorskip("benchmarks.distilled.distilled_kinds")
+students = pytest.importorskip("benchmarks.distilled.students")
+place = pytest.importorskip("benchmarks.harness.place")
+
+
+@pytest.mark.slow
+def test_a_student_learns_twice_and_is_measured_as_it_is_served(
+    tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.setattr("ranklet.export.proof.variants.FAITHFUL", 0.0)
+    monkeypatch.setattr(students, "exported", lambda *_: tiny.exported("cross_encoder"))
+    monkeypatch.setattr(students, "untrained", partial(tiny.checkpoint, "dense"))
+    shutil.copytree(tiny.data.collection.path, tmp_path / "data" / "qa-mix")
+    short: dict[str, Any] = {
+        "backbone": tiny.data.bert, "batch": 8, "device": "cpu",
+        "max_query_tokens": 12, "max_document_tokens": 16, "learning_rate": 1e-3,
+    }  # fmt: skip
+    own = {
+        name: replace(students.STUDENTS[name], options={**students.STUDENTS[name].options, **short})
+        for name in ("dense", "colbert")
+    }
+    base = {
+        studies.BM25: rankers.RANKERS[studies.BM25],
+        "minilm": replace(
+            rankers.RANKERS["minilm"], learn=lambda *_: tiny.checkpoint("dense"), source=studies.OWN
+        ),
+    }
+    scope = bundles.Scope(
+        place.Place(tmp_path / "data", tmp_path / "work"),
+        {distilled.STUDY: studies.Study("qa-mix", choosing=5, queries=10)},
+        students.rankers(base, own),
+        ExportOptions(variants=("fp32", "int8"), max_ndcg_loss=1.0, prune=40),
+    )
+    found = measuring.studied(scope, distilled.STUDY, fused=False)
+    assert not any(each.chosen for each in found.systems)
+    text = distilled.section(found, own)
+    for row in ("| MiniLM | reranks |", "| MiniLM | retrieves |", "| ColBERT | retrieves |"):
+        assert text.count(row) == 1
+    assert text.count("| MiniLM untrained ") == 2  # reranks and retrieves
+    assert "| NDRM3" not in text
+    kept = {
+        name: bundles.BundleFiles(bundles.exported(scope, distilled.STUDY, name)).manifest
+        for name in scope.rankers
+    }
+    of_teacher = kept["colbert_teacher"].provenance["checkpoints"]["colbert_teacher"]
+    of_judges = kept["colbert_judgements"].provenance["checkpoints"]["colbert_judgements"]
+    assert of_teacher != of_judges
+
+
+def test_every_student_has_a_name_of_its_own_for_each_lesson() -> None:
+    found = students.rankers({}, students.STUDENTS)
+    assert len(found) == 2 * len(students.STUDENTS)
+    assert len({each.label for each in found.values()}) == len(found)
+    assert all(studies.OWN == each.source for each in found.values())
