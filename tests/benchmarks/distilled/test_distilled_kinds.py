@@ -71,4 +71,4 @@ def test_every_student_has_a_name_of_its_own_for_each_lesson() -> None:
     found = students.rankers({}, students.STUDENTS)
     assert len(found) == 2 * len(students.STUDENTS)
     assert len({each.label for each in found.values()}) == len(found)
-    assert all(studies.OWN == each.source for each in found.values())
+    assert all(each.source == studies.OWN for each in found.values())
