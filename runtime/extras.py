@@ -13,7 +13,7 @@ EXTRAS = {
     "hnsw": ("hnswlib",),
     "s3": ("boto3",),
     "lambda": ("awslambdaric", "snapshot_restore_py"),
-    "http": ("prometheus_client", "starlette", "uvicorn"),
+    "http": ("httptools", "prometheus_client", "starlette", "uvicorn"),
     "langchain": ("langchain_core",),
     "llamaindex": ("llama_index",),
     "haystack": ("haystack",),

@@ -1,45 +1,27 @@
 """HTTP/1.1 connections that bound a request's head in size and slow callers in time."""
 
 import asyncio
-import re
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import httptools
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 16 << 10  # the most that request line, headers and the blank line may have together
-_HEAD_END = re.compile(rb"\n\r?\n")
+# The parser gets no more bytes at once. It cannot stop after a request, so it takes all requests
+# that these bytes hold, and each needs a hundred times its bytes of memory until it is answered.
+PIECE_BYTES = 1 << 10
+REFUSAL = "Invalid HTTP request received."
 
 
-class BoundedHead(h11.Connection):
-    """A parser of requests that refuses a head of more than `HEAD_BYTES`, however it arrives.
-
-    h11 alone bounds only a head that is still incomplete, so a head that arrives in one read may be
-    as long as that read.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(h11.SERVER, HEAD_BYTES)
-
-    def next_event(self) -> Any:
-        """Return the next event.
-
-        Raises:
-            RemoteProtocolError: The head is too long, or the bytes are not HTTP.
-        """
-        if self.their_state is h11.IDLE:  # the next bytes are a head
-            received, _ = self.trailing_data
-            if len(received) > HEAD_BYTES and not _HEAD_END.search(received, 0, HEAD_BYTES):
-                raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
-        return super().next_event()
-
-
-class BoundedProtocol(H11Protocol):
+class BoundedProtocol(HttpToolsProtocol):
     """HTTP/1.1 with bounds on the size of a head, and on the time to send it and to read an answer.
 
-    uvicorn limits how long a connection idles between two requests. It limits neither how long the
-    first request takes to begin, nor how slowly a head arrives, nor how slowly an answer is read,
-    so a caller who sends one byte per minute could hold a connection for ever.
+    uvicorn bounds no head. It limits how long a connection idles between two requests, but neither
+    how long the first request takes to begin, nor how slowly a head arrives, nor how slowly an
+    answer is read, so a caller who sends one byte per minute could hold a connection for ever. And
+    it parses all requests that arrive before the first of them is answered. Here, the bytes after a
+    request wait until it is answered, and nothing more is read meanwhile.
 
     Attributes:
         header_seconds: the time for a head to arrive.
@@ -48,30 +30,70 @@ class BoundedProtocol(H11Protocol):
 
     header_seconds: float = 10
     answer_seconds: float = 30
+    flow: "_Flow"
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.conn = BoundedHead()
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._unparsed = bytearray()
+        self._unproductive = 0  # bytes that were parsed since the last head was complete
+        self._in_body = False
+        self._refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock for the first head."""
         super().connection_made(transport)
+        self.flow = _Flow(transport)
         self._start("head", self.header_seconds)
 
     def data_received(self, data: bytes) -> None:
-        """Stop the clock if the head is complete; start it with the first bytes of the next."""
-        super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop("head")
-        elif "head" not in self._timers:
-            self._start("head", self.header_seconds)
+        """Parse what arrives, or keep it while a request is being answered."""
+        self._unset_keepalive_if_required()
+        self._unparsed += data
+        self._parse()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all clocks."""
         self._stop("head")
         self._stop("answer")
+        self._unparsed.clear()
         super().connection_lost(exc)
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer a request.
+
+        Raises:
+            ValueError: it is none that every server and proxy understands alike.
+        """
+        _check(self.parser.get_method(), self.parser.get_http_version(), self.headers)
+        if self.parser.should_upgrade():  # its body is still to be found; see `_feed`
+            return
+        super().on_headers_complete()
+        self._unproductive, self._in_body = 0, True
+        self.headers = []  # no header after the body comes to those that were checked
+
+    def on_body(self, body: bytes) -> None:
+        """Add a part of the body to the request."""
+        self._unproductive = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End the body; the next bytes are a head."""
+        if not self.parser.should_upgrade():
+            self._unproductive, self._in_body = 0, False
+            super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Go on with what has arrived meanwhile."""
+        last = not self.pipeline
+        super().on_response_complete()
+        if self.transport.is_closing():
+            return
+        if last and self._refused:
+            self.send_400_response(REFUSAL)
+        elif self._unparsed:
+            self._unset_keepalive_if_required()
+            self._parse()
 
     def pause_writing(self) -> None:
         """Start the clock for a caller who has stopped reading."""
@@ -88,9 +110,105 @@ class BoundedProtocol(H11Protocol):
         super().timeout_keep_alive_handler()
         self.transport.abort()  # close() would wait until the caller has read what it never will
 
+    def _parse(self) -> None:
+        """Parse until a request is complete, and read on if nothing is left."""
+        while self._unparsed and not self._complete():
+            self._feed()
+        self.flow.hold(self._refused or bool(self._unparsed))
+        if self._answering():
+            self._stop("head")
+        elif "head" not in self._timers:
+            self._start("head", self.header_seconds)
+
+    def _feed(self) -> None:
+        """Parse the next bytes."""
+        size = min(PIECE_BYTES, HEAD_BYTES - self._unproductive)
+        piece = bytes(self._unparsed[:size])
+        del self._unparsed[: len(piece)]
+        self._unproductive += len(piece)
+        try:
+            if not piece:
+                raise httptools.HttpParserError("the head is too long")
+            self.parser.feed_data(piece)
+        except httptools.HttpParserUpgrade as upgrade:
+            # This server speaks HTTP/1.1 only, and may ignore a wish for another protocol. But the
+            # parser takes the body for the other protocol, so the head is parsed without the wish.
+            self._unparsed[:0] = self._head_without_upgrade() + piece[upgrade.args[0] :]
+            self._unproductive, self.parser = 0, httptools.HttpRequestParser(self)
+        except httptools.HttpParserError:
+            self._refuse()
+
+    def _head_without_upgrade(self) -> bytes:
+        """Return the last head without its wish for another protocol."""
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+        for name, value in self.headers:
+            kept = value
+            if name == b"connection":
+                tokens = [each.strip() for each in value.split(b",")]
+                kept = b",".join(each for each in tokens if each.lower() != b"upgrade")
+            if name != b"upgrade":
+                lines.append(name + b":" + kept)
+        return b"\r\n".join([*lines, b"\r\n"])
+
+    def _refuse(self) -> None:
+        """Answer 400 and close, but first let the requests that came before be answered."""
+        self.logger.warning(REFUSAL)
+        earlier, self._refused = self._complete(), True
+        self._unparsed.clear()
+        if self._in_body:  # the faulty request gets no other answer
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            if self.pipeline:
+                self.pipeline.popleft()
+        if not earlier:
+            self.send_400_response(REFUSAL)
+
+    def _complete(self) -> bool:
+        """Return whether a request has arrived whole and is not answered yet."""
+        return bool(self.pipeline) or (self._answering() and not self.cycle.more_body)
+
+    def _answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
     def _start(self, name: str, seconds: float) -> None:
         self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
 
     def _stop(self, name: str) -> None:
         if timer := self._timers.pop(name, None):
             timer.cancel()
+
+
+class _Flow(FlowControl):
+    """Reads nothing on while it is held, whoever wants to read on."""
+
+    _held = False
+
+    def hold(self, held: bool) -> None:
+        """Stop reading, or go on."""
+        if held:
+            self.pause_reading()
+        before, self._held = self._held, held
+        if before and not held:
+            self.resume_reading()
+
+    def resume_reading(self) -> None:
+        """Go on reading, unless it is held."""
+        if not self._held:
+            super().resume_reading()
+
+
+def _check(method: bytes, version: str, headers: list[tuple[bytes, bytes]]) -> None:
+    """Check what the parser does not.
+
+    Raises:
+        ValueError: servers and proxies may understand the request differently.
+    """
+    hosts = sum(name == b"host" for name, _ in headers)
+    if (version, hosts) not in (("1.1", 1), ("1.0", 1), ("1.0", 0)):
+        raise ValueError("HTTP/1.1 needs one Host, and no other version than it and 1.0 is known")
+    codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
+    if codings not in ([], [b"chunked"]):
+        raise ValueError("no other coding than chunked is known")
+    if method == b"CONNECT":
+        raise ValueError("this is no proxy")

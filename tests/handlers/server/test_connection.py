@@ -1,18 +1,16 @@
 """The bounds of a connection, without socket or clock: a test says what arrives, and when."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from contextlib import nullcontext
+from collections.abc import Callable, Coroutine, Iterable
 from functools import wraps
 from types import SimpleNamespace
 from typing import Any
 
-import h11
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from ranklet.handlers.server.connection import HEAD_BYTES, BoundedHead, BoundedProtocol
+from ranklet.handlers.server.connection import HEAD_BYTES, PIECE_BYTES, BoundedProtocol
 
 HEADER, ANSWER, KEEP_ALIVE = 1.0, 2.0, 3  # seconds that nobody waits for
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\nPadding: %s\r\n\r\n"
@@ -35,41 +33,12 @@ READS: list[Callable[[bytes], list[bytes]]] = [
 ]
 
 
-@pytest.mark.parametrize("reads", READS)
-@pytest.mark.parametrize("size", [100, HEAD_BYTES - 1, HEAD_BYTES, HEAD_BYTES + 1, 100_000])
-def test_a_head_has_the_same_bound_however_it_arrives(
-    reads: Callable[[bytes], list[bytes]], size: int
-) -> None:
-    connection, event = BoundedHead(), None
-    refusal = pytest.raises(h11.RemoteProtocolError) if size > HEAD_BYTES else nullcontext()
-    with refusal:
-        for data in reads(head(size)):
-            connection.receive_data(data)
-            event = connection.next_event()
-    assert isinstance(event, h11.Request) == (size <= HEAD_BYTES)
-
-
-def test_only_the_head_is_bounded_and_every_head_is() -> None:
-    connection = BoundedHead()
-    body = b"b" * 100_000
-    first = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + body
-    connection.receive_data(first + head(100_000))  # the second request in the same read
-    assert isinstance(connection.next_event(), h11.Request)
-    assert connection.next_event().data == body
-    assert isinstance(connection.next_event(), h11.EndOfMessage)
-    connection.send(h11.Response(status_code=204, headers=[]))
-    connection.send(h11.EndOfMessage())
-    connection.start_next_cycle()
-    with pytest.raises(h11.RemoteProtocolError, match="too long"):
-        connection.next_event()
-
-
 class Transport(asyncio.Transport):
     """Keeps what the server writes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.written, self.closed, self.aborted = b"", False, False
+        self.written, self.closed, self.aborted, self.reading = b"", False, False, True
 
     def write(self, data: Any) -> None:
         self.written += data
@@ -83,9 +52,15 @@ class Transport(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.closed or self.aborted
 
-    def pause_reading(self) -> None: ...
+    def pause_reading(self) -> None:
+        self.reading = False
 
-    def resume_reading(self) -> None: ...
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def statuses(self) -> list[int]:
+        """Return the statuses of the answers so far."""
+        return [int(each[:3]) for each in self.written.split(b"HTTP/1.1 ")[1:]]
 
 
 class Timers:
@@ -124,21 +99,39 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body"})
 
 
+class Echo:
+    """Reads each request to its end and answers it; keeps (method, path, names, body) of all."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str, list[str], bytes]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body, more = body + message["body"], message["more_body"]
+        names = [name.decode() for name, _ in scope["headers"]]
+        self.requests.append((scope["method"], scope["path"], names, body))
+        await answer(scope, receive, send)
+
+
 def connected(app: Any = answer) -> tuple[Connection, Transport, Timers]:
     """Return a new connection to an application; to be called where a loop runs."""
-    config = uvicorn.Config(app, log_config=None, timeout_keep_alive=KEEP_ALIVE)
+    config = uvicorn.Config(app, ws="none", log_config=None, timeout_keep_alive=KEEP_ALIVE)
     transport, timers = Transport(), Timers(asyncio.get_running_loop())
     connection = Connection(config, ServerState(), {}, timers)
     connection.connection_made(transport)
     return connection, transport, timers
 
 
-def in_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Turn a coroutine into a test."""
 
     @wraps(test)
-    def run() -> None:
-        asyncio.run(test())
+    def run(*arguments: Any, **named: Any) -> None:
+        asyncio.run(test(*arguments, **named))
 
     return run
 
@@ -149,17 +142,183 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
+async def received(connection: Connection, transport: Transport, reads: Iterable[bytes]) -> None:
+    """Let reads arrive one by one, each when the server wants to read, until it hangs up."""
+    for data in reads:
+        await turns()
+        assert transport.reading or transport.is_closing()
+        if transport.is_closing():
+            break
+        connection.data_received(data)
+    for _ in range(100):
+        await turns()
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("size", [100, HEAD_BYTES - 1, HEAD_BYTES, HEAD_BYTES + 1, 100_000])
+def test_a_head_has_the_same_bound_however_it_arrives(
+    reads: Callable[[bytes], list[bytes]], size: int
+) -> None:
+    async def test() -> None:
+        connection, transport, _ = connected()
+        for _ in range(2):  # of every request
+            await received(connection, transport, reads(head(size)))
+        wanted = [204, 204] if size <= HEAD_BYTES else [400]
+        assert transport.statuses() == wanted
+        assert transport.closed == (size > HEAD_BYTES)
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize(
+    ("begin", "more"),
+    [
+        (b"", b"\r\n"),
+        (b"GET /", b"a"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX:", b" "),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"a"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: a\r\n"),
+    ],
+    ids=["lines before", "path", "padding", "a chunk's extension", "headers after the body"],
+)
 @in_a_loop
-async def test_a_long_head_in_one_read_is_refused_and_the_connection_closed() -> None:
-    connection, transport, _ = connected()
-    connection.data_received(head(100_000))
-    await turns()
-    assert transport.written.startswith(b"HTTP/1.1 400 ")
+async def test_nothing_but_a_body_may_be_long(begin: bytes, more: bytes) -> None:
+    connection, transport, _ = connected(Echo())
+    connection.data_received(begin)
+    sent = 0
+    while not transport.closed and sent <= HEAD_BYTES:
+        connection.data_received(more * 50)
+        await turns()
+        sent += len(more * 50)
+    assert sent > HEAD_BYTES - 500
+    assert transport.statuses() == [400]
     assert transport.closed
-    connection, transport, _ = connected()
-    connection.data_received(head(HEAD_BYTES))
+
+
+@in_a_loop
+async def test_a_body_may_be_long_and_the_next_head_may_not() -> None:
+    echo = Echo()
+    connection, transport, _ = connected(echo)
+    body = b"b" * 100_000
+    first = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + body
+    await received(connection, transport, [first + head(100_000)])
+    assert [request[3] for request in echo.requests] == [body]
+    assert transport.statuses() == [204, 400]
+
+
+@in_a_loop
+async def test_requests_wait_unparsed_until_those_before_them_are_answered() -> None:
+    gate = asyncio.Event()
+    begun: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        begun.append(scope["path"])
+        await receive()
+        await gate.wait()
+        await answer(scope, receive, send)
+
+    connection, transport, timers = connected(app)
+    one = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    connection.data_received(one * 1000)
     await turns()
-    assert transport.written.startswith(b"HTTP/1.1 204 ")
+    assert len(begun) == 1
+    assert len(connection.pipeline) <= PIECE_BYTES // len(one)
+    assert not transport.reading  # though the application has asked for what comes next
+    assert timers.seconds() == []
+    gate.set()
+    while len(begun) < 1000:
+        await turns()
+    await turns()
+    assert transport.statuses() == [204] * 1000
+    assert transport.reading
+    assert timers.seconds() == [KEEP_ALIVE]
+
+
+HOST = b"Host: x\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+UPGRADE = b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AA\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+        b"GET / HTTP/2.0\r\n" + HOST + b"\r\n",
+        b"GET /\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"CONNECT x:443 HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET http://x HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET /a b HTTP/1.1\r\n" + HOST + b"\r\n",
+        "GET /\u00e9 HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
+        b"GET / HTTP/1.1\r\n" + HOST + b"X : a\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + b"X: a\r\n b\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + b"X: a\0b\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + CHUNKED + b"Content-Length: 3\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\n" + CHUNKED + b"\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: +3\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 99999999999999999999\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + CHUNKED + CHUNKED + b"\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\n-3\r\nabc\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\n3\r\nabcd\r\n0\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 1000])
+@in_a_loop
+async def test_what_could_be_understood_in_two_ways_is_refused(sent: bytes, size: int) -> None:
+    echo = Echo()
+    connection, transport, _ = connected(echo)
+    await received(connection, transport, pieces(sent, size))
+    assert (transport.statuses(), transport.closed) == ([400], True)
+    assert echo.requests == []
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@in_a_loop
+async def test_a_wish_for_another_protocol_is_ignored_with_a_body_and_without(size: int) -> None:
+    # The client of Java's standard library wishes for HTTP/2 in its first request, POST or not.
+    echo = Echo()
+    connection, transport, _ = connected(echo)
+    sent = b"POST /a HTTP/1.1\r\n" + HOST + UPGRADE + b"Content-Length: 3\r\n\r\nabc"
+    sent += b"POST /b HTTP/1.1\r\n" + HOST + UPGRADE + CHUNKED + b"\r\n3\r\nabc\r\n0\r\n\r\n"
+    sent += b"GET /c HTTP/1.1\r\n" + HOST + UPGRADE + b"\r\n"
+    sent += b"GET /d HTTP/1.0\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"
+    await received(connection, transport, pieces(sent, size))
+    assert [(path, body) for _, path, _, body in echo.requests] == [
+        ("/a", b"abc"),
+        ("/b", b"abc"),
+        ("/c", b""),
+        ("/d", b""),
+    ]
+    assert transport.statuses() == [204] * 4
+    assert transport.closed  # as HTTP/1.0 wants it
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@in_a_loop
+async def test_a_header_after_the_body_is_no_header_of_the_request(size: int) -> None:
+    echo = Echo()
+    connection, transport, _ = connected(echo)
+    sent = b"POST / HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\n3\r\nabc\r\n0\r\nX-Api-Key: k\r\n\r\n"
+    await received(connection, transport, pieces(sent * 2, size))
+    assert echo.requests == [("POST", "/", ["host", "transfer-encoding"], b"abc")] * 2
+
+
+@pytest.mark.parametrize(
+    "fault", [b"nonsense\r\n\r\n", b"POST /c HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\nnonsense\r\n"]
+)
+@pytest.mark.parametrize("size", [1, 1000])
+@in_a_loop
+async def test_a_fault_is_answered_after_the_requests_before_it(fault: bytes, size: int) -> None:
+    echo = Echo()
+    connection, transport, _ = connected(echo)
+    good = b"GET /a HTTP/1.1\r\n" + HOST + b"\r\nGET /b HTTP/1.1\r\n" + HOST + b"\r\n"
+    await received(connection, transport, pieces(good + fault + good, size))
+    assert [path for _, path, _, _ in echo.requests] == ["/a", "/b"]
+    assert transport.statuses() == [204, 204, 400]
+    assert transport.closed
 
 
 @in_a_loop
