@@ -1,10 +1,7 @@
 """Write a bundle into a folder next to the target, read it back and rename it: all or nothing."""
 
-import ctypes
 import hashlib
-import os
 import shutil
-import sys
 import zipfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,6 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.leftovers import Claim, clean_up, remove
+from ranklet.export.replacing import replace_target
 from ranklet.runtime.lexical.impact_index import (
     DOCUMENTS,
     IMPACTS,
@@ -43,7 +41,6 @@ from ranklet.version import __version__
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
 INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
 _CHUNK = 1 << 20  # bytes that are read at a time for a digest
-_WORKING_FOLDER, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 class BundleWriter:
@@ -166,11 +163,11 @@ class BundleWriter:
             packed = self._folder.with_name(self._folder.name + ".zip")
             try:
                 write_zip(self._folder, packed)
-                _replace(packed, self._path, self._claim.old)
+                replace_target(packed, self._path, self._claim.old)
             finally:
                 remove(packed)
         else:
-            _replace(self._folder, self._path, self._claim.old)
+            replace_target(self._folder, self._path, self._claim.old)
         shutil.rmtree(self.resume_folder, ignore_errors=True)
         return self.target
 
@@ -224,34 +221,3 @@ def _is_zipped_bundle(path: Path) -> bool:
             return MANIFEST in archive.namelist()
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
         return False
-
-
-def _replace(new: Path, target: Path, aside: Path) -> None:
-    """Replace a bundle by another, and leave the old one at `new` or remove it.
-
-    A zip replaces a zip in one step, and Linux exchanges folders in one step. Elsewhere the old
-    bundle is put aside for a moment, in which readers find no bundle.
-    """
-    if not target.exists() or (new.is_file() and target.is_file()):
-        new.rename(target)
-    elif not _exchange(new, target):
-        target.rename(aside)
-        try:
-            new.rename(target)
-        except OSError:
-            aside.rename(target)
-            raise
-        remove(aside)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Let two files or folders change places in one step; return False where that is impossible."""
-    if sys.platform != "linux":
-        return False
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except (OSError, AttributeError):  # the C library is older than the system's call
-        return False
-    paths = (os.fsencode(one), os.fsencode(other))
-    status: int = rename(_WORKING_FOLDER, paths[0], _WORKING_FOLDER, paths[1], _EXCHANGE)
-    return status == 0

@@ -10,6 +10,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.options import check_options, number, one_of
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.mask import Mask
@@ -63,6 +64,10 @@ class BM25(Retriever):
         """Return the k best documents of the collection, or of those that a mask allows."""
         terms, counts = self._terms(query)
         return Retrieved(*self.index.retrieve(terms, counts, k, allowed))
+
+    def query_vector(self, query: QueryContext) -> SparseQuery:
+        """Return the query's terms and how often each stands there."""
+        return SparseQuery(*self._terms(query))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return Σ idf · saturation over the query's tokens, with repetitions."""

@@ -233,6 +233,10 @@ class Dense(Retriever):
         vector: NDArray[np.float32] = self._encoded(query).vectors[0]
         return vector
 
+    def query_vector(self, query: QueryContext) -> NDArray[np.float32]:
+        """Return the query's vector, (dimension,) float32."""
+        return self.encode_query(query)
+
     def _encoded(self, query: QueryContext) -> Encoded:
         return query.once(id(self), lambda: self.encoder.encode_queries([query.text]))
 

@@ -88,6 +88,10 @@ class LearnedSparse(Retriever):
         """Return the query's vector, which is computed once per query."""
         return self._encoded(query)[0]
 
+    def query_vector(self, query: QueryContext) -> SparseQuery:
+        """Return the query's vector."""
+        return self.encode_query(query)
+
     def _encoded(self, query: QueryContext) -> tuple[SparseQuery, bool]:
         """Return the query's vector, and whether the query was truncated."""
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.mask import Mask
@@ -102,6 +103,14 @@ class Retriever(Ranker):
         Raises:
             InputError: the mask has another type or shape.
         """
+
+    def query_vector(self, query: QueryContext) -> SparseQuery | NDArray[np.float32] | None:  # noqa: ARG002
+        """Return what the index is searched with.
+
+        Terms with weights, or one vector, (dimension,) float32, whose product with a document's own
+        is its score; None if a score is no such product.
+        """
+        return None
 
     def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain the score of a retrieved document, which may differ from the one of `score`."""

@@ -17,13 +17,14 @@ KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
 from tests.export.test_writer import names, write
+from ranklet.export import replacing
 from ranklet.export import writer as writing
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 target, exchanges, before = Path(sys.argv[1]), sys.argv[2] == "exchange", sys.argv[3] == "before"
 if not exchanges:
-    writing._exchange = lambda *_: False
+    replacing._exchange = lambda *_: False
 CHANGES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
 
 def note():

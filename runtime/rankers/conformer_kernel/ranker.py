@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
@@ -80,6 +81,10 @@ class ConformerKernel(Retriever):
         terms, counts = self._known(query)
         numbers, scores = self.index.retrieve(terms, counts, k, allowed)
         return Retrieved(numbers, scores, self.matching.truncates(query))
+
+    def query_vector(self, query: QueryContext) -> SparseQuery:
+        """Return the query's terms and how often each stands there."""
+        return SparseQuery(*self._known(query))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return the score of each candidate."""

@@ -24,6 +24,7 @@ COMMANDS = {
     "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
     "update": "add, replace and delete documents of a bundle",
     "merge": "join bundles with the same rankers",
+    "feed": "write the collection as a feed for another search engine",
     "fuse": "learn weights to fuse a bundle's rankers",
     "rank": "rank a bundle's collection for a query",
     "explain": "explain the scores of documents for a query",

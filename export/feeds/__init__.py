@@ -1,0 +1,1 @@
+"""Files that load a bundle's collection into another search engine."""
