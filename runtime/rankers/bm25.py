@@ -1,5 +1,6 @@
 """BM25 over one field, which ranks a collection by an impact index and also scores other texts."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,10 @@ class BM25(Retriever):
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""
         return SparseQuery(*self._terms(query))
+
+    def document_vectors(self) -> Iterator[SparseQuery]:
+        """Yield the terms of each document and their impacts."""
+        return self.index.by_document()
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return Σ idf · saturation over the query's tokens, with repetitions."""

@@ -4,6 +4,7 @@ RepBERT (Zhan et al. 2020, §3) is the configuration with mean pooling, the inne
 and token_type_ids that tell documents from queries. A sentence encoder has others.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -236,6 +237,10 @@ class Dense(Retriever):
     def query_vector(self, query: QueryContext) -> NDArray[np.float32]:
         """Return the query's vector, (dimension,) float32."""
         return self.encode_query(query)
+
+    def document_vectors(self) -> Iterator[NDArray[np.float32]]:
+        """Yield the vector of each document, (dimension,) float32."""
+        return iter(self.vectors)
 
     def _encoded(self, query: QueryContext) -> Encoded:
         return query.once(id(self), lambda: self.encoder.encode_queries([query.text]))

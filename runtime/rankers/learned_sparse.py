@@ -4,7 +4,7 @@ The vectors of the collection are stored twice, by document for rescoring and ex
 term for retrieval.
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -91,6 +91,13 @@ class LearnedSparse(Retriever):
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's vector."""
         return self.encode_query(query)
+
+    def document_vectors(self) -> Iterator[SparseQuery]:
+        """Yield the vector of each document."""
+        store = self.store
+        for number in range(len(store)):
+            terms, values = store.vector(number)
+            yield SparseQuery(terms.astype(np.int32), values)
 
     def _encoded(self, query: QueryContext) -> tuple[SparseQuery, bool]:
         """Return the query's vector, and whether the query was truncated."""

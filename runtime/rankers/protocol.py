@@ -1,12 +1,13 @@
 """The interface of all rankers at serving time."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.pipeline.candidates import Candidates
@@ -111,6 +112,14 @@ class Retriever(Ranker):
         is its score; None if a score is no such product.
         """
         return None
+
+    def document_vectors(self) -> Iterator[SparseQuery | NDArray[np.float32]]:
+        """Yield the vector of each document, as `query_vector` has that of a query.
+
+        Raises:
+            InputError: a score is no product of two vectors.
+        """
+        raise InputError(f"{type(self).__name__} has no vectors whose products are its scores")
 
     def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain the score of a retrieved document, which may differ from the one of `score`."""

@@ -5,6 +5,7 @@ contribution to a document does not depend on the other terms. `ranklet index` c
 contributions, so that retrieval runs no network. The network itself scores a caller's texts.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,10 @@ class ConformerKernel(Retriever):
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""
         return SparseQuery(*self._known(query))
+
+    def document_vectors(self) -> Iterator[SparseQuery]:
+        """Yield the terms of each document and their impacts."""
+        return self.index.by_document()
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return the score of each candidate."""

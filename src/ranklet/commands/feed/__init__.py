@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ranker to feed; repeat it for several (default: all with vectors or impacts); the "
         "query uses the first",
     )  # fmt: skip
-    parser.add_argument("--name", default="", help="index in the engine (default: the bundle's)")
+    parser.add_argument("--name", help="index in the engine, if it is not called as the bundle is")
     parser.add_argument("--force", action="store_true", help="replace an earlier feed")
 
 
@@ -38,12 +38,13 @@ def run(options: argparse.Namespace) -> None:
     check_k(options.k)
     if options.query is not None:
         check_query(options.query)
+    name = options.name or ""
     if options.output is None:
         if options.query is None:
             raise InputError("give a folder to write (-o FOLDER), or a --query to print")
         first = options.ranker[0] if options.ranker else ""
         body = query_body(
-            options.bundle, options.to, options.query, ranker=first, index=options.name, k=options.k
+            options.bundle, options.to, options.query, ranker=first, index=name, k=options.k
         )
         print(json.dumps(body, ensure_ascii=False))
         return
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
         options.to,
         options.output,
         rankers=options.ranker,
-        index=options.name,
+        index=name,
         query=options.query or "",
         k=options.k,
         overwrite=options.force,
