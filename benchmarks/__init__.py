@@ -12,6 +12,7 @@ BENCHMARKS = {
     "fidelity": "quality",
     "repbert_quality": "dense",
     "dense_quality": "dense",
+    "dense_training": "dense",
     "rerank_depths": "dense",
     "epic_quality": "quality",
     "cross_quality": "quality",

@@ -62,6 +62,7 @@ class Scope:
         timed: queries that are timed, at most.
         rounds: of timing, not counting the first.
         starts: fresh processes of a system.
+        name: what bundles of all rankers are called; those of single rankers are shared.
     """
 
     place: Place
@@ -73,6 +74,7 @@ class Scope:
     timed: int = 100
     rounds: int = 2
     starts: int = 5
+    name: str = PREFIX
 
 
 def searched_in(scope: Scope, study: str) -> Searched:
@@ -119,13 +121,15 @@ def bundle_of(scope: Scope, study: str) -> Path:
 
     def build(path: Path) -> None:
         first = scope.place.keep(
-            slug(PREFIX, study, LEXICAL_PART, "indexed"),
+            slug(scope.name, study, LEXICAL_PART, "indexed"),
             lexical,
             code_of(scope.rankers[name] for name in others),
         )
         joined({LEXICAL_PART: first, **{name: encoded(name) for name in encoders}}, path)
 
-    return scope.place.keep(slug(PREFIX, study, "ranklet"), build, code_of(scope.rankers.values()))
+    return scope.place.keep(
+        slug(scope.name, study, "ranklet"), build, code_of(scope.rankers.values())
+    )
 
 
 def joined(parts: Mapping[str, Path], target: Path) -> None:
