@@ -9,13 +9,14 @@ from typing import Any
 
 # The field in which Google Cloud's logging expects the trace of a line.
 TRACE = "logging.googleapis.com/trace"
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 def write(severity: str, message: str, **fields: Any) -> None:
     """Write one line."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line = {"severity": severity, "time": now, "message": message, **fields}
-    text = json.dumps(line, ensure_ascii=False, default=str)
+    text = _ENCODER.encode(line)
     with contextlib.suppress(OSError, ValueError):  # the log's reader may be gone; answers go on
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
         sys.stdout.buffer.flush()

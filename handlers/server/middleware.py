@@ -6,12 +6,12 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
-from uuid import uuid4
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ranklet.handlers import logs
@@ -65,7 +65,7 @@ class Middleware:
         begin = perf_counter()
         headers = Headers(scope=scope)
         own_id = headers.get("x-request-id", "")
-        record = Record(own_id if _ID.fullmatch(own_id) else uuid4().hex)
+        record = Record(own_id if _ID.fullmatch(own_id) else os.urandom(16).hex())
         scope["ranklet.record"] = record
         status = CLIENT_GONE
 
@@ -75,7 +75,7 @@ class Middleware:
                 status = message["status"]
                 if status == CLIENT_GONE:  # not a status of HTTP; nobody reads its substitute
                     message["status"] = 400
-                self._add_headers(MutableHeaders(raw=message["headers"]), record)
+                self._add_headers(message["headers"], record)
             await send(message)
 
         try:
@@ -87,18 +87,20 @@ class Middleware:
         finally:
             self._count_and_log(scope, headers, record, status, perf_counter() - begin)
 
-    def _add_headers(self, headers: MutableHeaders, record: Record) -> None:
-        headers["x-request-id"] = record.id
-        headers["x-content-type-options"] = "nosniff"
-        headers.setdefault("cache-control", "no-store")
+    def _add_headers(self, headers: list[tuple[bytes, bytes]], record: Record) -> None:
+        given = {name for name, _ in headers}
+        headers.append((b"x-request-id", record.id.encode()))
+        headers.append((b"x-content-type-options", b"nosniff"))
+        if b"cache-control" not in given:
+            headers.append((b"cache-control", b"no-store"))
         if record.stages:
             timings = (
-                f's{at};desc="{_UNQUOTABLE.sub("", stage)}";dur={ms:.3f}'
+                f's{at};desc="{_quotable(stage)}";dur={ms:.3f}'
                 for at, (stage, ms) in enumerate(record.stages)
             )
-            headers["server-timing"] = ", ".join(timings)
-        if self._draining():
-            headers["connection"] = "close"
+            headers.append((b"server-timing", ", ".join(timings).encode()))
+        if self._draining() and b"connection" not in given:
+            headers.append((b"connection", b"close"))
 
     def _count_and_log(
         self, scope: Scope, headers: Headers, record: Record, status: int, seconds: float
@@ -127,11 +129,18 @@ class Middleware:
 
     def _trace(self, headers: Headers) -> str:
         """Return the full name of the request's trace, or "" without a trace or a project."""
+        if not self._settings.project:
+            return ""
         header = headers.get("traceparent") or headers.get("x-cloud-trace-context", "")
-        match = _TRACE.fullmatch(header) if self._settings.project else None
+        match = _TRACE.fullmatch(header)
         if not match:
             return ""
         return f"projects/{self._settings.project}/traces/{match[1] or match[2]}"
+
+
+@lru_cache(1024)
+def _quotable(stage: str) -> str:
+    return _UNQUOTABLE.sub("", stage)
 
 
 def resident_bytes() -> int:

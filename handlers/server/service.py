@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS, info
@@ -53,6 +55,7 @@ EXTRA_HEADERS = {
     413: {"connection": "close"},
     503: {"retry-after": "1"},
 }
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 IN_URL = ("/rank",)  # what a URL may ask for, too
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -101,13 +104,21 @@ class Service:
             Route("/openapi.json", self._openapi),
             Route("/docs", self._docs),
         ]
-        starlette = Starlette(
+        self._starlette = Starlette(
             routes=routes,
             exception_handlers={HTTPException: _no_route, RequestError: _refused},  # type: ignore[dict-item]
             lifespan=self._lifespan,
         )
         paths = frozenset(route.path for route in routes)
-        self.app = Middleware(starlette, paths, self._metrics, settings, lambda: self.draining)
+        self.app = Middleware(self._route, paths, self._metrics, settings, lambda: self.draining)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what POST ranks, and leave all else to Starlette, whose way takes longer."""
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in ANSWERS:
+            response = await self._answer(Request(scope, receive))
+            await response(scope, receive, send)
+        else:
+            await self._starlette(scope, receive, send)
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -129,7 +140,7 @@ class Service:
 
     async def _answer(self, request: Request) -> Response:
         record: Record = request.scope["ranklet.record"]
-        limits, path = self.settings.limits, request.url.path
+        limits, path = self.settings.limits, request.scope["path"]
         try:
             where = self._keys.opened(request.headers)
             bundle = self._live.bundle
@@ -149,7 +160,7 @@ class Service:
                 return encoded(answer.body)
 
             queued = perf_counter()
-            body = await self._pool.run(work, limits.seconds, _gone(request))
+            body = await self._pool.run(work, limits.seconds, partial(_gone, request))
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:
@@ -207,8 +218,7 @@ async def _gone(request: Request) -> None:
 
 def encoded(body: Any) -> bytes:
     """Return JSON in UTF-8. A lone surrogate, which UTF-8 cannot hold, is written as an escape."""
-    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace")
+    return _ENCODER.encode(body).encode("utf-8", "backslashreplace")
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

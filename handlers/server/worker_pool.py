@@ -3,75 +3,148 @@
 numpy and onnxruntime release the interpreter's lock while they compute, but Python code does not,
 so more threads than processors gain nothing. If the queue had no bound, all callers would wait
 longer than they are willing to. Once it is full, further callers get 503 at once.
+
+The threads are no `ThreadPoolExecutor`, because its futures, each with a lock and a copy for the
+event loop, cost a third of what a lexical answer adds to its ranking.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
-from typing import Any, TypeVar
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any, Generic, TypeVar
 
 from ranklet.handlers.api.errors import RequestError
 
 T = TypeVar("T")
+
+# Most calls end sooner. Only for the others somebody looks whether the caller has hung up.
+UNWATCHED_SECONDS = 0.05
 
 
 class ClientGone(Exception):  # noqa: N818  # no error: there is nobody to report it to
     """The caller hung up before the answer was ready."""
 
 
+class _Call(Generic[T]):
+    """A call that waits for a thread, and the future that its caller waits for.
+
+    Attributes:
+        work: None once a thread has begun it or nobody waits for it any more.
+    """
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self.work: Callable[[], T] | None = work
+        self._loop = asyncio.get_running_loop()
+        self.result: asyncio.Future[T] = self._loop.create_future()
+
+    def run(self, work: Callable[[], T]) -> None:
+        """Do the work in this thread, and hand its result or error to the event loop."""
+        finish: Callable[[Any], None]
+        try:
+            finish, outcome = self.result.set_result, work()
+        except BaseException as error:
+            finish, outcome = self.result.set_exception, error
+        with suppress(RuntimeError):  # the loop is closed, so nobody waits
+            self._loop.call_soon_threadsafe(self._finish, finish, outcome)
+
+    def _finish(self, finish: Callable[[Any], None], outcome: Any) -> None:
+        if not self.result.done():
+            finish(outcome)
+
+
 class WorkerPool:
     """Threads behind a queue in which at most `queue` calls wait."""
 
     def __init__(self, threads: int, queue: int) -> None:
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="ranklet")
         self._most, self._held, self._lock = threads + queue, 0, Lock()
+        self._calls: SimpleQueue[_Call[Any] | None] = SimpleQueue()
+        self._threads = [
+            Thread(target=self._work, name=f"ranklet-{at}", daemon=True) for at in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def held(self) -> int:
         """The number of calls that run or wait."""
         return self._held
 
-    async def run(self, work: Callable[[], T], seconds: float, gone: Coroutine[Any, Any, Any]) -> T:
+    async def run(
+        self, work: Callable[[], T], seconds: float, gone: Callable[[], Coroutine[Any, Any, None]]
+    ) -> T:
         """Run a call in a thread and return its result, after at most `seconds` of wait and work.
 
-        The coroutine `gone` ends when the caller hangs up.
+        The coroutine that `gone` returns ends when the caller hangs up.
 
         Raises:
             RequestError: 503: the queue is full; 504: the time is up.
             ClientGone: the caller hung up.
         """
-        watch = asyncio.ensure_future(gone)
+        call = _Call(work)
+        self._submit(call)
+
+        def watch() -> None:
+            watching = asyncio.ensure_future(_watch(call.result, seconds, gone))
+            call.result.add_done_callback(lambda _: watching.cancel())
+
+        timer = asyncio.get_running_loop().call_later(min(UNWATCHED_SECONDS, seconds), watch)
         try:
-            result = asyncio.wrap_future(self._submit(work))
-        except BaseException:
-            watch.cancel()
-            raise
-        try:
-            both = {result, watch}
-            await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if result.done():
-                return result.result()
-            if watch.done():
-                raise ClientGone
-            raise RequestError(504, f"no answer within {seconds:g} seconds; ask for less")
+            return await call.result
         finally:
-            watch.cancel()
-            result.cancel()  # a waiting call never starts; a running one ends and is forgotten
+            timer.cancel()
+            if self._take(call):  # given up: it never starts; a running one ends and is forgotten
+                self._release()
 
     def close(self) -> None:
-        """Let running calls end and start no others."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        """Let running calls end, and start no others."""
+        with suppress(Empty):
+            while True:
+                self._calls.get_nowait()
+        for _ in self._threads:
+            self._calls.put(None)
+        for thread in self._threads:
+            thread.join()
 
-    def _submit(self, work: Callable[[], T]) -> "Future[T]":
+    def _submit(self, call: _Call[Any]) -> None:
         with self._lock:
             if self._held >= self._most:
                 raise RequestError(503, "too many requests are waiting; try again in a second")
             self._held += 1
-        future = self._executor.submit(work)
-        future.add_done_callback(self._release)
-        return future
+        self._calls.put(call)
 
-    def _release(self, _: "Future[Any]") -> None:
+    def _work(self) -> None:
+        """Run calls, one after another."""
+        while True:
+            call = self._calls.get()
+            if call is None:
+                return
+            if work := self._take(call):
+                call.run(work)
+                self._release()
+            del call, work  # else an answer would stay in memory while the thread waits
+
+    def _take(self, call: _Call[T]) -> Callable[[], T] | None:
+        """Return the work of a call that waits, which does not wait any more then."""
+        with self._lock:
+            work, call.work = call.work, None
+        return work
+
+    def _release(self) -> None:
         with self._lock:
             self._held -= 1
+
+
+async def _watch(
+    result: "asyncio.Future[Any]", seconds: float, gone: Callable[[], Coroutine[Any, Any, None]]
+) -> None:
+    """End the wait for a result when its time is up or the caller hangs up."""
+    error: Exception = ClientGone()
+    try:
+        async with asyncio.timeout(seconds - UNWATCHED_SECONDS):
+            await gone()
+    except TimeoutError:
+        error = RequestError(504, f"no answer within {seconds:g} seconds; ask for less")
+    if not result.done():
+        result.set_exception(error)

@@ -42,9 +42,9 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 def test_a_call_returns_what_its_work_returns_and_raises_what_it_raises() -> None:
     async def test() -> None:
         pool = WorkerPool(threads=1, queue=0)
-        assert await pool.run(lambda: 7, FOREVER, stays()) == 7
+        assert await pool.run(lambda: 7, FOREVER, stays) == 7
         with pytest.raises(ZeroDivisionError):
-            await pool.run(lambda: 1 / 0, FOREVER, stays())
+            await pool.run(lambda: 1 / 0, FOREVER, stays)
         await until(lambda: pool.held == 0)
         pool.close()
 
@@ -54,10 +54,10 @@ def test_a_call_returns_what_its_work_returns_and_raises_what_it_raises() -> Non
 def test_past_the_queue_a_call_is_refused_at_once(gate: Event) -> None:
     async def test() -> None:
         pool = WorkerPool(threads=1, queue=1)
-        held = [asyncio.ensure_future(pool.run(gate.wait, FOREVER, stays())) for _ in range(2)]
+        held = [asyncio.ensure_future(pool.run(gate.wait, FOREVER, stays)) for _ in range(2)]
         await until(lambda: pool.held == 2)  # one runs, one waits
         with pytest.raises(RequestError, match="too many requests") as caught:
-            await pool.run(gate.wait, FOREVER, stays())
+            await pool.run(gate.wait, FOREVER, stays)
         assert caught.value.status == 503
         gate.set()
         assert await asyncio.gather(*held) == [True, True]
@@ -70,7 +70,7 @@ def test_a_call_that_takes_too_long_is_given_up(gate: Event) -> None:
     async def test() -> None:
         pool = WorkerPool(threads=1, queue=0)
         with pytest.raises(RequestError, match=r"no answer within 0\.01 seconds") as caught:
-            await pool.run(gate.wait, 0.01, stays())
+            await pool.run(gate.wait, 0.01, stays)
         assert caught.value.status == 504
         assert pool.held == 1  # the thread cannot be stopped
         gate.set()
@@ -80,15 +80,37 @@ def test_a_call_that_takes_too_long_is_given_up(gate: Event) -> None:
     run(test())
 
 
+def test_what_waits_when_the_pool_is_closed_never_starts(gate: Event) -> None:
+    begun = []
+
+    async def test() -> None:
+        pool = WorkerPool(threads=1, queue=5)
+        held = asyncio.ensure_future(pool.run(gate.wait, FOREVER, stays))
+        waiting = asyncio.ensure_future(pool.run(lambda: begun.append("never"), FOREVER, stays))
+        await until(lambda: pool.held == 2)
+        closing = asyncio.ensure_future(asyncio.to_thread(pool.close))
+        await asyncio.sleep(0.01)
+        gate.set()
+        await closing
+        assert await held
+        assert not waiting.done()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert pool.held == 0
+
+    run(test())
+    assert begun == []
+
+
 def test_a_caller_who_hangs_up_leaves_the_queue(gate: Event) -> None:
     begun = []
 
     async def test() -> None:
         pool = WorkerPool(threads=1, queue=5)
-        held = asyncio.ensure_future(pool.run(gate.wait, FOREVER, stays()))
+        held = asyncio.ensure_future(pool.run(gate.wait, FOREVER, stays))
         await until(lambda: pool.held == 1)
         with pytest.raises(ClientGone):
-            await pool.run(lambda: begun.append("never"), FOREVER, leaves())
+            await pool.run(lambda: begun.append("never"), FOREVER, leaves)
         await until(lambda: pool.held == 1)
         gate.set()
         assert await held
