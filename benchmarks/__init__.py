@@ -48,6 +48,7 @@ BENCHMARKS = {
     "all_systems": "all_systems",
     "distilled_kinds": "distilled",
     "update_speed": "footprint",
+    "replacements": "footprint",
     "http_load": "speed",
     "gpu_checks": "gpu",
 }
