@@ -20,16 +20,41 @@ from benchmarks.built.bundles import google_wiki
 from benchmarks.built.peers import asked, opened
 from benchmarks.dense.repbert_quality import COLLECTION, qa_mix_bundle
 from benchmarks.harness.place import Place
-from benchmarks.harness.report import table
+from benchmarks.harness.report import goal, table
+from ranklet.runtime.ranking import load as load_bundle
 from ranklet.training.data.splits import read_split
 
-PACKAGES = ("starlette", "uvicorn")
+PACKAGES = ("httptools", "starlette", "uvicorn")
 CONNECTIONS = (1, 8, 64)
 SECONDS = 5.0  # for each number of connections
 REQUESTS, HYBRID_REQUESTS = 20_000, 4_000  # in which memory must not grow
+ROUNDS, ROUND = 15, 200  # of requests on one connection, to find out what HTTP adds
+MOST_ADDED = 0.35  # ms
 STARTS = 7  # after one that fills the page cache
 MOST_GROWTH = 8 << 20  # bytes: what allocators settle by
 HEAD = b"POST /rank HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: "
+
+# An application that answers with the request's body, and does nothing else.
+ECHO = """
+import json, uvicorn
+from ranklet.handlers.server.connection import BoundedProtocol
+from ranklet.handlers.server.settings import ServerSettings
+from ranklet.handlers.server.uvicorn_server import listen
+
+async def echo(scope, receive, send):
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message["body"], message["more_body"]
+    headers = [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+listening = listen(ServerSettings("", host="127.0.0.1", port=0))
+print(json.dumps({"message": f":{listening.getsockname()[1]}"}), "ready", sep="\\n", flush=True)
+config = uvicorn.Config(echo, http=BoundedProtocol, ws="none", lifespan="off", log_config=None)
+uvicorn.Server(config).run([listening])
+"""
 
 
 def run(place: Place) -> str:
@@ -40,6 +65,7 @@ def run(place: Place) -> str:
     return f"""
 google-wiki, 189,814 documents, BM25 over lemmas:
 {measure(lexical, queries, SECONDS, REQUESTS)}
+{added(lexical, queries[:ROUND], ROUNDS)}
 {COLLECTION}, 41,250 documents, BM25 and RepBERT (int8) rescored by neural Model 1:
 {measure(hybrid, others, SECONDS, HYBRID_REQUESTS)}
 - The callers are in Python, too, and take a good part of the processors. *Own memory* is resident \
@@ -80,6 +106,38 @@ requests: **{grown / 2**20:.1f} MB** on {before / 2**20:.0f} MB, {verdict}.
 """
 
 
+def added(bundle: Path, queries: Sequence[str], rounds: int) -> str:
+    """Return what HTTP adds to `rank()`, next to what an echo takes on the same connections."""
+    ranker = load_bundle(bundle)
+    p50: dict[str, list[float]] = {"rank() in a process": [], "a bare echo": [], "POST /rank": []}
+    alone, echoed, ranked = p50.values()
+    with server(bundle) as (_, port), server(bundle, command=("-c", ECHO)) as (_, echo):
+        for turn in range(-1, rounds):  # the first warms up and is not counted
+            times = []
+            for query in queries:
+                begin = perf_counter()
+                ranker.rank(query)
+                times.append(perf_counter() - begin)
+            found = [times]
+            for each in (echo, port):
+                answers, wrong = asyncio.run(load(each, queries, 1, requests=len(queries)))
+                if wrong:
+                    raise ValueError(f"{wrong} requests failed")
+                found.append(answers)
+            if turn >= 0:
+                for name, seconds in zip(p50, found, strict=True):
+                    p50[name].append(float(np.median(seconds)) * 1e3)
+    adds = float(np.median(np.subtract(ranked, alone)))
+    rows = [[name, f"{np.median(ms):.2f}"] for name, ms in p50.items()]
+    return f"""
+{table(["one after another", "p50, ms"], rows)}
+
+{goal("what HTTP adds to rank()", adds, MOST_ADDED)} Median of {rounds} rounds of {len(queries)}.
+- The echo answers with what it was sent, with the same parser and bounds, and without a thread, \
+routes, a log or JSON: about what Python takes for any answer. It took {np.median(echoed):.2f} ms.
+"""
+
+
 def _start_up(bundle: Path) -> float:
     """Return the ms from exec until a server serves a bundle."""
     begin = perf_counter()
@@ -89,18 +147,22 @@ def _start_up(bundle: Path) -> float:
 
 @contextmanager
 def server(
-    bundle: Path, environment: Mapping[str, str] | None = None
+    bundle: Path,
+    environment: Mapping[str, str] | None = None,
+    command: Sequence[str] = ("-m", "ranklet.handlers.http"),
 ) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
     """Run a server of a bundle on a free port; it is stopped as an orchestrator would.
 
     Args:
         bundle: what it serves.
         environment: variables next to those that say what it serves and where.
+        command: what Python runs.
     """
     variables = {"RANKLET_BUNDLE": str(bundle), "HOST": "127.0.0.1", "PORT": "0"}
+    variables["RANKLET_WORKERS"] = "1"
     variables |= environment or {}
     process = subprocess.Popen(
-        [sys.executable, "-m", "ranklet.handlers.http"],
+        [sys.executable, *command],
         env={**os.environ, **variables, "RANKLET_DRAIN_SECONDS": "0"},
         stdout=subprocess.PIPE,
     )

@@ -42,6 +42,7 @@ class _Call(Generic[T]):
     def run(self, work: Callable[[], T]) -> None:
         """Do the work in this thread, and hand its result or error to the event loop."""
         finish: Callable[[Any], None]
+        outcome: Any
         try:
             finish, outcome = self.result.set_result, work()
         except BaseException as error:
