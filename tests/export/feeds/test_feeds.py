@@ -172,7 +172,9 @@ def test_passages_have_their_own_keys_and_are_grouped(
 @pytest.mark.parametrize("engine", ENGINES)
 def test_metadata_keeps_its_values(engine: str, passages: Path, tmp_path: Path) -> None:
     write_feed(passages, engine, tmp_path / "feed")
-    stored = {hit.id: hit.metadata for hit in Bundle(passages).rank("bread water", k=30)}
+    stored: dict[str, dict[str, Any]] = {
+        hit.id: dict(hit.metadata) for hit in Bundle(passages).rank("bread water", k=30)
+    }
     assert stored
     for _, fields in entries(engine, tmp_path / "feed"):
         if fields["document"] not in stored:
