@@ -14,10 +14,10 @@ import numpy as np
 from tests.handlers.runtime_api import Function, RuntimeAPI
 
 from benchmarks.built.trained import tuned_bm25
+from benchmarks.cross_encoders.cross_quality import VANILLA, checkpoint_of
 from benchmarks.dense.repbert_quality import COLLECTION, qa_mix_bundle
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
-from benchmarks.quality.cross_quality import VANILLA, checkpoint_of
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import read_split

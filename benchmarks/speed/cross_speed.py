@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.built.bundles import google_wiki_hybrid
+from benchmarks.cross_encoders.cross_quality import VANILLA, checkpoint_of, dev_candidates
 from benchmarks.harness.contest import contest
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal_at_least, table
-from benchmarks.quality.cross_quality import VANILLA, checkpoint_of, dev_candidates
 from benchmarks.speed.hybrid_speed import rescoring
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions

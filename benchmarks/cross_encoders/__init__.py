@@ -1,0 +1,1 @@
+"""What cross-encoders are worth: heads, marks, and long documents."""

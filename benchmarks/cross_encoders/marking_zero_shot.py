@@ -1,0 +1,157 @@
+"""Exact-match marks on collections that no network has seen, against vanilla trained alike.
+
+Networks learn from qa-mix without its medical part, and read windows of medical documents with
+titles and of scientific abstracts (Boualili, chapter 7).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.built.trained import HELD_OUT, LEARN, tuned_bm25
+from benchmarks.cross_encoders import baselines, served
+from benchmarks.cross_encoders.candidates import found_by_bm25, tuned
+from benchmarks.cross_encoders.comparing import SIGNS, Row, Values, alone, shown_rows, with_bm25
+from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
+from benchmarks.cross_encoders.systems import EXPANDED, MARKED, POOLED, VANILLA, System
+from benchmarks.cross_encoders.trainings import Source, chosen_rate, learned, minutes, qa_mix
+from benchmarks.harness.place import Place
+from ranklet.export.options import ExportOptions
+from ranklet.training.checkpoint import read_checkpoint
+from ranklet.training.data.collection import Collection, Query, write_collection
+from ranklet.training.data.splits import read_split
+
+PACKAGES = ("torch", "transformers", "onnxruntime")
+LEFT_OUT = "md"  # the part of qa-mix that is medquad
+SYSTEMS = tuple(each.by_cross_entropy() for each in (VANILLA, *MARKED, *POOLED, *EXPANDED))
+# 150 words every 75 and 30 windows at most in the thesis, whose networks read 512 tokens.
+WINDOWS: dict[str, Any] = {
+    "chunking": "words", "window": 75, "stride": 38, "chunks": 6, "combine": "max",
+}  # fmt: skip
+WINDOWS_READ = 5.0  # of a document, on average
+
+
+class Reported(NamedTuple):
+    """A collection that no network has seen, and the split that is reported."""
+
+    collection: str
+    split: str
+
+
+REPORTED = (Reported("medquad", "dev"), Reported("scifact", "test"))
+
+
+def run(place: Place) -> str:
+    """Train what is not kept, score by the exported networks, compare."""
+    scope = Scope(place)
+    announce("marking_zero_shot", estimated(scope.sizes))
+    return section(scope)
+
+
+def estimated(sizes: Sizes) -> dict[str, float]:
+    """Return the minutes of each part, without the learning rate, which `equal_starts` chooses."""
+    count = len(SYSTEMS)
+    pairs = count * len(REPORTED) * sizes.others * sizes.depth
+    return {
+        "trainings": count * sizes.training_minutes(sizes.steps, sizes.pool),
+        "exports": count * EXPORT_MINUTES,
+        "scores": sizes.scoring_minutes(pairs, WINDOWS_READ),
+    }
+
+
+def section(
+    scope: Scope,
+    systems: Sequence[System] = SYSTEMS,
+    reported: Sequence[Reported] = REPORTED,
+    options: ExportOptions = served.EXPORT,
+) -> str:
+    """Return the tables of a run; the first system is vanilla."""
+    source, sizes = without_part(scope), scope.sizes
+    rate = chosen_rate(scope, qa_mix(scope.place)).rate
+    paths = {
+        each.label: learned(scope, source, each, steps=sizes.steps, rate=rate, pool=sizes.pool)
+        for each in systems
+    }
+    parts = [_intro(scope, rate)]
+    for each in reported:
+        found = rows(scope, each, paths, options)
+        queries = len(found[0].alone["MRR@10"])
+        parts.append(
+            f"### {each.collection}: {queries:,} queries of {each.split}, BM25's first "
+            f"{sizes.depth} reranked\n\n" + shown_rows(found, "vanilla's", notes=("minutes",))
+        )
+    return "\n\n".join(parts)
+
+
+def rows(
+    scope: Scope, reported: Reported, paths: dict[str, Path], options: ExportOptions
+) -> list[Row]:
+    """Return the baselines and the systems on a collection."""
+    place, sizes = scope.place, scope.sizes
+    collection = place.collection(reported.collection)
+    queries = read_split(collection, reported.split, limit=sizes.others)
+    settings = tuned_bm25(place, reported.collection)
+    lists = found_by_bm25(place, collection, settings, queries, sizes.depth)
+    tuning = read_split(collection, "train", limit=sizes.tuning)
+    found = [
+        Row(baselines.BM25, alone(lists, lists.scores)),
+        Row(baselines.BEGINNING, baselines.of_beginnings(scope, collection, queries, tuning)),
+        Row(baselines.COSINE, baselines.by_cosine(scope, lists)),
+    ]
+    vanilla: Values | None = None
+    for label, path in paths.items():
+        bundle = served.exported(place, path, WINDOWS, options)
+        scores = served.scores(place, bundle, path, WINDOWS, lists)
+        values = alone(lists, scores)
+        fused, alphas = with_bm25(lists, scores)
+        notes = (f"{minutes(read_checkpoint(path)):.1f}",)
+        found.append(Row(label, values, base=vanilla, fused=fused, alphas=alphas, notes=notes))
+        vanilla = vanilla or values
+    return found
+
+
+def without_part(scope: Scope) -> Source:
+    """Return qa-mix without the documents and queries of its medical part."""
+    place = scope.place
+    whole = place.collection("qa-mix")
+
+    def build(path: Path) -> None:
+        splits = {}
+        for name, part in (("train", LEARN), ("held", HELD_OUT)):
+            queries = [each for each in read_split(whole, part) if not _left_out(each.id)]
+            qrels = {each.id: each.relevant for each in queries}
+            splits[name] = [Query(each.id, each.text) for each in queries], qrels
+        documents = (each for each in whole.documents() if not _left_out(each.id))
+        write_collection(path, documents, splits, overwrite=True)
+
+    code = ("training/data/splits.py", "benchmarks/cross_encoders/marking_zero_shot.py")
+    collection = Collection(place.keep(f"qa-mix.without-{LEFT_OUT}", build, code))
+    queries = read_split(collection, "train", limit=scope.sizes.tuning)
+    return Source(collection.name, collection, "train", "held", tuned(place, collection, queries))
+
+
+def _left_out(name: str) -> bool:
+    """Return whether a document or a query belongs to the part that is left out.
+
+    >>> _left_out("md-1"), _left_out("ss-md-1")
+    (True, False)
+    """
+    return name.startswith(f"{LEFT_OUT}-")
+
+
+def _intro(scope: Scope, rate: float) -> str:
+    sizes = scope.sizes
+    return f"""\
+Each network begins with all-MiniLM-L6-v2 and learns for {sizes.steps} steps of {STEP} queries of \
+qa-mix without its medical part, by cross-entropy, at the learning rate {rate:g} that \
+`equal_starts` has chosen. It reads {sizes.tokens} tokens then. Documents that are reported, with \
+titles, are read in windows of {WINDOWS["window"]} words every {WINDOWS["stride"]}, at most \
+{WINDOWS["chunks"]}, and the best window counts (MaxP). All scores are those of exported bundles. \
+*With BM25* is a linear fusion with the scaling `variance`, α by cross-validation. The backbone \
+was trained on many collections before, so only reranking is zero-shot.
+
+{SIGNS}
+
+Sized down against the thesis: MiniLM-L6 in place of BERT base, {sizes.steps * STEP:,} queries in \
+place of all of MS MARCO's, windows of {WINDOWS["window"]} words in place of 150, and one seed. \
+The second, passage-wise phase and ELECTRA are left out."""
