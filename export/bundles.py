@@ -15,10 +15,11 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.bundle_files import PASSAGES, TOKENIZER, BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry, Splitting, check_name
+from ranklet.runtime.storage.manifest import Manifest, RankerEntry, Splitting, check_name
+from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.analysed import AnalysedCollection, WordAnalysis, analyse
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import Field
 from ranklet.training.progress import progress
@@ -82,7 +83,7 @@ def export_bundle(
         check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     options = options or ExportOptions()
     checkpoints = _with_own_tokenizers(_with_settings(checkpoints, options))
-    tokenizer = _one_tokenizer(checkpoints)
+    tokenizer, words = _one_tokenizer(checkpoints), _one_analysis(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:
         rankers: dict[str, RankerEntry] = {
             name: exporter(checkpoint.kind).export(checkpoint, name, writer, options)
@@ -98,6 +99,7 @@ def export_bundle(
             rankers=rankers,
             pipelines=pipelines,
             default_pipeline=default,
+            **words,
             provenance={
                 "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
             },
@@ -120,7 +122,8 @@ def index_bundle(
         collection: the documents. Successive ones with one id are passages of one document.
         target: a folder, or a path that ends in .zip.
         titles: whether titles are part of the text that is ranked.
-        words: the language of the texts, and what the forms of a word have in common.
+        words: the language of the texts, and what the forms of a word have in common; None for what
+            the bundle says, which is how its rankers were trained.
         overwrite: whether an existing bundle is replaced.
 
     Raises:
@@ -138,11 +141,16 @@ def index_bundle(
             collection.documents(),
             titles=titles,
             keep_metadata=True,
-            options=words,
+            options=words or words_of(bundle.manifest),
             **needs_of(bundle),
         )
         provenance = {"collection": {"name": collection.name, "titles": titles}}
         return write_indexed(bundle, analysed, writer, collection.splitting, provenance)
+
+
+def words_of(manifest: Manifest) -> TextOptions:
+    """Return how the words of a collection are read for a bundle, unless others are chosen."""
+    return TextOptions.of(manifest.languages, manifest.normaliser)
 
 
 class Needs(TypedDict):
@@ -261,6 +269,35 @@ def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
             "the same --tokenizer"
         )
     return next(iter(tokenizers.values()), None)
+
+
+def _one_analysis(checkpoints: Mapping[str, Checkpoint]) -> WordAnalysis:
+    """Return how all checkpoints read words, or as English lemmas if none reads any.
+
+    Raises:
+        ExportError: they read words in different ways.
+    """
+    found: WordAnalysis = {"languages": ENGLISH, "normaliser": TextOptions.normaliser}
+    first = ""
+    for name, each in checkpoints.items():
+        if each.words is None:
+            continue
+        own: WordAnalysis = {
+            "languages": each.languages or ENGLISH,
+            "normaliser": each.normaliser or TextOptions.normaliser,
+        }
+        if first and own != found:
+            raise ExportError(
+                f"{first} was trained on words of {_in_words(found)}, and {name} on those of "
+                f"{_in_words(own)}, but a bundle reads words in one way; train them with the same "
+                "--language and --normaliser"
+            )
+        first, found = first or name, own
+    return found
+
+
+def _in_words(words: WordAnalysis) -> str:
+    return f"{', '.join(words['languages'])} by {words['normaliser']}"
 
 
 def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:

@@ -22,6 +22,8 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
 from ranklet.runtime.storage.earlier import translated, translated_network
 from ranklet.training.data.probes import Probes, read_probes
+from ranklet.training.indexing.language.names import LANGUAGES
+from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.version import __version__
 
@@ -50,6 +52,9 @@ class Checkpoint:
         network: the content of config.json, which describes the network; empty for other kinds.
         weights: the weights of the network by the names of its parameters.
         probes: the texts on which export proves its variants. Training sets them aside.
+        languages: codes of the languages by which words were read, most frequent first; empty if no
+            words were, or if they were read as English before checkpoints said so.
+        normaliser: what the forms of a word had in common; "" if `languages` is empty.
     """
 
     kind: str
@@ -62,6 +67,15 @@ class Checkpoint:
     weights: Arrays = field(default_factory=dict)
     probes: Probes | None = None
     curve: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    normaliser: str = ""
+
+    @property
+    def words(self) -> TextOptions | None:
+        """How its words are read; None if it reads none."""
+        if self.languages:
+            return TextOptions.of(self.languages, self.normaliser)
+        return TextOptions() if self.settings.field in ("words", "lemmas") else None
 
     @property
     def digest(self) -> str:
@@ -129,6 +143,8 @@ class Checkpoint:
             "settings": asdict(self.settings),
             "training": dict(self.training),
         }
+        if self.languages:
+            described |= {"languages": list(self.languages), "normaliser": self.normaliser}
         _write_json(folder / RANKLET, described)
         if "comparison" in self.training:
             from ranklet.training.report.page import page
@@ -186,6 +202,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}
         network = translated_network(network)
         curve = _read_json(path / CURVE) if (path / CURVE).is_file() else {}
+        languages, normaliser = _read_languages(described)
     except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error!r}") from error
     except BundleError as error:  # a wrong setting, which the message names
@@ -194,8 +211,20 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     tokenizer = read_tokenizer(path / TOKENIZER) if (path / TOKENIZER).is_file() else None
     return Checkpoint(
         kind, settings, arrays, tokens, tokenizer, training, network, weights, read_probes(path),
-        curve,
+        curve, languages, normaliser,
     )  # fmt: skip
+
+
+def _read_languages(described: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
+    languages, normaliser = described.get("languages", []), described.get("normaliser", "")
+    if not isinstance(languages, list) or not all(isinstance(each, str) for each in languages):
+        raise ValueError(f"languages is {languages!r}; it must be a list of codes")
+    if languages:
+        for language in languages:
+            if language not in LANGUAGES:
+                raise ValueError(f"languages is {languages!r}; it must be a list of codes")
+        TextOptions(normaliser=normaliser)
+    return tuple(languages), normaliser
 
 
 def _read_tokens(path: Path) -> tuple[str, ...]:

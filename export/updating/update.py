@@ -21,7 +21,6 @@ from ranklet.training.data.collection import Collection, Document, is_collection
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.language.names import AUTO
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.reuse.analysis import Contents, analyse_again
 from ranklet.version import __version__
@@ -119,9 +118,7 @@ def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:
     if all((m.languages, m.normaliser, m.ranklet_version) == plain for m in manifests):
         return analyse_again(contents, origins, titles=titles, **needs)
     languages = {language for each in manifests for language in each.languages}
-    words = TextOptions(
-        language=AUTO if len(languages) > 1 else min(languages), normaliser=manifests[0].normaliser
-    )
+    words = TextOptions.of(languages, manifests[0].normaliser)
     _log.info("the words of all documents are analysed again")
     again = analyse(_passages(contents), titles=titles, keep_metadata=True, options=words, **needs)
     return dataclasses.replace(again, before=origins)

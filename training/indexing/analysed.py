@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,13 @@ ANALYSING = "reading texts"  # the step's name in a progress bar
 _BATCH = 1024  # documents that are tokenised into word pieces at once, on all cores
 
 
+class WordAnalysis(TypedDict):
+    """How words were read; see `Checkpoint`."""
+
+    languages: tuple[str, ...]
+    normaliser: str
+
+
 @dataclass(frozen=True, eq=False)
 class AnalysedCollection:
     """The documents with their tokens, in the classes that also serve them.
@@ -56,6 +63,12 @@ class AnalysedCollection:
     languages: tuple[str, ...] = ENGLISH
     normaliser: str = TextOptions.normaliser
     before: Origins | None = None
+
+    def words_of(self, *fields: str) -> WordAnalysis:
+        """Return how a checkpoint says that the words of some fields were read."""
+        if set(fields) == {"wordpieces"}:
+            return {"languages": (), "normaliser": ""}
+        return {"languages": self.languages, "normaliser": self.normaliser}
 
     @property
     def origins(self) -> Origins:
@@ -110,6 +123,7 @@ def analyse(
     tokenizer: "Tokenizer | None" = None,
     titles: bool = True,
     known_words: Iterable[str] = (),
+    known_texts: Iterable[str] = (),
     keep_metadata: bool = False,
     options: TextOptions | None = None,
 ) -> AnalysedCollection:
@@ -121,6 +135,7 @@ def analyse(
         tokenizer: the tokenizer of the field wordpieces.
         titles: whether a document's title is part of its ranked text.
         known_words: words for the vocabulary even if no document contains them.
+        known_texts: texts whose words are in the vocabulary, too.
         keep_metadata: whether the other fields of the documents are kept, for a bundle.
         options: the language of the documents, and what the forms of a word have in common.
 
@@ -150,6 +165,7 @@ def analyse(
             ranked_text(*each, titles) for each in zip(packed_titles, packed_texts, strict=True)
         ),
         known_words,
+        known_texts,
     )
     forwards = {"words": word_ids}
     stored = Documents(

@@ -46,7 +46,10 @@ class CollectionWords:
             self._add(text, self.languages[0])
 
     def finish(
-        self, texts: Callable[[], Iterable[str]], known_words: Iterable[str]
+        self,
+        texts: Callable[[], Iterable[str]],
+        known_words: Iterable[str] = (),
+        known_texts: Iterable[str] = (),
     ) -> tuple[Vocabulary, Forward]:
         """Return the vocabulary of all texts and their words, without stop words.
 
@@ -54,12 +57,15 @@ class CollectionWords:
             texts: returns the same texts again, which are split only now if their languages had to
                 be found out.
             known_words: further words for the vocabulary.
+            known_texts: texts whose words are further ones.
         """
         if self._detected is not None:
             self._begin(self._detected.languages())
             for text, language in zip(texts(), self._detected.each(), strict=True):
                 self._add(text, language)
-        seen = self._tokens.words() | set(known_words)
+        split = splitter(self.languages).words
+        known = {word for text in known_texts for word in split(text)}
+        seen = self._tokens.words() | set(known_words) | known
         spellings = self._spellings.most_frequent()
         found = vocabulary(seen, self.languages, self._method, spellings)
         return found, self._tokens.forward(found)

@@ -40,7 +40,9 @@ def analysed_probes(
     """Return the words of the probes' documents, and the network's row of each word form."""
     documents = [Document(str(at), "", text) for at, text in enumerate(probes.documents)]
     field = checkpoint.settings.field
-    words = analyse(documents, [field], titles=False, known_words=checkpoint.tokens)
+    words = analyse(
+        documents, [field], titles=False, known_words=checkpoint.tokens, options=checkpoint.words
+    )
     return words, term_rows(checkpoint.tokens, words.analyzer.vocabulary)
 
 

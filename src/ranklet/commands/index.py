@@ -23,16 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group(SourceOptions.GROUP)
     add_options(lambda _: group, WHOLE)
-    words = parser.add_argument_group(TextOptions.GROUP)
+    words = parser.add_argument_group(
+        TextOptions.GROUP, "Without them, words are read as the bundle's rankers were trained."
+    )
     add_options(lambda _: words, TextOptions())
 
 
 def run(options: argparse.Namespace) -> None:
     """Index the collection."""
-    from ranklet.export.bundles import INDEXING, index_bundle
+    from ranklet.export.bundles import INDEXING, index_bundle, words_of
     from ranklet.export.document_encoding import ENCODING
     from ranklet.runtime import load
     from ranklet.runtime.metadata.types import in_words
+    from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection, is_collection
     from ranklet.training.data.sources.source import Source
     from ranklet.training.indexing.analysed import ANALYSING
@@ -46,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
             Collection(options.source) if whole else Source(options.source, chosen, say),
             options.output,
             titles=not options.no_titles,
-            words=options_from(TextOptions(), vars(options)),
+            words=options_from(words_of(BundleFiles(options.bundle).manifest), vars(options)),
             overwrite=options.force,
         )
     bundle = load(target)

@@ -1,9 +1,12 @@
 """Options that say how the words of a collection are analysed."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Self
 
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, one_of, text
-from ranklet.training.indexing.language.names import language_code
+from ranklet.training.indexing.language.names import AUTO, language_code
 
 NORMALISERS = ("lemma", "lemma+stem", "stem", "none")
 
@@ -28,3 +31,25 @@ class TextOptions:
         """Check every value, and write the language as its code."""
         object.__setattr__(self, "language", language_code(self.language))
         check_options(self)
+
+    @classmethod
+    def of(cls, languages: Collection[str], normaliser: str) -> Self:
+        """Return the options by which texts in some languages are analysed as others were.
+
+        Args:
+            languages: codes of the languages of a collection; if there are several, that of each
+                text is found out again.
+            normaliser: what the forms of a word have in common.
+        """
+        return cls(language=AUTO if len(languages) > 1 else min(languages), normaliser=normaliser)
+
+    def need_words(self, *fields: str) -> None:
+        """Raise InputError if an option was given and no field is made of words."""
+        if self != type(self)() and set(fields) == {"wordpieces"}:
+            raise InputError(
+                "--language and --normaliser say how words are read, and nothing but word pieces "
+                "is; leave them out, or choose --field words or lemmas"
+            )
+
+
+ENGLISH_LEMMAS = TextOptions()

@@ -24,5 +24,6 @@ class Options(FieldOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.need_tokenizer(self.field)
+        self.words.need_words(self.field)
         for k1, b in product(self.k1_grid, self.b_grid):
             BM25Settings(self.field, k1, b)  # checks both

@@ -41,6 +41,7 @@ def train(
         [field],
         tokenizer=read_tokenizer(options.tokenizer) if options.tokenizer else None,
         titles=options.titles,
+        options=options.words,
     )
     goal = parse_measure(options.measure)
     postings = analysed.postings(field)
@@ -67,6 +68,7 @@ def train(
         "bm25",
         BM25Settings(field, k1, b),
         tokenizer=analysed.analyzer.tokenizer if field == "wordpieces" else None,
+        **analysed.words_of(field),
         training={
             "measure": options.measure,
             **counts(len(analysed.documents), queries, []),

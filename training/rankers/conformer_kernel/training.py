@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
-from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
@@ -83,7 +82,8 @@ def train_on_terms(
         [settings.field, bm25.field],
         titles=options.titles,
         # The network also knows words that only queries have.
-        known_words={word for query in queries for word in words(query.text)},
+        known_texts=[query.text for query in queries],
+        options=options.words,
     )
     terms = choose_terms(analysed, settings.field, queries, least=options.least, most=options.most)
     rows = term_rows(terms, analysed.analyzer.vocabulary)
@@ -141,6 +141,7 @@ def train_on_terms(
         network={"architectures": [type(model).__name__], **network},
         weights=weights_of(model),
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),
+        **analysed.words_of(settings.field, bm25.field),
     )
 
 

@@ -21,3 +21,4 @@ class Options(FieldOptions, CandidateOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.need_tokenizer(self.field, self.bm25.field)
+        self.words.need_words(self.field, self.bm25.field)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.rankers.model1 import Model1Settings
-from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
@@ -39,7 +38,8 @@ def train(
         tokenizer=read_tokenizer(options.tokenizer) if options.tokenizer else None,
         titles=options.titles,
         # Model 1 learns words of queries that no document has.
-        known_words={word for query in queries for word in words(query.text)},
+        known_texts=[query.text for query in queries],
+        options=options.words,
     )
     model = train_model1(
         build_bitext(*_aligned(analysed, queries, field), chunk_ratio=options.chunk_ratio),
@@ -73,6 +73,7 @@ def train(
             "log_likelihoods": list(model.log_likelihoods),
             **tuned.report,
         },
+        **analysed.words_of(field, bm25.field),
     )
 
 

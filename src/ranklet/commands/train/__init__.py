@@ -17,6 +17,7 @@ from typing import Any
 from ranklet.commands.train import material
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
 from ranklet.runtime.rankers import KINDS, LEXICAL
+from ranklet.training.indexing.language.options import TextOptions
 
 FELL_SHORT = 3  # exit status
 STATUS = (
@@ -24,6 +25,7 @@ STATUS = (
     "had too few steps."
 )
 ONLY_TUNED = ("bm25",)  # kinds that learn nothing but what is tuned
+PIECES = "{} reads word pieces, which are the same in every language; leave {} out"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )  # fmt: skip
 
 
-def _add_kind(parser: argparse.ArgumentParser, kind: str, options: Any) -> None:
-    groups = {title: parser.add_argument_group(title) for title in ("data", kind, "training")}
+def _add_kind(parser: OptionParser, kind: str, options: Any) -> None:
+    titles = ["data", kind, "training"]
+    if hasattr(options, "words"):
+        titles.append(TextOptions.GROUP)
+    else:
+        flags = ("--language", "--normaliser")
+        parser.reasons = {flag: PIECES.format(kind, flag) for flag in flags}
+    groups = {title: parser.add_argument_group(title) for title in titles}
     data = groups["data"]
     data.add_argument(
         "source", metavar="SOURCE",

@@ -1,10 +1,11 @@
 """Arguments of a command line, made from dataclasses of options (see `ranklet.runtime.options`)."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from ranklet.runtime.errors import InputError
@@ -18,7 +19,13 @@ METAVARS = {int: "N", float: "X", str: "NAME", object: "PATH", Path: "PATH"}
 
 
 class OptionParser(argparse.ArgumentParser):
-    """A parser that answers an unknown option with a list of those that it has."""
+    """A parser that answers an unknown option with a list of those that it has.
+
+    Attributes:
+        reasons: by options of other parsers, why this one has them not.
+    """
+
+    reasons: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -29,12 +36,15 @@ class OptionParser(argparse.ArgumentParser):
         """Parse arguments, and refuse those that are unknown instead of returning them."""
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self._refuse(" ".join(unknown))
+            self._refuse(unknown)
         return parsed, []
 
-    def _refuse(self, unknown: str) -> NoReturn:
+    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
+        given = [each.partition("=")[0] for each in unknown]
+        reasons = "".join(f"\n{self.reasons[each]}" for each in given if each in self.reasons)
         flags = [action.option_strings[-1] for action in self._actions if action.option_strings]
-        self.error(f"unrecognized arguments: {unknown}\n{self.prog} has {', '.join(flags)}")
+        shown = " ".join(unknown)
+        self.error(f"unrecognized arguments: {shown}{reasons}\n{self.prog} has {', '.join(flags)}")
 
 
 def add_options(

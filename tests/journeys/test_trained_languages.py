@@ -1,0 +1,177 @@
+"""Trainings in other languages than English, from judgements to a bundle that is searched."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.commands.running import Capture, fails, succeeds
+
+from ranklet.commands import main
+from ranklet.commands.train import FELL_SHORT
+from ranklet.export.bundles import export_bundle
+from ranklet.export.errors import ExportError
+from ranklet.runtime import InputError, load
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.verification import verify
+from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection, Document, Query, write_collection
+from ranklet.training.indexing.language.options import ENGLISH_LEMMAS, TextOptions
+from ranklet.training.rankers.bm25.options import Options as BM25Options
+from ranklet.training.rankers.model1.options import Options as Model1Options
+
+GERMAN = {
+    "haus": "Die Häuser am See wurden verkauft.",
+    "brot": "Der Bäcker knetet den Teig für die Brote.",
+    "rad": "Die Reifen der Räder waren geflickt.",
+    "hund": "Viele Hunde bellten in der Nacht.",
+    "buch": "Die Bücher standen in den Regalen.",
+}
+FRENCH = {
+    "journal": "Les journaux du matin parlent des élections et des voitures.",
+    "cheval": "Les chevaux couraient dans les champs de la ferme voisine.",
+}
+QUERIES = {"haus": "Haus", "brot": "Brot", "rad": "Rad", "hund": "Hund", "buch": "Buch"}
+
+
+def collection(place: Path, texts: dict[str, str]) -> Collection:
+    """Return a collection in which each query of `QUERIES` finds a document in singular."""
+    splits = {
+        split: (
+            [Query(f"{split}-{each}", text) for each, text in QUERIES.items()],
+            {f"{split}-{each}": {each: 1} for each in QUERIES},
+        )
+        for split in ("train", "dev")
+    }
+    documents = [Document(each, "", text) for each, text in texts.items()]
+    return write_collection(place, documents, splits)
+
+
+def best(path: Path, query: str, pipeline: str | None = None) -> list[str]:
+    return [hit.id for hit in load(path).rank(query, k=1, pipeline=pipeline)]
+
+
+def test_a_german_training_makes_a_german_bundle(tmp_path: Path, capsys: Capture) -> None:
+    german = collection(tmp_path / "german", GERMAN).path
+    tuned, table = tmp_path / "bm25", tmp_path / "model1"
+    succeeds(capsys, "train", "bm25", german, "-o", tuned, "--language", "German")
+    trained = read_checkpoint(tuned)
+    assert (trained.languages, trained.normaliser) == (("de",), "lemma")
+    assert trained.words == TextOptions(language="de")
+    # All singulars are found, so nothing ranks better than the first setting of the grid.
+    assert trained.training["best"] == 1.0
+    english = tmp_path / "english"
+    assert main(["train", "bm25", str(german), "-o", str(english)]) == 0
+    assert read_checkpoint(english).training["best"] < 0.5
+
+    given = ("--split", "train", "--tune", "dev", "--field", "lemmas", "--language", "de")
+    assert main(["train", "model1", str(german), "-o", str(table), *given]) in (0, FELL_SHORT)
+    assert read_checkpoint(table).languages == ("de",)
+    capsys.readouterr()
+
+    exported, indexed = tmp_path / "rankers", tmp_path / "search.ranklet"
+    succeeds(capsys, "export", tuned, table, "-o", exported)
+    assert load(exported).manifest.languages == ("de",)
+    verify(load(exported)._bundle)
+    succeeds(capsys, "index", exported, german, "-o", indexed)
+    manifest = load(indexed).manifest
+    assert (manifest.languages, manifest.normaliser) == (("de",), "lemma")
+    assert best(indexed, "Hauses", "bm25") == ["haus"]
+    found = load(indexed).rank("Räder und Häuser", pipeline="bm25")
+    assert {hit.id for hit in found} == {"rad", "haus"}
+
+    # Another language than that of the training is a decision of its own, and is obeyed.
+    again = tmp_path / "again.ranklet"
+    succeeds(capsys, "index", indexed, german, "-o", again)
+    assert load(again).manifest.languages == ("de",)
+    other = tmp_path / "other.ranklet"
+    succeeds(capsys, "index", exported, german, "-o", other, "--language", "en")
+    assert load(other).manifest.languages == ("en",)
+    assert best(other, "Hauses", "bm25") == []
+
+
+def test_auto_keeps_the_languages_that_it_found(tmp_path: Path, capsys: Capture) -> None:
+    both = collection(tmp_path / "both", {**GERMAN, **FRENCH}).path
+    tuned = tmp_path / "bm25"
+    given = ("--language", "auto", "--normaliser", "lemma+stem")
+    succeeds(capsys, "train", "bm25", both, "-o", tuned, *given)
+    checkpoint = read_checkpoint(tuned)
+    assert set(checkpoint.languages) >= {"de", "fr"}
+    assert checkpoint.words == TextOptions(language="auto", normaliser="lemma+stem")
+    exported, indexed = tmp_path / "rankers", tmp_path / "search.ranklet"
+    succeeds(capsys, "export", tuned, "-o", exported)
+    assert load(exported).manifest.languages == checkpoint.languages
+    succeeds(capsys, "index", exported, both, "-o", indexed)
+    manifest = load(indexed).manifest
+    assert (manifest.languages, manifest.normaliser) == (checkpoint.languages, "lemma+stem")
+    assert best(indexed, "journal") == ["journal"]
+    assert best(indexed, "Haus") == ["haus"]
+
+
+def test_rankers_of_different_languages_do_not_share_a_bundle(tmp_path: Path) -> None:
+    english, older = (
+        Checkpoint("bm25", BM25Settings(), languages=("en",), normaliser="lemma"),
+        Checkpoint("bm25", BM25Settings()),  # from before checkpoints said their language
+    )
+    german = replace(english, languages=("de",))
+    pieces = Checkpoint("bm25", BM25Settings("words"), languages=("de",), normaliser="lemma")
+    export_bundle({"a": english, "b": older}, tmp_path / "same")
+    export_bundle({"a": german, "b": pieces}, tmp_path / "german")
+    for other in (english, older, replace(german, normaliser="stem")):
+        with pytest.raises(ExportError, match="train them with the same --language"):
+            export_bundle({"german": german, "other": other}, tmp_path / "mixed")
+    assert not (tmp_path / "mixed").exists()
+
+
+@pytest.mark.parametrize("kind", ["dense", "epic", "splade", "colbert", "srm", "neural_model1"])
+def test_kinds_without_words_refuse_a_language(kind: str, capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["train", kind, "collection", "-o", "checkpoint", "--language", "de"])
+    assert ended.value.code == 2
+    assert f"{kind} reads word pieces, which are the same in every language" in (
+        capsys.readouterr().err
+    )
+
+
+def test_word_pieces_and_a_language_exclude_each_other(tmp_path: Path, capsys: Capture) -> None:
+    words = TextOptions(language="de")
+    with pytest.raises(InputError, match="nothing but word pieces is"):
+        BM25Options(field="wordpieces", tokenizer="vocab.txt", words=words)
+    pieces = BM25Settings("wordpieces")
+    with pytest.raises(InputError, match="leave them out, or choose --field words or lemmas"):
+        Model1Options(field="wordpieces", bm25=pieces, tokenizer="vocab.txt", words=words)
+    assert Model1Options(field="wordpieces", tokenizer="vocab.txt", words=words).words == words
+    german = collection(tmp_path / "german", GERMAN).path
+    output = ("-o", tmp_path / "bm25")
+    message = fails(capsys, "train", "bm25", german, *output, "--language", "Germn")
+    assert "unknown language 'Germn'; did you mean de (German)" in message
+    assert not (tmp_path / "bm25").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("languages", ["auto"]),
+        ("languages", "de"),
+        ("languages", [1]),
+        ("normaliser", "roots"),
+        ("normaliser", ""),
+    ],
+)
+def test_a_checkpoint_with_an_unknown_language_is_refused(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    made = Checkpoint("bm25", BM25Settings(), languages=("de",), normaliser="stem")
+    path = made.save(tmp_path / "bm25")
+    assert read_checkpoint(path).words == TextOptions(language="de", normaliser="stem")
+    described = json.loads((path / RANKLET).read_text("utf-8"))
+    (path / RANKLET).write_text(json.dumps({**described, key: value}), "utf-8")
+    with pytest.raises(InputError, match=r"cannot be read|normaliser"):
+        read_checkpoint(path)
+
+
+def test_earlier_checkpoints_read_words_as_english(tmp_path: Path) -> None:
+    assert Checkpoint("bm25", BM25Settings()).words == ENGLISH_LEMMAS
+    assert Checkpoint("bm25", BM25Settings("wordpieces")).words is None
+    described = (Checkpoint("bm25", BM25Settings()).save(tmp_path / "bm25") / RANKLET).read_text()
+    assert "languages" not in described
