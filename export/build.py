@@ -40,6 +40,7 @@ def build(
     titles: bool = True,
     language: str = TextOptions.language,
     normaliser: str = TextOptions.normaliser,
+    title_boost: float = BM25Settings.title_boost,
     overwrite: bool = False,
 ) -> Path:
     """Write a bundle that searches texts with BM25, and with models if there are any.
@@ -59,6 +60,7 @@ def build(
         language: the language of the texts, as a code such as ``de`` or an English name, or
             ``auto``, which finds out that of each document.
         normaliser: what the forms of a word have in common, one of lemma, lemma+stem, stem, none.
+        title_boost: how often BM25 counts each word of a title, from 1 to 100.
         overwrite: whether an existing bundle is replaced.
 
     Returns:
@@ -71,6 +73,8 @@ def build(
         MissingPackageError: a package is not installed.
     """
     words = TextOptions(language=language, normaliser=normaliser)
+    bm25 = BM25Settings(title_boost=title_boost)
+    bm25.check_titles(titles)
     source = documents if isinstance(documents, Source) else Source(documents, options)
     with (
         hinted(lambda: needed_extra(models) or "lexical"),
@@ -79,11 +83,7 @@ def build(
     ):
         checkpoints = read_models(models, label)
         analysed = analyse(
-            source.documents(),
-            {BM25Settings().field},
-            titles=titles,
-            keep_metadata=True,
-            options=words,
+            source.documents(), {bm25.field}, titles=titles, keep_metadata=True, options=words
         )
         expect(ENCODING, len(analysed.documents) * ENCODING_SECONDS)
         if checkpoints:
@@ -91,7 +91,7 @@ def build(
             folders = dict(zip(checkpoints, models, strict=True))
             checkpoints = with_probes(checkpoints, folders, probes)
         with tempfile.TemporaryDirectory() as scratch:
-            own: Mapping[str, Checkpoint] = {BM25: Checkpoint("bm25", BM25Settings())}
+            own: Mapping[str, Checkpoint] = {BM25: Checkpoint("bm25", bm25)}
             rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
             provenance = {"collection": {"name": source.name, "titles": titles}}
             bundle = BundleFiles(rankers)

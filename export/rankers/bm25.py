@@ -21,7 +21,10 @@ def export(
     options: ExportOptions,  # noqa: ARG001
 ) -> RankerEntry:
     """Write nothing, because BM25 is only its settings."""
-    return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
+    settings = asdict(checkpoint.settings)
+    if settings["title_boost"] == 1:  # readers from before it existed know no such setting
+        del settings["title_boost"]
+    return RankerEntry(checkpoint.kind, settings)
 
 
 def index(
@@ -30,11 +33,11 @@ def index(
     """Write the impact index of a collection."""
     entry = source.manifest.rankers[name]
     settings: BM25Settings = source.settings(name)
-    postings = analysed.postings(settings.field)
+    postings = analysed.bm25_postings(settings)
     folder = f"rankers/{name}/"
     writer.index(folder, postings.bm25(settings.k1, settings.b))
     writer.array(folder + STATISTICS, np.array([postings.average_length], np.float64))
     return entry
 
 
-EXPORTER = Exporter(export, index, indexed=(*INDEX_FILES, STATISTICS))
+EXPORTER = Exporter(export, index, indexed=(*INDEX_FILES, STATISTICS), settings=("title_boost",))

@@ -46,12 +46,18 @@ class TextCandidates:
         texts: the ranked texts.
         analysis: the analysis of this call.
         places: their indices among all texts of the caller; None for 0, 1, ….
+        titles: the titles that they begin with, "" for none; None if no text has one.
     """
 
     def __init__(
-        self, texts: Sequence[str], analysis: Analysis, places: Sequence[int] | None = None
+        self,
+        texts: Sequence[str],
+        analysis: Analysis,
+        places: Sequence[int] | None = None,
+        titles: Sequence[str] | None = None,
     ) -> None:
         self._texts, self._analysis = texts, analysis
+        self._titles = [""] * len(texts) if titles is None else titles
         self.places: Sequence[int] = range(len(texts)) if places is None else places
         self._fields: dict[str, Gathered] = {}
 
@@ -66,11 +72,17 @@ class TextCandidates:
     def tokens(self, field: str) -> Gathered:
         """Return their tokens in a field."""
         if field not in self._fields:
-            parts = [self._analysis.tokens(text, field) for text in self._texts]
-            lengths = np.array([len(part) for part in parts], np.int64)
-            tokens = np.concatenate([*parts, np.empty(0, np.int32)])
-            self._fields[field] = Gathered(tokens, lengths)
+            self._fields[field] = self._gathered(self._texts, field)
         return self._fields[field]
+
+    def title_tokens(self, field: str) -> Gathered:
+        """Return the tokens of their titles, which are among those of the texts, too."""
+        return self._gathered(self._titles, field)
+
+    def _gathered(self, texts: Sequence[str], field: str) -> Gathered:
+        parts = [self._analysis.tokens(text, field) for text in texts]
+        lengths = np.array([len(part) for part in parts], np.int64)
+        return Gathered(np.concatenate([*parts, np.empty(0, np.int32)]), lengths)
 
     @property
     def texts(self) -> Sequence[str]:
@@ -80,8 +92,8 @@ class TextCandidates:
     def select(self, positions: NDArray[np.intp]) -> "TextCandidates":
         """Return the candidates at some positions, in that order."""
         chosen = positions.tolist()
-        texts, places = ([column[i] for i in chosen] for column in (self._texts, self.places))
-        return TextCandidates(texts, self._analysis, places)
+        texts, titles = ([column[i] for i in chosen] for column in (self._texts, self._titles))
+        return TextCandidates(texts, self._analysis, [self.places[i] for i in chosen], titles)
 
 
 Candidates = StoredCandidates | TextCandidates  # documents that a ranker can score
@@ -97,4 +109,5 @@ def text_candidates(
 ) -> TextCandidates:
     """Return the caller's own documents, each (id, title, text), as candidates."""
     texts = [ranked_text(title, text, titles) for _, title, text in documents]
-    return TextCandidates(texts, analysis)
+    ranked = [title for _, title, _ in documents] if titles else None
+    return TextCandidates(texts, analysis, titles=ranked)

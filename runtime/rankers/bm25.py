@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.lexical.bm25 import idf, saturation
+from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.options import check_options, number, one_of
@@ -35,9 +35,23 @@ class BM25Settings(Settings):
     field: str = one_of("lemmas", FIELDS, "terms of a text")
     k1: float = number(0.9, "how slowly repetitions of a term saturate", 0, 100)
     b: float = number(0.4, "strength of the length normalisation", 0, 1)
+    title_boost: float = number(1.0, "how often each word of a title counts", 1, 100)
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.title_boost != 1 and self.field == "wordpieces":
+            raise InputError(
+                f"title_boost is {self.title_boost:g}, and field is wordpieces; words of titles "
+                "can count more with field words or lemmas, otherwise leave title_boost at 1"
+            )
+
+    def check_titles(self, titles: bool) -> None:
+        """Raise InputError if titles are not ranked but count more than once."""
+        if self.title_boost != 1 and not titles:
+            raise InputError(
+                f"title_boost is {self.title_boost:g}, but titles are not ranked; rank them, or "
+                "leave title_boost at 1"
+            )
 
 
 class BM25(Retriever):
@@ -53,6 +67,8 @@ class BM25(Retriever):
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
         settings: BM25Settings = bundle.settings(name)
+        if settings.title_boost != 1 and not bundle.manifest.titles:
+            raise BundleError(f"{name}: words of titles are boosted, but titles are not ranked")
         folder = f"rankers/{name}/"
         terms = bundle.analyzer.size(settings.field)
         index = ImpactIndex.open(bundle, folder, terms, ("float32",))
@@ -101,7 +117,10 @@ class BM25(Retriever):
                 token = (field, name)  # both the query's and the document's token
                 value = float(count * impact)
                 parts.append(Explanation(name, value, source=token, query_token=token))
-        return Explanation.total(f"BM25 over {field}", parts)
+        label, boost = f"BM25 over {field}", self.settings.title_boost
+        if boost != 1:
+            label += f", where words of titles count {boost:g} times"
+        return Explanation.total(label, parts)
 
     def verify(self) -> None:
         """Check every posting; raise BundleError at the first fault."""
@@ -125,6 +144,10 @@ class BM25(Retriever):
             return self.index.matrix(terms, candidates.stored)
         documents, settings = candidates.tokens(self.settings.field), self.settings
         tf, lengths = documents.frequencies(terms), documents.lengths[None, :]
+        if (boost := settings.title_boost) != 1:
+            titles = candidates.title_tokens(settings.field)
+            tf = boosted(tf, titles.frequencies(terms), boost)
+            lengths = boosted(lengths, titles.lengths[None, :], boost)
         weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)
         return self._idf(terms)[:, None] * weight
 

@@ -12,7 +12,7 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.documents import Documents
-from ranklet.runtime.text.analysis import ENGLISH, FIELDS, Analyzer
+from ranklet.runtime.text.analysis import ENGLISH, FIELDS, STOPPED, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.data.collection import Document
@@ -105,6 +105,42 @@ class AnalysedCollection:
             return invert(self.tokens(field), self.offsets(field), self.analyzer.size(field))
         words, lemma_of = self.forwards["words"], self.analyzer.vocabulary.lemma_of
         return invert(words.tokens, words.offsets, self.analyzer.size(field), lemma_of)
+
+    def bm25(self, settings: BM25Settings) -> BM25:
+        """Return a BM25 ranker over the collection in memory, for negatives and candidates.
+
+        Raises:
+            InputError: titles count more than once, but are not ranked.
+        """
+        return open_bm25(settings, self.bm25_postings(settings))
+
+    def bm25_postings(self, settings: BM25Settings) -> Postings:
+        """Return the postings that a BM25 ranker counts, in which titles may count more than once.
+
+        Raises:
+            InputError: titles count more than once, but are not ranked.
+        """
+        settings.check_titles(self.titles)
+        every = self.postings(settings.field)
+        if settings.title_boost == 1:
+            return every
+        begins, lengths = self.offsets(settings.field)[:-1], self._title_lengths()
+        ends = np.cumsum(lengths)
+        # Title and text are on lines of their own, so the words of the title come first.
+        places = np.arange(ends[-1]) + np.repeat(begins - (ends - lengths), lengths)
+        tokens = self.tokens(settings.field)[places]
+        offsets = np.concatenate([[0], ends]).astype(np.int64)
+        titles = invert(tokens, offsets, self.analyzer.size(settings.field))
+        return every.boosted(titles, settings.title_boost)
+
+    def _title_lengths(self) -> NDArray[np.int64]:
+        """Return the number of words of each title, without stop words, (documents,) int64."""
+        vocabulary = self.analyzer.vocabulary
+        ids = np.flatnonzero(vocabulary.lemma_of == STOPPED).tolist()
+        stopped = {vocabulary.forms[each] for each in ids}
+        split = vocabulary.splitter.words
+        counts = [sum(w not in stopped for w in split(title)) for title in self.documents.titles]
+        return np.array(counts, np.int64)
 
     def frequencies(self, field: str) -> NDArray[np.int64]:
         """Return how often each token occurs in the collection, (size of the field,) int64."""

@@ -1,13 +1,13 @@
 """Invert a collection's tokens into postings, block by block, so that only the result is large."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.bm25 import idf, saturation
+from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
 
 if TYPE_CHECKING:
@@ -37,6 +37,26 @@ class Postings:
     def average_length(self) -> float:
         """The mean number of tokens per document, 0 for an empty collection."""
         return float(self.lengths.mean()) if len(self.lengths) else 0.0
+
+    def boosted(self, titles: "Postings", title_boost: float) -> "Postings":
+        """Return the postings in which tokens of titles count so often.
+
+        Args:
+            titles: the postings of the titles, which are a part of the documents.
+            title_boost: how often they count, ≥ 1.
+        """
+        of_title = np.zeros_like(self.frequencies)
+        of_title[np.searchsorted(self._places(), titles._places())] = titles.frequencies
+        return replace(
+            self,
+            frequencies=boosted(self.frequencies, of_title, title_boost),
+            lengths=boosted(self.lengths, titles.lengths, title_boost),
+        )
+
+    def _places(self) -> NDArray[np.int64]:
+        """Return term · documents + document of each posting, ascending, (postings,) int64."""
+        terms = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return terms * len(self.lengths) + self.documents
 
     def bm25(self, k1: float, b: float) -> ImpactIndex:
         """Return an impact index of BM25 with these parameters."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.training.data.collection import Document
-from ranklet.training.indexing.analysed import analyse, open_bm25
+from ranklet.training.indexing.analysed import analyse
 from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.sampling.dev_candidates import reciprocal_rank
 from ranklet.training.sampling.text_pairs import Pool
@@ -33,7 +33,7 @@ def bm25_mrr(
         [documents[number] for number in pool.numbers.tolist()], [field],
         tokenizer=tokenizer, titles=options.titles,
     )  # fmt: skip
-    retriever = open_bm25(options.bm25, analysed.postings(field))
+    retriever = analysed.bm25(options.bm25)
 
     def scores(text: str) -> NDArray[np.float32]:
         found = retriever.retrieve(QueryContext(text, analysed.analyzer.begin()), len(pool))

@@ -10,7 +10,7 @@ from ranklet.runtime.onnx.tokens import ending, truncate
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import analyse, open_bm25
+from ranklet.training.indexing.analysed import analyse
 from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.progress import progress
 from ranklet.training.sampling.batches import batches, draw
@@ -148,7 +148,7 @@ class TextPairs:
         analysed = analyse(
             documents, [options.bm25.field], tokenizer=self.tokenizer, titles=options.titles
         )
-        retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
+        retriever = analysed.bm25(options.bm25)
         return bm25_negatives(analysed, self.judged, self._relevant, retriever, seed=options.seed)
 
     def tokenise_queries(self, queries: Sequence[JudgedQuery]) -> Tokens:

@@ -11,7 +11,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries, JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.progress import progress, warn
 from ranklet.training.sampling.negatives import Numbers, relevant_numbers
 from ranklet.training.sampling.ragged import packed
@@ -88,7 +88,7 @@ def _candidates(
 ) -> list[Numbers]:
     """Return the numbers of each query's candidates, ascending."""
     number_of = {name: number for number, name in enumerate(analysed.documents.ids)}
-    retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
+    retriever = analysed.bm25(options.bm25)
     retrieved = []
     for query in progress(queries, "candidates of BM25"):
         context = QueryContext(query.text, analysed.analyzer.begin())

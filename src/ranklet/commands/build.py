@@ -36,6 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-titles", action="store_true", help="do not rank the titles of documents"
     )
+    parser.add_argument(
+        "--title-boost", type=float, default=1.0, metavar="X",
+        help="how often BM25 counts each word of a title, from 1 (default) to 100",
+    )  # fmt: skip
     group = parser.add_argument_group(SourceOptions.GROUP)
     add_options(lambda _: group, SourceOptions())
     words = parser.add_argument_group(TextOptions.GROUP)
@@ -63,6 +67,7 @@ def run(options: argparse.Namespace) -> None:
         titles=not options.no_titles,
         language=words.language,
         normaliser=words.normaliser,
+        title_boost=options.title_boost,
         overwrite=options.force,
     )
     bundle = load(target)

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.probes import Probes
 
-SETTINGS = ("impacts", "scorer", "search", "m", "ef_construction", "ef", "stored", "idf")
+SETTINGS = (
+    "title_boost",
+    "impacts",
+    "scorer",
+    "search",
+    "m",
+    "ef_construction",
+    "ef",
+    "stored",
+    "idf",
+)
 REFUSED = 3  # exit status if a variant was refused and others were written
 
 
@@ -85,6 +95,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "titles or sentences of the texts)",
     )
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
+    group.add_argument(
+        "--title-boost", type=float, metavar="X",
+        help="BM25: how often each word of a title counts, from 1 to 100",
+    )  # fmt: skip
     group.add_argument("--impacts", help="learned impacts: stored as float32, float16 or uint8")
     group.add_argument(
         "--scorer", help="onnx to run the network, or what a kind has instead, table or impacts"

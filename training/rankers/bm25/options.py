@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import product
 
+from ranklet.runtime.options import number
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.learning.options import FieldOptions
 
@@ -18,6 +19,7 @@ class Options(FieldOptions):
     GROUP = "bm25"
 
     field: str = "lemmas"
+    title_boost: float = number(1.0, "how often each word of a title counts", 1, 100)
     k1_grid: tuple[float, ...] = (0.1, 0.3, 0.6, 0.9, 1.2, 1.6, 2.0, 3.0)
     b_grid: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.75, 0.9)
 
@@ -26,4 +28,5 @@ class Options(FieldOptions):
         self.need_tokenizer(self.field)
         self.words.need_words(self.field)
         for k1, b in product(self.k1_grid, self.b_grid):
-            BM25Settings(self.field, k1, b)  # checks both
+            # This checks them.
+            BM25Settings(self.field, k1, b, self.title_boost).check_titles(self.titles)

@@ -1,5 +1,6 @@
 """Tune BM25: choose k1 and b of one field on a grid."""
 
+from dataclasses import replace
 from itertools import product
 from time import monotonic
 
@@ -44,15 +45,15 @@ def train(
         options=options.words,
     )
     goal = parse_measure(options.measure)
-    postings = analysed.postings(field)
+    untuned = BM25Settings(field, title_boost=options.title_boost)
+    postings = analysed.bm25_postings(untuned)
     contexts = [(query, QueryContext(query.text, analysed.analyzer.begin())) for query in queries]
     values = {}
-    untuned = BM25Settings(field)
     start = untuned.k1, untuned.b
     points = list(product(options.k1_grid, options.b_grid))
     tried = points if start in points else [*points, start]
     for k1, b in progress(tried, f"tuning BM25 over {field}"):
-        ranker = open_bm25(BM25Settings(field, k1, b), postings)
+        ranker = open_bm25(replace(untuned, k1=k1, b=b), postings)
         rows, retrieved, missed = [], [], []
         for query, context in contexts:
             numbers, scores, _ = ranker.retrieve(context, goal.cutoff)
@@ -66,7 +67,7 @@ def train(
     lists = Lists(options.measure, len(queries), values[start])
     return Checkpoint(
         "bm25",
-        BM25Settings(field, k1, b),
+        replace(untuned, k1=k1, b=b),
         tokenizer=analysed.analyzer.tokenizer if field == "wordpieces" else None,
         **analysed.words_of(field),
         training={

@@ -19,7 +19,7 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.query_log import with_query_log
 from ranklet.training.data.splits import JudgedQueries, JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.weights import check_kind, trained, weights_of
@@ -88,7 +88,7 @@ def train_on_terms(
     terms = choose_terms(analysed, settings.field, queries, least=options.least, most=options.most)
     rows = term_rows(terms, analysed.analyzer.vocabulary)
     reader = TermReader(analysed, settings, rows)
-    retriever = open_bm25(bm25, analysed.postings(bm25.field))
+    retriever = analysed.bm25(bm25)
     with seeded(options.seed):
         model = build(replace(options.network, vocabulary=len(terms) + FIRST))
         network = asdict(model.network)

@@ -19,7 +19,7 @@ from ranklet.training.checkpoint import RANKLET, Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.indexing.analysed import analyse, open_bm25
+from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import learn
@@ -74,7 +74,7 @@ def train(
         collection.documents(), ["wordpieces", options.bm25.field],
         tokenizer=tokenizer, titles=options.titles,
     )  # fmt: skip
-    retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
+    retriever = analysed.bm25(options.bm25)
     taught = read_taught(options, collection, queries, titles=options.titles)
     margins = margins_of(taught, options)
     pairs = CrossPairs(analysed, queries, retriever, options, pairing, taught)

@@ -9,7 +9,7 @@ from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
 from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.training.learning.options import recorded
@@ -49,7 +49,7 @@ def train(
     translations = off_diagonal(model.translations)
     table = as_table(translations, analysed.analyzer.size(field))
     likelihoods = Likelihoods(lambda *_: table, background(analysed.frequencies(field)), field)
-    retriever = open_bm25(bm25, analysed.postings(bm25.field))
+    retriever = analysed.bm25(bm25)
     tuned = tune_constants(analysed, dev, retriever, likelihoods, options.measure)
     spellings, arrays = _compact(translations, analysed, field)
     lists = Lists(

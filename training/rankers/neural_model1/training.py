@@ -17,7 +17,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.indexing.analysed import analyse, open_bm25
+from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.translation_tables import background
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer, special_tokens
 from ranklet.training.learning.device import seeded
@@ -69,7 +69,7 @@ def train(
         tokenizer=tokenizer, titles=options.titles,
     )  # fmt: skip
     prior = background(analysed.frequencies(FIELD))
-    retriever = open_bm25(options.bm25, analysed.postings(options.bm25.field))
+    retriever = analysed.bm25(options.bm25)
     taught = read_taught(options, collection, queries, titles=options.titles)
     margins = margins_of(taught, options)
     pairs = Pairs(analysed, queries, retriever, options, padding, taught)
