@@ -143,7 +143,8 @@ class BM25(Retriever):
         if candidates.stored is not None:
             return self.index.matrix(terms, candidates.stored)
         documents, settings = candidates.tokens(self.settings.field), self.settings
-        tf, lengths = documents.frequencies(terms), documents.lengths[None, :]
+        tf = documents.frequencies(terms)
+        lengths: NDArray[np.float32] = documents.lengths[None, :].astype(np.float32)
         if (boost := settings.title_boost) != 1:
             titles = candidates.title_tokens(settings.field)
             tf = boosted(tf, titles.frequencies(terms), boost)

@@ -15,7 +15,7 @@ from ranklet.export.updating.merge import merge
 from ranklet.export.updating.update import update
 from ranklet.runtime import BundleError, InputError, load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -76,7 +76,7 @@ def test_scores_equal_the_formula(tmp_path: Path, boost: float) -> None:
     wanted = by_formula(documents, QUERY, boost)
     assert len(wanted) > 40
     assert ranked(bundle) == pytest.approx(wanted, rel=1e-5)
-    verify(bundle._bundle)
+    verify(bundle.path)
 
 
 def test_a_whole_boost_is_a_title_that_is_written_so_often(tmp_path: Path) -> None:
@@ -182,9 +182,11 @@ def test_it_is_trained_and_exported_with(tmp_path: Path, capsys: Capture) -> Non
         succeeds(capsys, "export", trained, "-o", exported, *more)
         succeeds(capsys, "index", exported, collection.path, "-o", indexed, "--force")
         ranker = load(indexed)._bundle.ranker("bm25")
+        assert isinstance(ranker, BM25)
         assert ranker.settings == BM25Settings("lemmas", settings.k1, settings.b, boost)
     analysed = analyse(Collection(collection.path).documents(), ["lemmas"])
-    assert load(indexed)._bundle.ranker("bm25").average_length == pytest.approx(
+    assert isinstance(ranker, BM25)
+    assert ranker.average_length == pytest.approx(
         analysed.bm25(BM25Settings(title_boost=5)).average_length
     )
     message = fails(capsys, "index", exported, collection.path, "-o", tmp_path / "n", "--no-titles")

@@ -72,7 +72,7 @@ def test_a_german_training_makes_a_german_bundle(tmp_path: Path, capsys: Capture
     exported, indexed = tmp_path / "rankers", tmp_path / "search.ranklet"
     succeeds(capsys, "export", tuned, table, "-o", exported)
     assert load(exported).manifest.languages == ("de",)
-    verify(load(exported)._bundle)
+    verify(exported)
     succeeds(capsys, "index", exported, german, "-o", indexed)
     manifest = load(indexed).manifest
     assert (manifest.languages, manifest.normaliser) == (("de",), "lemma")
