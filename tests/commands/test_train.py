@@ -142,7 +142,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--parametrisation": "network", "--measure": "MRR@10", "--tokenizer": None,
     },
     "dense": {
-        **ENCODER, "--lr": 2e-5, "--batch": 32, "--negatives": "in-batch", "--similarity": "keep",
+        **ENCODER, "--lr": 5e-5, "--batch": 32, "--negatives": "in-batch", "--similarity": "keep",
         "--segments": "keep", "--loss": "softmax", "--temperature": 0.05, "--mine-every": 100,
         "--mine-among": 20_000,
         "--max-query-tokens": 32, "--max-document-tokens": 128,
