@@ -121,7 +121,8 @@ def collection(scope: Scope, *, first: bool) -> Collection:
             DEV: answerable(read_split(source, "dev"), chunks, sizes.others),
         }
         needed = {name for own in splits.values() for each in own for name in each.relevant}
-        others = [name for name in chunks if name in judged - needed]
+        spare = judged - needed
+        others = [name for name in chunks if name in spare]
         room = max(0, sizes.needles - len(needed))
         drawn = np.random.default_rng(SEED).permutation(len(others))[:room]
         real = needed | {others[at] for at in drawn.tolist()}
