@@ -48,5 +48,9 @@ def damaged(fault: str) -> BundleError:
     return BundleError(f"{fault}. The bundle is damaged: run `ranklet verify`")
 
 
+class RemoteError(RankletError):
+    """Another system, which stores a collection, did not answer, or refused."""
+
+
 class CollectionError(RankletError):
     """A corpus, queries, qrels or run file that cannot be read; the message names file and line."""

@@ -18,6 +18,7 @@ EXTRAS = {
     "llamaindex": ("llama_index",),
     "haystack": ("haystack",),
     "mcp": ("mcp",),
+    "milvus": ("pymilvus",),
     "lexical": (
         "ir_measures",
         "py3langid",

@@ -18,6 +18,7 @@ from ranklet.export.feeds.plan import (
     shared,
     terms,
 )
+from ranklet.runtime.hits import plain
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
 
@@ -77,7 +78,7 @@ def lines(plan: Plan, entries: Iterable[Entry]) -> Iterator[str]:
         yield as_json({"index": {"_index": plan.index, "_id": entry.key}})
         document = shared(entry)
         if entry.metadata:
-            document["metadata"] = {names[n]: value for n, value in entry.metadata.items()}
+            document["metadata"] = {names[n]: value for n, value in plain(entry.metadata).items()}
         yield as_json(document | {name: stored(each) for name, each in entry.vectors.items()})
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.metadata.types import Value
 
 Vector = SparseQuery | NDArray[np.float32]  # terms with values, or (dimension,) float32
 
@@ -63,7 +64,7 @@ class Entry(NamedTuple):
         passage: which passage of it, from 1; None if documents are whole.
         title: may be empty.
         text: without the title.
-        metadata: values for JSON, without those that are missing.
+        metadata: values, without those that are missing.
         vectors: by name of the field.
     """
 
@@ -72,7 +73,7 @@ class Entry(NamedTuple):
     passage: int | None
     title: str
     text: str
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, Value]
     vectors: Mapping[str, Vector]
 
 

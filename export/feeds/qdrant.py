@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ranklet.export.feeds.plan import Entry, Field, Plan, Vector, as_json, numbers, shared
+from ranklet.runtime.hits import plain
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
 
@@ -46,7 +47,7 @@ def lines(plan: Plan, entries: Iterable[Entry]) -> Iterator[str]:
     del plan
     points: list[dict[str, Any]] = []
     for entry in entries:
-        payload = {**shared(entry), "metadata": dict(entry.metadata)}
+        payload = {**shared(entry), "metadata": plain(entry.metadata)}
         vectors = {name: _vector(each) for name, each in entry.vectors.items()}
         points.append({"id": str(uuid5(ENTRIES, entry.key)), "vector": vectors, "payload": payload})
         if len(points) == BATCH:

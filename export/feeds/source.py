@@ -8,7 +8,6 @@ import numpy as np
 
 from ranklet.export.feeds.plan import Entry, Field, Plan, Vector
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.hits import plain
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.pipeline.query import QueryContext
@@ -67,7 +66,7 @@ class Source:
                 passage,
                 title,
                 text,
-                plain(metadata.of(number)),
+                metadata.of(number),
                 {name: next(each) for name, each in vectors.items()},
             )
 

@@ -19,6 +19,7 @@ from ranklet.export.feeds.plan import (
     numbers,
     shared,
 )
+from ranklet.runtime.hits import plain
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
 
@@ -46,7 +47,7 @@ def lines(plan: Plan, entries: Iterable[Entry]) -> Iterator[str]:
     names = engine_names(plan.metadata, r"\W", "metadata_")
     for entry in entries:
         content: dict[str, Any] = {n: _clean(value) for n, value in shared(entry).items()}
-        for name, value in entry.metadata.items():
+        for name, value in plain(entry.metadata).items():
             content[names[name]] = _value(value, plan.metadata[name])
         for name, vector in entry.vectors.items():
             if isinstance(vector, SparseQuery):

@@ -49,6 +49,8 @@ class Execution:
         documents: the collection.
         query: the query.
         given: the caller's own texts, all of which the retrieve stages then score.
+        known: by ranker, the scores of such texts that retrieve stages do not compute, with NaN for
+            texts that the ranker did not retrieve, (texts,) float32.
         deadline: when to stop.
         allowed: whether each document of the collection may be retrieved, (documents,) bool;
             passages where documents are split. None allows all.
@@ -70,6 +72,7 @@ class Execution:
         given: Candidates | None = None,
         deadline: Deadline | None = None,
         allowed: Mask | None = None,
+        known: Mapping[str, NDArray[np.float32]] | None = None,
     ) -> None:
         if given is not None and allowed is not None:
             raise InputError(
@@ -77,7 +80,7 @@ class Execution:
                 "candidates are given; pass only those that are allowed"
             )
         self._pipeline, self._ranker, self._query = pipeline, ranker, query
-        self._documents, self._given = documents, given
+        self._documents, self._given, self._known = documents, given, known or {}
         self._allowed = both(allowed, query.allowed)
         self._deadline = Deadline() if deadline is None else deadline
         self._fusions: dict[str, Fuse] = {}
@@ -121,6 +124,9 @@ class Execution:
                 continue
             elif isinstance(stage, Retrieve) and self._given is None:
                 self._retrieve(stage)
+            elif isinstance(stage, Retrieve) and stage.ranker in self._known:
+                self._columns[stage.ranker] = self._known[stage.ranker]
+                self._ordered_by = stage.ranker
             else:
                 self._rescore(stage, self._deadline if number else Deadline())
             self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))

@@ -25,6 +25,7 @@ COMMANDS = {
     "update": "add, replace and delete documents of a bundle",
     "merge": "join bundles with the same rankers",
     "feed": "write the collection as a feed for another search engine",
+    "publish": "write the collection into Milvus",
     "fuse": "learn weights to fuse a bundle's rankers",
     "rank": "rank a bundle's collection for a query",
     "explain": "explain the scores of documents for a query",

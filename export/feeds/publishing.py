@@ -1,0 +1,183 @@
+"""Write a bundle's collection into Milvus, with the vectors of its rankers."""
+
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranklet.export.errors import ExportError
+from ranklet.export.feeds.plan import Entry, Plan, Vector
+from ranklet.export.feeds.source import Source
+from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.remote.connection import address, connect, remote_errors
+from ranklet.runtime.remote.names import (
+    ABOUT,
+    DOCUMENT,
+    KEY,
+    LONGEST_KEY,
+    LONGEST_TEXT,
+    METADATA,
+    NO_TERM,
+    NO_WEIGHT,
+    PASSAGE,
+    TEXT,
+    TITLE,
+    about,
+    stored,
+)
+from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.training.progress import progress
+
+if TYPE_CHECKING:
+    from pymilvus import MilvusClient
+
+SECONDS = 120.0  # for a call; a batch of long texts may take a while
+BATCH = 500  # entities of a call
+
+
+def publish(
+    bundle: str | Path,
+    uri: str,
+    *,
+    index: str = "",
+    rankers: Sequence[str] = (),
+    token: str = "",
+    overwrite: bool = False,
+) -> str:
+    """Write a collection, and let its name mean the new one when all of it is there.
+
+    The name is an alias of Milvus. Whoever searches by the name finds the earlier collection until
+    the new one is complete.
+
+    Args:
+        bundle: an indexed bundle.
+        uri: ``milvus://HOST:PORT/NAME``, ``https://HOST:PORT``, or a file of Milvus Lite.
+        index: name of the collection, unless the address has it; the bundle's name by default.
+        rankers: those whose vectors are stored; all that retrieve by vectors or impacts by default.
+        token: what Milvus asks for, such as ``user:password``.
+        overwrite: whether an earlier collection of this name is replaced.
+
+    Returns:
+        The name.
+
+    Raises:
+        InputError: the address, the name or a ranker is not allowed.
+        ExportError: the name is taken, or a document does not fit into Milvus.
+        RemoteError: Milvus does not answer, or refuses.
+        MissingPackageError: the extra [milvus] is not installed.
+        BundleError: the bundle cannot be read, or has no collection.
+    """
+    place, named = address(uri)
+    source = Source(bundle, rankers, index or named)
+    name = source.plan.index
+    client = connect(place, token, SECONDS)
+    with remote_errors(place):
+        before = _target(client, name, overwrite)
+        new = f"{name}_{secrets.token_hex(4)}"
+        try:
+            _create(client, new, source.plan, _about(bundle, source))
+            entries = progress(source.entries(), "publish", total=len(source))
+            for batch in _batches(map(_row, entries)):
+                client.insert(new, batch)
+            client.flush(new)
+            if before:
+                client.alter_alias(new, name)
+            else:
+                client.create_alias(new, name)
+        except BaseException:
+            with suppress(Exception):  # the fault may be that nobody answers
+                client.drop_collection(new)
+            raise
+        if before:
+            client.drop_collection(before)
+    return name
+
+
+def _target(client: "MilvusClient", name: str, overwrite: bool) -> str:
+    """Return the collection that a name means now, or "" if there is none.
+
+    Raises:
+        ExportError: the name is taken.
+    """
+    if not client.has_collection(name):
+        return ""
+    before: str = client.describe_collection(name)["collection_name"]
+    if before == name:
+        raise ExportError(
+            f"Milvus has a collection {name!r} that is no alias, so ranklet did not write it; "
+            "choose another name"
+        )
+    if not overwrite:
+        raise ExportError(f"Milvus has {name!r}; choose another name, or replace it (--force)")
+    return before
+
+
+def _about(bundle: str | Path, source: Source) -> str:
+    files = BundleFiles(bundle, device="cpu")
+    return json.dumps(about(files, {field.ranker: field.name for field in source.plan.fields}))
+
+
+def _create(client: "MilvusClient", name: str, plan: Plan, description: str) -> None:
+    from pymilvus import DataType
+
+    schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+    schema.add_field(KEY, DataType.VARCHAR, is_primary=True, max_length=LONGEST_KEY)
+    schema.add_field(DOCUMENT, DataType.VARCHAR, max_length=LONGEST_KEY)
+    schema.add_field(PASSAGE, DataType.INT64, nullable=True)
+    for field in (TITLE, TEXT):
+        schema.add_field(field, DataType.VARCHAR, max_length=LONGEST_TEXT)
+    schema.add_field(METADATA, DataType.JSON, nullable=True)
+    indexes = client.prepare_index_params()
+    for each in plan.fields:
+        if each.sparse:
+            schema.add_field(each.name, DataType.SPARSE_FLOAT_VECTOR)
+            indexes.add_index(each.name, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+        else:
+            schema.add_field(each.name, DataType.FLOAT_VECTOR, dim=each.dimension)
+            indexes.add_index(each.name, index_type="FLAT", metric_type="IP")
+    client.create_collection(
+        name, schema=schema, index_params=indexes, properties={ABOUT: description}
+    )
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    """Return an entity.
+
+    Raises:
+        ExportError: Milvus cannot hold one of its texts.
+    """
+    for field, text, most in (
+        ("id", entry.key, LONGEST_KEY),
+        ("title", entry.title, LONGEST_TEXT),
+        ("text", entry.text, LONGEST_TEXT),
+    ):
+        if len(text.encode("utf-8", "replace")) > most:
+            raise ExportError(
+                f"the {field} of the document {entry.key[:40]!r} has more than {most:,} bytes, "
+                "which Milvus cannot hold; build the bundle from shorter ones, or split texts "
+                "into passages"
+            )
+    return {
+        KEY: entry.key,
+        DOCUMENT: entry.document,
+        PASSAGE: entry.passage,
+        TITLE: entry.title,
+        TEXT: entry.text,
+        METADATA: stored(entry.metadata),
+        **{name: _vector(each) for name, each in entry.vectors.items()},
+    }
+
+
+def _vector(vector: Vector) -> Any:
+    if not isinstance(vector, SparseQuery):
+        return vector.tolist()
+    pairs = zip(vector.terms.tolist(), vector.weights.tolist(), strict=True)
+    return {term: weight for term, weight in pairs if weight > 0} or {NO_TERM: NO_WEIGHT}
+
+
+def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    while batch := list(islice(rows, BATCH)):
+        yield batch

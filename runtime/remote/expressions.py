@@ -1,0 +1,115 @@
+"""Write a filter by metadata as an expression of Milvus."""
+
+import json
+from collections.abc import Mapping
+from datetime import date, datetime
+
+from ranklet.runtime.metadata.dates import MICROSECONDS, microseconds_of
+from ranklet.runtime.metadata.types import DATE
+from ranklet.runtime.metadata.where import (
+    EQUAL,
+    HAS,
+    HAS_ALL,
+    HAS_ANY,
+    IN,
+    MISSING,
+    Both,
+    Condition,
+    Not,
+    Operand,
+    Test,
+)
+from ranklet.runtime.remote.names import KEY, METADATA
+
+NOTHING, EVERYTHING = f'{KEY} == ""', f'{KEY} != ""'  # no entity has an empty key
+
+
+NEGATED = {"==": "!=", ">=": "<", ">": "<=", "<=": ">", "<": ">="}
+
+
+def expression(condition: Condition, types: Mapping[str, str], *, negated: bool = False) -> str:
+    """Return the expression of a condition, or of its opposite.
+
+    In Milvus, a comparison of a missing value is neither true nor false. So `not` never stands
+    before a comparison, and each comparison says what a missing value means.
+
+    Args:
+        condition: of a filter; see `read_where`.
+        types: the type of each field of the metadata.
+        negated: whether the opposite is wanted.
+
+    >>> expression(Test("year", ">=", (2020,)), {"year": "number"})
+    '(exists metadata["year"] and (metadata["year"] >= 2020))'
+    >>> expression(Not(Test("year", ">=", (2020,))), {"year": "number"})
+    '(not (exists metadata["year"]) or (metadata["year"] < 2020))'
+    """
+    if isinstance(condition, Not):
+        return expression(condition.inner, types, negated=not negated)
+    if isinstance(condition, Test):
+        return f"({_test(condition, types[condition.field], negated)})"
+    both = isinstance(condition, Both) != negated
+    if not condition.inner:
+        return f"({EVERYTHING if both else NOTHING})"
+    word = " and " if both else " or "
+    parts = (expression(each, types, negated=negated) for each in condition.inner)
+    return f"({word.join(parts)})"
+
+
+def _test(test: Test, type_: str, negated: bool) -> str:
+    field = f"{METADATA}[{_text(test.field)}]"
+    exists, missing = f"exists {field}", f"not (exists {field})"
+    if test.operator == MISSING:
+        return exists if negated else missing
+    holds = _holds(field, test, type_, negated)
+    return f"{missing} or ({holds})" if negated else f"{exists} and ({holds})"
+
+
+def _holds(field: str, test: Test, type_: str, negated: bool) -> str:
+    """Return whether a value that is there fulfils a test, or does not."""
+    before = "not " if negated else ""
+    if test.operator == HAS:
+        return f"{before}json_contains({field}, {_text(test.operands[0])})"
+    if test.operator in (HAS_ANY, HAS_ALL) and test.operands:
+        name = "json_contains_any" if test.operator == HAS_ANY else "json_contains_all"
+        return f"{before}{name}({field}, [{', '.join(map(_text, test.operands))}])"
+    if not test.operands:  # of a list of wanted values
+        return EVERYTHING if (test.operator == HAS_ALL) != negated else NOTHING
+    if test.operator == IN:
+        parts = [_compared(field, EQUAL, each, type_, negated) for each in test.operands]
+        return (" and " if negated else " or ").join(f"({each})" for each in parts)
+    return _compared(field, test.operator, test.operands[0], type_, negated)
+
+
+def _compared(field: str, operator: str, operand: Operand, type_: str, negated: bool) -> str:
+    if not isinstance(operand, date):
+        return f"{field} {NEGATED[operator] if negated else operator} {_literal(operand)}"
+    low, high = _span(operand, type_)
+    if operator == EQUAL and negated:
+        return f"{field} < {low} or {field} > {high}"
+    if operator == EQUAL:
+        return f"{field} >= {low} and {field} <= {high}"
+    bound = low if operator in (">=", "<") else high
+    return f"{field} {NEGATED[operator] if negated else operator} {bound}"
+
+
+def _span(operand: date, type_: str) -> tuple[int, int]:
+    """Return the first and the last stored number that a day or an instant equals.
+
+    An instant within a day lies between two days, so it equals none, and the last number is below
+    the first.
+    """
+    first = microseconds_of(operand)
+    last = first if isinstance(operand, datetime) else first + MICROSECONDS - 1
+    if type_ == DATE:
+        return -(-first // MICROSECONDS), first // MICROSECONDS
+    return first, last
+
+
+def _literal(operand: Operand) -> str:
+    if isinstance(operand, bool):
+        return "true" if operand else "false"
+    return _text(operand) if isinstance(operand, str) else repr(operand)
+
+
+def _text(operand: object) -> str:
+    return json.dumps(str(operand), ensure_ascii=False)

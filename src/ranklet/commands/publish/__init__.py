@@ -1,0 +1,41 @@
+"""Write a bundle's collection into Milvus, with the vectors of its rankers.
+
+Texts, metadata, dense vectors and impacts are stored. ranklet.runtime.remote.milvus.MilvusSearch
+ranks them, with the models of this bundle.
+"""
+
+import argparse
+import os
+
+TOKEN = "RANKLET_MILVUS_TOKEN"  # noqa: S105  # the name of a variable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", metavar="BUNDLE", help="an indexed bundle")
+    parser.add_argument(
+        "uri", metavar="ADDRESS",
+        help="milvus://HOST:PORT/NAME, https://HOST:PORT, or a file of Milvus Lite that ends in "
+        f".db; {TOKEN} in the environment holds what Milvus asks for, such as user:password",
+    )  # fmt: skip
+    parser.add_argument("--name", help="collection, if the address has none (the bundle's name)")
+    parser.add_argument(
+        "--ranker", action="append", default=[], metavar="NAME",
+        help="ranker to publish; repeat it for several (default: all with vectors or impacts)",
+    )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="replace an earlier collection")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Publish the collection."""
+    from ranklet.export.feeds.publishing import publish
+
+    name = publish(
+        options.bundle,
+        options.uri,
+        index=options.name or "",
+        rankers=options.ranker,
+        token=os.environ.get(TOKEN, ""),
+        overwrite=options.force,
+    )
+    print(f"published as {name!r} → {options.uri}")

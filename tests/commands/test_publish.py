@@ -1,0 +1,28 @@
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.commands.running import Capture, fails, succeeds
+
+from ranklet.runtime.remote.milvus import MilvusSearch
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+pytest.importorskip("milvus_lite")
+
+
+def test_a_collection_is_published_and_found(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    place = tmp_path / "m.db"
+    arguments = ("publish", built.indexed, place, "--name", "household", "--ranker", "bm25")
+    assert succeeds(capsys, *arguments) == f"published as 'household' → {place}\n"
+    assert "replace it (--force)" in fails(capsys, *arguments)
+    succeeds(capsys, *arguments, "--force")
+    search = MilvusSearch(built.indexed, str(place), "household")
+    assert len(search.rank("bread", pipeline="bm25")) > 0
+
+
+def test_what_is_no_address_is_refused(built: "Built", capsys: Capture) -> None:
+    assert "is no address of Milvus" in fails(capsys, "publish", built.indexed, "books")
