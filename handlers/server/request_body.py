@@ -19,25 +19,25 @@ async def read(request: Request, limits: Limits) -> bytes:
         RequestError: 415: its headers do not say JSON; 413: it is too large; 408: it is too slow.
         ClientDisconnect: the caller hung up.
     """
-    media, _, parameters = request.headers.get("content-type", "").partition(";")
+    headers = {name: value.decode("latin-1") for name, value in request.scope["headers"]}
+    media, _, parameters = headers.get(b"content-type", "").partition(";")
     if media.strip().lower() != "application/json":
         raise RequestError(415, "the body must be JSON, with 'Content-Type: application/json'")
     charset = parameters.lower().replace('"', "").partition("charset=")[2].partition(";")[0].strip()
     if charset not in ("", "utf-8", "utf8"):
         raise RequestError(415, "the body must be JSON in UTF-8")
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
+    if headers.get(b"content-encoding", "identity").lower() != "identity":
         raise RequestError(415, "compressed bodies are not accepted; send plain JSON")
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _collect(request, limits.body_bytes)
+            return await _collect(request, headers.get(b"content-length", ""), limits.body_bytes)
     except TimeoutError as error:
         raise RequestError(408, f"the body did not arrive in {limits.seconds} seconds") from error
 
 
-async def _collect(request: Request, most: int) -> bytes:
+async def _collect(request: Request, announced: str, most: int) -> bytes:
+    """Return a body of at most so many bytes; `announced` is its length if the head says it."""
     too_large = RequestError(413, f"the body has more than {most:,} bytes")
-    # uvicorn has checked that this header, if present, is a number.
-    announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > most * PATIENCE:
         raise too_large
     parts: list[bytes] = []
