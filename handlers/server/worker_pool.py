@@ -9,6 +9,7 @@ event loop, cost a third of what a lexical answer adds to its ranking.
 """
 
 import asyncio
+import atexit
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -66,6 +67,7 @@ class WorkerPool:
         ]
         for thread in self._threads:
             thread.start()
+        atexit.register(self._join)
 
     @property
     def held(self) -> int:
@@ -105,6 +107,10 @@ class WorkerPool:
                 self._calls.get_nowait()
         for _ in self._threads:
             self._calls.put(None)
+
+    def _join(self) -> None:
+        # A thread in the middle of a native library must not meet the end of the interpreter.
+        self.close()
         for thread in self._threads:
             thread.join()
 

@@ -1,6 +1,8 @@
 """The pool without a server: what runs, waits, is refused, and is given up."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from threading import Event
 from typing import Any
@@ -51,6 +53,28 @@ def test_a_call_returns_what_its_work_returns_and_raises_what_it_raises() -> Non
     run(test())
 
 
+def test_a_process_ends_after_what_its_threads_do() -> None:
+    code = """
+import asyncio, threading, time
+from ranklet.handlers.server.worker_pool import WorkerPool
+
+async def main():
+    begun = threading.Event()
+    pool = WorkerPool(threads=3, queue=0)
+    def work():
+        begun.set()
+        time.sleep(0.2)
+        print("done")
+    task = asyncio.ensure_future(pool.run(work, 60, main))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
 def test_past_the_queue_a_call_is_refused_at_once(gate: Event) -> None:
     async def test() -> None:
         pool = WorkerPool(threads=1, queue=1)
@@ -88,11 +112,10 @@ def test_what_waits_when_the_pool_is_closed_never_starts(gate: Event) -> None:
         held = asyncio.ensure_future(pool.run(gate.wait, FOREVER, stays))
         waiting = asyncio.ensure_future(pool.run(lambda: begun.append("never"), FOREVER, stays))
         await until(lambda: pool.held == 2)
-        closing = asyncio.ensure_future(asyncio.to_thread(pool.close))
-        await asyncio.sleep(0.01)
+        pool.close()
         gate.set()
-        await closing
         assert await held
+        await until(lambda: pool.held == 1)
         assert not waiting.done()
         waiting.cancel()
         await asyncio.wait([waiting])
