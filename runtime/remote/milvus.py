@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranklet.runtime.arguments import check_budget, check_k, check_query
+from ranklet.runtime.arguments import check_budget, check_query
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.lexical.sparse_store import SparseQuery
@@ -37,6 +37,7 @@ from ranklet.runtime.remote.names import (
     restored,
     same,
 )
+from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.search.visible import Where
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
@@ -113,6 +114,8 @@ class MilvusSearch:
         pipeline: PipelineLike = None,
         explain: bool = False,
         budget_ms: float | None = None,
+        offset: int = 0,
+        min_score: float | None = None,
     ) -> Ranking:
         """Rank the collection for a query, as `Bundle.rank` does.
 
@@ -125,6 +128,8 @@ class MilvusSearch:
                 explained by the text itself, as far as the bundle can score it.
             budget_ms: milliseconds after which no further stage begins. A search in Milvus that
                 takes longer is an error.
+            offset: so many of the best hits are left out.
+            min_score: hits with a lower score are left out.
 
         Raises:
             InputError: an argument cannot be used, or the pipeline retrieves by a ranker that the
@@ -134,14 +139,14 @@ class MilvusSearch:
             BundleError: the bundle is damaged.
         """
         check_query(query)
-        check_k(k)
+        selection = Selection(k=k, offset=offset, min_score=min_score)
         check_budget(budget_ms)
         deadline = Deadline(budget_ms)
         stages = resolve_pipeline(pipeline, self._files.manifest)
         self._check(stages)
         types = self.metadata
         wanted = "" if where is None else expression(read_where(where, types), types)
-        documents = min(k, stages.depth)
+        documents = min(selection.reach, stages.depth)
         context = QueryContext(query, self._files.analyzer.begin())
         while True:
             begin = perf_counter()
@@ -150,10 +155,10 @@ class MilvusSearch:
                 for each in _retrieving(stages)
             }
             spent = (perf_counter() - begin) * 1e3
-            ranking = self._ranked(context, stages, lists, k, explain, deadline)
+            ranking, ranked = self._ranked(context, stages, lists, selection, explain, deadline)
             full = any(len(lists[each.ranker]) >= each.k for each in _retrieving(stages))
             longer = stages.deeper(4)
-            if len(ranking) >= documents or not full or deadline.passed or _longest(longer) > MOST:
+            if ranked >= documents or not full or deadline.passed or _longest(longer) > MOST:
                 break
             stages = longer  # few documents have all of the passages
         return replace(ranking, timings=(Timing("search Milvus", spent), *ranking.timings))
@@ -223,11 +228,11 @@ class MilvusSearch:
         query: QueryContext,
         stages: Pipeline,
         lists: Mapping[str, Sequence[tuple[_Entity, float]]],
-        k: int,
+        selection: Selection,
         explain: bool,
         deadline: Deadline,
-    ) -> Ranking:
-        """Run the other stages on what was retrieved."""
+    ) -> tuple[Ranking, int]:
+        """Run the other stages on what was retrieved, and count the documents up to the last."""
         entities = {each.key: each for found in lists.values() for each, _ in found}
         place = {key: at for at, key in enumerate(entities)}
         texts = list(entities.values())
@@ -243,12 +248,13 @@ class MilvusSearch:
             execution.run()
         top, positions, scores = execution.top(len(execution.candidates))
         ordered = [texts[at] for at in _places(top)]
+        best = _best_passages(ordered, selection.reach)
         hits = []
-        for at in _best_passages(ordered, k):
+        for at in (best[rank] for rank in selection.chosen(scores[best], None).tolist()):
             explanation = execution.explain(int(positions[at])) if explain else None
             number = place[ordered[at].key]
             hits.append(self._hit(ordered[at], float(scores[at]), explanation, number))
-        return Ranking(
+        ranking = Ranking(
             tuple(hits),
             query.text,
             tuple(execution.timings),
@@ -257,6 +263,7 @@ class MilvusSearch:
             execution.budget_spent,
             tuple(execution.left_out),
         )
+        return ranking, len(best)
 
     def _hit(self, entity: _Entity, score: float, explanation: Any, place: int) -> Hit:
         return Hit(

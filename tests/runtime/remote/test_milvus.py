@@ -215,6 +215,18 @@ def test_a_pipeline_must_retrieve_by_what_was_published(
         search.rank("bread", pipeline=[{"stage": "retrieve", "ranker": "bm25", "k": 20_000}])
 
 
+def test_pages_and_thresholds_are_the_bundles(filtered: tuple[Bundle, MilvusSearch]) -> None:
+    bundle, search = filtered
+    whole = search.rank("bread water", k=20)
+    page = search.rank("bread water", k=5, offset=10)
+    assert [hit.id for hit in page] == [hit.id for hit in whole][10:15]
+    least = whole[7].score
+    found = search.rank("bread water", k=20, min_score=least)
+    assert len(found) == len(bundle.rank("bread water", k=20, min_score=least - 1e-6)) >= 8
+    with pytest.raises(InputError, match="offset"):
+        search.rank("bread", offset=-1)
+
+
 def test_a_budget_bounds_the_stages(filtered: tuple[Bundle, MilvusSearch]) -> None:
     _, search = filtered
     ranking = search.rank("bread", budget_ms=60_000)
