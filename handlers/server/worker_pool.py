@@ -5,7 +5,7 @@ so more threads than processors gain nothing. If the queue had no bound, all cal
 longer than they are willing to. Once it is full, further callers get 503 at once.
 
 The threads are no `ThreadPoolExecutor`, because its futures, each with a lock and a copy for the
-event loop, cost a third of what a lexical answer adds to its ranking.
+event loop, are a noticeable part of what a lexical answer adds to its ranking.
 """
 
 import asyncio
