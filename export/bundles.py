@@ -13,8 +13,10 @@ from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
+from ranklet.runtime.options import allowed_values
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.bundle_files import PASSAGES, TOKENIZER, BundleFiles
+from ranklet.runtime.storage.checks import check_one_of
 from ranklet.runtime.storage.manifest import Manifest, RankerEntry, Splitting, check_name
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
@@ -223,13 +225,34 @@ def _warn_if_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
 def _with_settings(
     checkpoints: Mapping[str, Checkpoint], options: ExportOptions
 ) -> dict[str, Checkpoint]:
-    """Change the settings that the options name, of the rankers whose kind has them."""
-    changed, used = {}, set[str]()
+    """Change the settings that the options name, of the rankers whose kind has them.
+
+    Kinds may have different values of one setting. A ranker whose kind lacks the value keeps its
+    own, and a warning says so, unless every ranker lacks it.
+
+    Raises:
+        ExportError: no ranker has such a setting.
+        InputError: no ranker allows the value.
+    """
+    changed, used, kept = {}, set[str](), list[tuple[str, str]]()
+    allowed: dict[str, dict[str, None]] = {key: {} for key in options.settings}
     for name, checkpoint in checkpoints.items():
-        names = exporter(checkpoint.kind).settings
+        names, choices = exporter(checkpoint.kind).settings, allowed_values(checkpoint.settings)
         own = {key: value for key, value in options.settings.items() if key in names}
+        for key, value in list(own.items()):
+            allowed[key] |= dict.fromkeys(choices.get(key, ()))
+            if choices.get(key) and value not in choices[key]:
+                kept.append((name, key))
+                del own[key]
         changed[name] = replace(checkpoint, settings=replace(checkpoint.settings, **own))
         used |= own.keys()
+    for name, key in kept:
+        if key not in used:
+            check_one_of(key, options.settings[key], tuple(allowed[key]))
+        _log.warning(
+            "%s keeps %s=%s, because its kind does not have %s",
+            name, key, getattr(changed[name].settings, key), options.settings[key],
+        )  # fmt: skip
     if unused := [key for key in options.settings if key not in used]:
         raise ExportError(
             f"no checkpoint has the setting {unused[0]!r}, or it cannot be changed by an export; "

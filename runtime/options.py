@@ -136,6 +136,15 @@ def check_options(options: Any) -> None:
             option.check(path[0], value)
 
 
+def allowed_values(options: Any) -> dict[str, tuple[str, ...]]:
+    """Return the allowed texts of the options that have only some, by name."""
+    return {
+        path[0]: option.allowed
+        for path, _, _, option in options_of(options)
+        if len(path) == 1 and option.allowed
+    }
+
+
 def one_of_two(name: str, other: str) -> InputError:
     """Return the error of two options of which only one can be given."""
     return InputError(f"--{name} and --{other} say the same in two ways; give only one of them")

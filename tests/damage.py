@@ -28,6 +28,14 @@ def change_array(bundle: Path, name: str, change: Change) -> Path:
     return replace_file(bundle, name, (bundle / name).read_bytes())
 
 
+def with_settings(bundle: Path, ranker: str, **settings: Any) -> Path:
+    """Change settings of a bundle's ranker in the manifest; return the bundle."""
+    manifest = json.loads((bundle / "manifest.json").read_text("utf-8"))
+    manifest["rankers"][ranker]["settings"] |= settings
+    (bundle / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return bundle
+
+
 def put(value: float, at: Any = 0) -> Change:
     """Return a change of an array's values at an index or a slice."""
 

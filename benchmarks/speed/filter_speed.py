@@ -19,6 +19,7 @@ from benchmarks.harness.timing import take_turns
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.dense.maxsim import Quantised, TokenStore, quantise_query
+from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
 from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.topk import Scored, top_k
@@ -168,7 +169,7 @@ def _impacts(terms: int, length: int, most: float, name: str, sizes: Sizes) -> I
 
 def _exact(sizes: Sizes) -> Index:
     vectors, queries = _vectors(sizes.vectors, sizes.queries)
-    index = ExactIndex(vectors)
+    index = ExactIndex(StoredVectors(vectors))
 
     def search(query: int, k: int, mask: Mask | None) -> Scored:
         return index.search(queries[query], k, mask)
@@ -180,7 +181,8 @@ def _linked(place: Place, sizes: Sizes) -> Index:
     vectors, queries = _vectors(sizes.linked, sizes.queries)
     name = f"filter-{sizes.linked}.hnsw"
     data = place.keep(name, lambda path: build(vectors, path), CODE).read_bytes()
-    index, exact = HNSWIndex(memoryview(data), vectors), ExactIndex(vectors)
+    stored = StoredVectors(vectors)
+    index, exact = HNSWIndex(memoryview(data), stored), ExactIndex(stored)
 
     def search(query: int, k: int, mask: Mask | None) -> Scored:
         return index.search(queries[query], k, mask)

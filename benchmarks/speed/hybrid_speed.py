@@ -157,7 +157,7 @@ def _recalls(path: Path, queries: list[str]) -> list[list[str]]:
     if not isinstance(ranker, Dense):
         raise TypeError(f"dense is {ranker!r}")
     vectors = list(ranker.encoder.encode_queries(queries).vectors)
-    exact = ExactIndex(np.ascontiguousarray(ranker.vectors))
+    exact = ExactIndex(ranker.vectors)
     wanted = [set(exact.search(vector, RECALL_AT)[0].tolist()) for vector in vectors]
     rows = []
     for ef in EF:

@@ -14,6 +14,7 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.evaluation.measures import discount
 
 TOP = 10
+STORED = "stored "  # how the names of stored forms begin
 SIGNIFICANT = 1.96  # standard errors that a loss is above 0, for a confidence of 95 %
 REPORT = "report.json"  # in rankers/NAME/
 # Kendall's τ from which on no other form of a variant is tried, and none that is as slow as fp32.

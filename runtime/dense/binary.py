@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.mask import Mask, checked_mask
 from ranklet.runtime.pipeline.topk import Scored, top_k
@@ -37,14 +38,15 @@ count_bits: Callable[[NDArray[np.uint64]], NDArray[np.uint8]] = getattr(
 )
 
 
-def binary_codes(vectors: NDArray[np.floating]) -> NDArray[np.uint64]:
+def binary_codes(vectors: NDArray[np.number]) -> NDArray[np.uint64]:
     """Return the codes of vectors, (words, vectors) uint64; word w has dimensions from 64 w on.
 
     A word of all vectors stands together, because a search reads the codes word by word. Bits past
     the last dimension are 0.
 
     Args:
-        vectors: (vectors, dimension) float32 or float16.
+        vectors: (vectors, dimension) float32 or float16, or int8, whose factors are above 0 and
+            so change no sign.
     """
     count, dimension = vectors.shape
     words = -(-dimension // WORD)
@@ -63,10 +65,10 @@ class BinaryIndex:
 
     Args:
         codes: of the vectors, (words, documents) uint64; see `binary_codes`.
-        vectors: (documents, dimension) float32 or float16, in memory or memory-mapped.
+        vectors: of the documents, in any form.
     """
 
-    def __init__(self, codes: NDArray[np.uint64], vectors: NDArray[np.floating]) -> None:
+    def __init__(self, codes: NDArray[np.uint64], vectors: StoredVectors) -> None:
         self.codes, self.vectors = codes, vectors
 
     def search(self, query: NDArray[np.float32], k: int, allowed: Mask | None = None) -> Scored:
@@ -94,9 +96,7 @@ class BinaryIndex:
         if most < len(rows):
             distances = self._distances(query, rows)
             rows = rows[distances <= np.partition(distances, most - 1)[most - 1]]
-        # einsum sums each row in the same way, however many there are; a matrix product does not.
-        vectors = self.vectors[rows].astype(np.float32, copy=False)
-        scores = np.asarray(np.einsum("nd,d->n", vectors, query))
+        scores = self.vectors.products_of(rows, query)
         best = top_k(scores, k)
         return rows[best].astype(np.uint32), scores[best]
 
@@ -108,7 +108,7 @@ class BinaryIndex:
         """
         for begin in range(0, len(self.vectors), BLOCK):
             own = slice(begin, begin + BLOCK)
-            if not np.array_equal(self.codes[:, own], binary_codes(self.vectors[own])):
+            if not np.array_equal(self.codes[:, own], binary_codes(self.vectors.values[own])):
                 raise BundleError(f"{name}: a code is not that of its vector")
 
     def _distances(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.uint16]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.dense.exact import GATHERED, ExactIndex
 from ranklet.runtime.dense.graph_file import check_graph
+from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import install
 from ranklet.runtime.onnx.session import threads
@@ -54,17 +55,19 @@ def build(
 class HNSWIndex:
     """An index in memory, because hnswlib cannot map one.
 
+    It has vectors of its own, in 32 bits.
+
     Args:
         data: the mapped file of the index.
-        vectors: the vectors themselves, which are read only where few of them are allowed,
-            (documents, dimension) float32, in memory or memory-mapped.
+        vectors: the vectors themselves, in any form, which are read only where few of them are
+            allowed. Scores are the same if the index was built of these, as `floats` gives them.
         ef: candidates while searching; a search for more documents raises it.
 
     Raises:
         BundleError: the index cannot be read or holds another number of vectors.
     """
 
-    def __init__(self, data: memoryview, vectors: NDArray[np.float32], *, ef: int = 128) -> None:
+    def __init__(self, data: memoryview, vectors: StoredVectors, *, ef: int = 128) -> None:
         size, dimension = vectors.shape
         check_graph(data, size, dimension)
         index = _hnswlib().Index(space="ip", dim=dimension)

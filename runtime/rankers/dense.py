@@ -16,8 +16,9 @@ from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
+from ranklet.runtime.dense.stored import FORMS, WHOLE, StoredVectors
 from ranklet.runtime.dense.word_amounts import explain_words
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import InputError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, open_encoder
 from ranklet.runtime.onnx.token_table import TokenTable
@@ -42,7 +43,8 @@ OUTPUT = "sentence_embedding"
 
 # The files of the kind in rankers/NAME/, in addition to the tokenizer and either the variants of
 # the graph or a table with one vector per token.
-VECTORS = "vectors.npy"  # of all documents, (documents, dimension) float32
+VECTORS = "vectors.npy"  # of all documents, (documents, dimension) of the type that `stored` names
+SCALES = "vectors.scales.npy"  # > 0, if `stored` is int8, the factor of each vector, (documents,)
 GRAPH = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
 CODES = "codes.npy"  # of all documents, (words, documents) uint64, if `search` is binary
 TABLE = "table.npy"  # (vocabulary, dimension) float32, float16 or int8
@@ -63,6 +65,9 @@ class DenseSettings(Settings):
 
     For the similarity cosine the encoder returns vectors of length 1. The encoder ``table`` is one
     stored vector per token, whose mean is a text's vector.
+
+    Attributes:
+        stored: how the vectors of documents are stored, one of `FORMS`; queries have 32 bits.
     """
 
     max_query_tokens: int = integer(20, "tokens read of a query (Zhan et al.)", 1, 1 << 20)
@@ -74,6 +79,7 @@ class DenseSettings(Settings):
     document_segment: int = integer(0, "token_type_ids of documents; queries have 0", 0, 1)
     query_prompt: str = text("", "text before every query")
     document_prompt: str = text("", "text before every document")
+    stored: str = one_of(WHOLE, tuple(FORMS), "how the vectors of documents are stored")
     search: str = one_of("exact", SEARCHES, "how to search the vectors")
     m: int = integer(16, "HNSW: links per vector on each layer", 2, 1024)
     ef_construction: int = integer(200, "HNSW: candidates while building", 1, 1 << 16)
@@ -195,12 +201,32 @@ class DenseEncoder:
 
     @property
     def digest(self) -> str:
-        """A text that changes whenever the vectors of documents would."""
+        """A text that changes whenever the stored vectors of documents would."""
         settings = self.settings
+        form = "" if settings.stored == WHOLE else f" {settings.stored}"
         return (
             f"{self.encoder.digest} {settings.max_document_tokens} {settings.document_segment} "
-            f"{settings.document_prompt!r}"
+            f"{settings.document_prompt!r}{form}"
         )
+
+
+def open_vectors(bundle: "BundleFiles", name: str, settings: DenseSettings) -> StoredVectors:
+    """Return the mapped vectors of a bundle's documents.
+
+    Args:
+        bundle: the bundle with the ranker and a collection.
+        name: name of the ranker.
+        settings: say their form and their dimension.
+
+    Raises:
+        BundleError: they are missing, or of another type or shape.
+    """
+    folder, count = f"rankers/{name}/", bundle.manifest.documents
+    shape = (count, settings.dimension)
+    values = bundle.array(folder + VECTORS, FORMS[settings.stored], shape)
+    if settings.stored != "int8":
+        return StoredVectors(values)
+    return StoredVectors(values, bundle.array(folder + SCALES, np.float32, (count,)))
 
 
 class Dense(Retriever):
@@ -246,12 +272,10 @@ class Dense(Retriever):
         return query.once(id(self), lambda: self.encoder.encode_queries([query.text]))
 
     @cached_property
-    def vectors(self) -> NDArray[np.float32]:
-        """The documents' vectors, mapped, (documents, dimension) float32."""
+    def vectors(self) -> StoredVectors:
+        """The documents' vectors, mapped."""
         self._bundle.need_collection()
-        shape = (self._bundle.manifest.documents, self.settings.dimension)
-        vectors: NDArray[np.float32] = self._bundle.array(self._folder + VECTORS, np.float32, shape)
-        return vectors
+        return open_vectors(self._bundle, self._name, self.settings)
 
     @cached_property
     def index(self) -> ExactIndex | BinaryIndex | HNSWIndex:
@@ -268,18 +292,24 @@ class Dense(Retriever):
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k documents with the largest inner product, of all or of those allowed."""
         vectors, truncated = self._encoded(query)
-        return Retrieved(*self.index.search(vectors[0], k, allowed), bool(truncated))
+        found = self.index.search(vectors[0], k, allowed)
+        if not np.isfinite(found[1]).all():
+            raise damaged(f"{self._name}: a score is not finite")
+        return Retrieved(*found, bool(truncated))
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
-        """Return the inner product with each candidate."""
+        """Return the inner product with each candidate.
+
+        The caller's texts are stored like those of the collection, so that equal ones score alike.
+        """
         if candidates.stored is not None:
-            documents = Encoded(self.vectors[candidates.stored], [])
+            vectors, numbers, cut = self.vectors, candidates.stored, []
         else:
-            documents = self.encoder.encode_documents(list(candidates.texts))
+            encoded, cut = self.encoder.encode_documents(list(candidates.texts))
+            vectors = StoredVectors.of(encoded, self.settings.stored)
+            numbers = np.arange(len(encoded), dtype=np.uint32)
         queries, query_truncated = self._encoded(query)
-        # einsum sums each row in the same way, however many there are; a matrix product does not.
-        products = np.einsum("nd,d->n", documents.vectors, queries[0])
-        return Scores(np.asarray(products), documents.cut, bool(query_truncated))
+        return Scores(vectors.products_of(numbers, queries[0]), cut, bool(query_truncated))
 
     def scale(self, query: QueryContext) -> float:  # noqa: ARG002
         """Return 1, because the scores of one encoder are comparable as they are."""
@@ -288,7 +318,8 @@ class Dense(Retriever):
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by the words of the document, if its vector is a sum over tokens.
 
-        The text is encoded again. If its vector differs from the stored one, that is a part, too.
+        The text is encoded again. If its vector differs from the stored one, that is a part, too,
+        as it does by rounding unless vectors are stored in 32 bits.
         An encoder that pools in another way, or that was exported without the states of tokens, has
         no parts by token.
         """
@@ -304,7 +335,11 @@ class Dense(Retriever):
         difference = score - explanation.value
         if abs(difference) <= EXACT:
             return explanation
-        stored = "the stored vector" if candidate.stored is not None else "the vector"
+        stored, form = "the vector", self.settings.stored
+        if form != WHOLE:
+            stored = f"the stored vector, in {form},"
+        elif candidate.stored is not None:
+            stored = "the stored vector"
         rest = Explanation(f"{stored} differs from the sum of its tokens", difference)
         return replace(explanation, value=score, parts=(*explanation.parts, rest))
 
@@ -312,9 +347,8 @@ class Dense(Retriever):
         """Check every vector and that the index can be read; raise BundleError at a fault."""
         if isinstance(self.encoder.encoder, TokenTable):
             self.encoder.encoder.verify(self._name)
-        if not np.isfinite(self.vectors).all():
-            raise BundleError(f"{self._name}: a document's vector is not finite")
-        self.index.search(self.vectors[0], 1)
+        self.vectors.verify(self._name)
+        self.index.search(self.vectors.floats(slice(1))[0], 1)
         if isinstance(self.index, BinaryIndex):
             self.index.verify(self._name)
 

@@ -72,7 +72,8 @@ def test_a_dense_encoder_is_fused_with_bm25(tmp_path: Path, encoder: Path) -> No
     assert bundle.manifest.default_pipeline == "rrf"
     assert str(bundle.manifest.pipelines["rrf"]).endswith("fuse (rrf) 1·bm25 + 1·encoder")
     assert len(bundle.rank("nothing of this is in a text")) > 0
-    (report,) = read_reports(bundle.path)["encoder"]
+    report, *stored = read_reports(bundle.path)["encoder"]
+    assert [each.variant for each in stored] == ["stored float16", "stored int8"]
     assert (report.variant, report.refused) == ("fp32", "")
     checkpoints = bundle.manifest.provenance["checkpoints"]
     assert checkpoints["encoder"]["imported"] == "encoder"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from ranklet.export import bundles
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
@@ -130,9 +131,32 @@ def test_an_export_changes_settings_of_the_kinds_that_have_them(
         ({"scorer": "onnx"}, ExportError, "no checkpoint has the setting 'scorer'"),
         ({"dimension": 3}, ExportError, "no checkpoint has the setting 'dimension'"),
         ({"search": "fast"}, InputError, "search is 'fast'; allowed are exact, binary, hnsw"),
+        ({"stored": "int16"}, InputError, "stored is 'int16'; allowed are float32, float16, int8"),
     ):
         with pytest.raises(error, match=message):
             export_bundle(only, tmp_path / "x", replace(loose, settings=settings))
+
+
+def test_a_value_is_for_the_kinds_that_have_it(
+    tiny: "TinyRankers", caplog: pytest.LogCaptureFixture
+) -> None:
+    rankers = {"dense": tiny.checkpoint("dense"), "colbert": tiny.checkpoint("colbert")}
+
+    def stored(value: str) -> list[str]:
+        options = ExportOptions(settings={"stored": value})
+        changed = bundles._with_settings(rankers, options)
+        return [each.settings.stored for each in changed.values()]
+
+    assert stored("int8") == ["int8", "int8"]
+    assert not caplog.messages
+    assert stored("float16") == ["float16", "int8"]
+    assert stored("int16") == ["float32", "int16"]
+    assert caplog.messages == [
+        "colbert keeps stored=int8, because its kind does not have float16",
+        "dense keeps stored=float32, because its kind does not have int16",
+    ]
+    with pytest.raises(InputError, match="'int4'; allowed are float32, float16, int8, int8-pooled"):
+        stored("int4")
 
 
 def test_tokenizers_that_differ_are_refused(tmp_path: Path) -> None:

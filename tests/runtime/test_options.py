@@ -5,6 +5,7 @@ import pytest
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import (
+    allowed_values,
     check_options,
     integer,
     number,
@@ -65,6 +66,10 @@ def test_values_that_are_not_allowed_are_refused_with_what_is(
 def test_allowed_values_are_accepted() -> None:
     assert Base(count=9, rate=0, word="b", name="", loud=True, folder="f", made=object(), plain=-1)
     assert Base(rate=10**400).rate == 10**400
+
+
+def test_allowed_texts_are_listed_by_name() -> None:
+    assert allowed_values(Changed()) == {"word": ("c", "d")}
 
 
 def test_a_subclass_gives_other_defaults_or_another_meaning() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.document_encoding import (
+    Encoding,
     encode_documents,
     encoder_digest,
     warn_of_long_documents,
@@ -23,11 +24,13 @@ from ranklet.export.proof.variants import (
     write_reports,
 )
 from ranklet.export.rankers import Exporter
+from ranklet.export.rankers.dense.stored_forms import form_reports
 from ranklet.export.rankers.dense.table import export_table
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
+from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.dense import (
@@ -35,9 +38,11 @@ from ranklet.runtime.rankers.dense import (
     EXHAUSTIVE,
     GRAPH,
     OUTPUT,
+    SCALES,
     VECTORS,
     DenseEncoder,
     DenseSettings,
+    open_vectors,
 )
 from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
@@ -47,7 +52,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
 RECALL_QUERIES, RECALL_AT = 200, 10
-INDEXED = (VECTORS, CODES, GRAPH, CUT)  # what `index` writes
+INDEXED = (VECTORS, SCALES, CODES, GRAPH, CUT)  # what `index` writes
 
 
 def export(
@@ -55,7 +60,8 @@ def export(
 ) -> RankerEntry:
     """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
 
-    Static embeddings become a table instead, see `export_table`.
+    The report also has a row per stored form of the documents' vectors. Static embeddings become a
+    table instead, see `export_table`.
 
     Exact search that the options choose is stored as exhaustive, because "exact" is the default
     that every checkpoint has.
@@ -75,12 +81,16 @@ def export(
         export_table(checkpoint, name, writer, options)
         return RankerEntry(checkpoint.kind, asdict(settings))
     probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
+    encoded: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []  # queries, documents
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         session_encoder = Encoder(sessions[0], OUTPUT, tokenizer, settings.dimension)
         encoder = DenseEncoder(settings, session_encoder)
         queries = encoder.encode_queries(list(texts.queries)).vectors
-        return queries @ encoder.encode_documents(list(texts.documents)).vectors.T
+        documents = encoder.encode_documents(list(texts.documents)).vectors
+        if not encoded:  # PyTorch's
+            encoded.append((queries, documents))
+        return queries @ documents.T
 
     network = dense.load(checkpoint, attention="eager")  # the optimiser fuses no other
     module: Module = network
@@ -96,7 +106,8 @@ def export(
         transformer=Transformer.of(checkpoint.network),
     )
     folder, proof = f"rankers/{name}/", export_proven([graph], score, probes, name, writer, options)
-    write_reports(proof.reports, folder, writer)
+    stored = form_reports(*encoded[0], probes.relevant)
+    write_reports([*proof.reports, *stored], folder, writer)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))
 
@@ -104,32 +115,28 @@ def export(
 def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
-    """Encode every document with the exported model, and index the vectors.
+    """Encode every document with the exported model, and index the vectors in their stored form.
 
-    A large collection is searched by binary codes, unless another search was chosen. The recall of
-    codes and of HNSW against exact search is measured and stored.
+    Whatever searches them is made of the stored form, because an update has no other. A large
+    collection is searched by binary codes, unless another search was chosen. The recall of codes
+    and of HNSW against exact search is measured and stored.
     """
     entry = source.manifest.rankers[name]
     encoder = DenseEncoder.open(source, name, many=True)
     folder = f"rankers/{name}/"
     writer.copy(source, folder, leave_out=INDEXED)
     settings = replace(encoder.settings, **entry.replaced)  # as exported
-    shape = (settings.dimension,)
     encoded = encode_documents(
-        encoder.encode_documents, encoder.digest, shape, np.float32, analysed, name,
+        encoder.encode_documents, encoder.digest, (settings.dimension,), np.float32, analysed, name,
         writer.resume_folder / name,
     )  # fmt: skip
-    vectors = np.empty((len(analysed.documents), *shape), np.float32)
-    origins = encoded.origins
-    vectors[origins.new] = encoded.rows
-    for part, bundle in enumerate(origins.bundles):
-        own = origins.part == part
-        stored = bundle.array(folder + VECTORS, np.float32, (bundle.manifest.documents, *shape))
-        vectors[own] = stored[origins.number[own]]
+    vectors = _all_vectors(encoded, name, settings)
     measured = dict[str, float](truncated=len(encoded.cut))
     limit = settings.max_document_tokens
     warn_of_long_documents(name, len(encoded.cut), analysed, limit)
-    writer.array(folder + VECTORS, vectors)
+    writer.array(folder + VECTORS, vectors.values)
+    if vectors.scales is not None:
+        writer.array(folder + SCALES, vectors.scales)
     writer.array(folder + CUT, encoded.cut)
     replaced: dict[str, str] = {}
     if settings.search == "exact" and len(vectors) >= CODES_FROM:
@@ -138,35 +145,47 @@ def index(
     if settings.search == "hnsw":
         measured["recall"] = recall(_write_hnsw(vectors, settings, folder, writer), vectors)
     elif settings.search == "binary":
-        codes = binary_codes(vectors)
+        codes = binary_codes(vectors.values)
         writer.array(folder + CODES, codes)
         measured["recall"] = recall(BinaryIndex(codes, vectors), vectors)
     digest = encoder_digest(encoder.digest)
     return RankerEntry(entry.kind, asdict(settings), measured, replaced, digest)
 
 
+def _all_vectors(encoded: Encoding, name: str, settings: DenseSettings) -> StoredVectors:
+    """Return the vectors of all documents, of which those encoded before are copied as they are."""
+    origins, form = encoded.origins, settings.stored
+    parts = [open_vectors(bundle, name, settings) for bundle in origins.bundles]
+    parts.append(StoredVectors.of(encoded.rows, form))
+    runs = [(parts[run.part], slice(run.begin, run.end)) for run in origins.runs()]
+    values = np.concatenate([part.values[own] for part, own in runs])
+    scales = [part.scales[own] for part, own in runs if part.scales is not None]
+    return StoredVectors(values, np.concatenate(scales) if scales else None)
+
+
 def _write_hnsw(
-    vectors: NDArray[np.float32], settings: DenseSettings, folder: str, writer: BundleWriter
+    vectors: StoredVectors, settings: DenseSettings, folder: str, writer: BundleWriter
 ) -> HNSWIndex:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / GRAPH
-        build(vectors, path, m=settings.m, ef_construction=settings.ef_construction)
+        floats = vectors.floats(slice(None))
+        build(floats, path, m=settings.m, ef_construction=settings.ef_construction)
         content = path.read_bytes()
     writer.data(folder + GRAPH, content)
     return HNSWIndex(memoryview(content), vectors, ef=settings.ef)
 
 
-def recall(index: BinaryIndex | HNSWIndex, vectors: NDArray[np.float32]) -> float:
+def recall(index: BinaryIndex | HNSWIndex, vectors: StoredVectors) -> float:
     """Return recall@10 of an index against exact search; documents are the queries."""
     exact = ExactIndex(vectors)
     queries = np.random.default_rng(0).permutation(len(vectors))[:RECALL_QUERIES]
     overlaps = []
-    for query in vectors[queries]:
+    for query in vectors.floats(queries):
         nearest = [set(search.search(query, RECALL_AT)[0].tolist()) for search in (exact, index)]
         overlaps.append(len(nearest[0] & nearest[1]))
     return float(np.mean(overlaps)) / min(RECALL_AT, len(vectors))
 
 
 EXPORTER = Exporter(
-    export, index, indexed=INDEXED, settings=("search", "m", "ef_construction", "ef")
+    export, index, indexed=INDEXED, settings=("stored", "search", "m", "ef_construction", "ef")
 )

@@ -1,6 +1,6 @@
 """Export static embeddings as a table of vectors by token, in the fewest bits that are proven."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -13,15 +13,15 @@ from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import FAITHFUL, Report, compare_scores
 from ranklet.export.proof.variants import probes_of, tokenizer_of, why_refused, write_reports
+from ranklet.export.rankers.dense.stored_forms import form_reports
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.dense.stored import LARGEST_HALF
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import TABLE, TABLE_SCALES, DenseEncoder, DenseSettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes
 
 VARIANTS = ("int8", "fp16", "fp32")  # the fewest bits first
-LARGEST_HALF = float(np.finfo(np.float16).max)
 
 
 def export_table(
@@ -30,7 +30,8 @@ def export_table(
     """Write one table, its tokenizer and the proofs of all tables that were tried.
 
     It is the smallest of the variants that the options name. A larger one is tried, too, as long as
-    no smaller one is within its tolerance and orders the documents nearly as 32 bits do.
+    no smaller one is within its tolerance and orders the documents nearly as 32 bits do. The report
+    also has a row per stored form of the documents' vectors.
 
     Raises:
         ExportError: there are no probes, or no table is within its tolerance.
@@ -39,20 +40,21 @@ def export_table(
     settings: DenseSettings = checkpoint.settings
     table = checkpoint.arrays["table"]
 
-    def scores(arrays: Mapping[str, NDArray[Any]], texts: Probes) -> NDArray[np.float32]:
+    def encoded(arrays: Mapping[str, NDArray[Any]]) -> Sequence[NDArray[np.float32]]:
         values = TokenTable(
             arrays[TABLE], tokenizer, scales=arrays.get(TABLE_SCALES),
             normalise=settings.similarity == "cosine",
         )  # fmt: skip
         encoder = DenseEncoder(settings, values)
-        queries = encoder.encode_queries(list(texts.queries)).vectors
-        return queries @ encoder.encode_documents(list(texts.documents)).vectors.T
+        queries = encoder.encode_queries(list(probes.queries)).vectors
+        return queries, encoder.encode_documents(list(probes.documents)).vectors
 
     if not {*options.variants} & {*VARIANTS}:
         raise ExportError(
             f"{name!r} has static embeddings, which need no OpenVINO; add int8 to --variants"
         )
-    reference = scores({TABLE: table}, probes)
+    exact_queries, exact_documents = encoded({TABLE: table})
+    reference = exact_queries @ exact_documents.T
     reports: list[Report] = []
     chosen: Mapping[str, NDArray[Any]] | None = None
     for variant in VARIANTS:
@@ -61,9 +63,9 @@ def export_table(
             continue
         arrays = stored_as(variant, table)
         size, begin = sum(array.nbytes for array in arrays.values()), perf_counter()
-        measured = scores(arrays, probes)
+        queries, documents = encoded(arrays)
         seconds = perf_counter() - begin
-        report = compare_scores(variant, size, reference, measured, probes.relevant)
+        report = compare_scores(variant, size, reference, queries @ documents.T, probes.relevant)
         texts = len(probes.queries) + len(probes.documents)
         report = replace(report, ms=seconds * 1e3 / texts)
         report = replace(report, refused=why_refused(report, options))
@@ -76,7 +78,8 @@ def export_table(
     folder = f"rankers/{name}/"
     for file, array in chosen.items():
         writer.array(folder + file, array)
-    write_reports(reports, folder, writer)
+    stored = form_reports(exact_queries, exact_documents, probes.relevant)
+    write_reports([*reports, *stored], folder, writer)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
 
 

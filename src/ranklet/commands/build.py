@@ -7,6 +7,7 @@ such files, or a saved dataset. Names may end in .gz or .zst. Without --model, w
 
 import argparse
 
+from ranklet.commands.export import STORED
 from ranklet.commands.train.arguments import add_options, options_from
 
 
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
         "CPUs; openvino is faster and needs packages)",
     )  # fmt: skip
+    parser.add_argument("--stored", help=STORED)
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
     parser.add_argument(
         "--no-titles", action="store_true", help="do not rank the titles of documents"
@@ -63,7 +65,10 @@ def run(options: argparse.Namespace) -> None:
         options.output,
         models=options.model,
         label=options.label,
-        export=ExportOptions(variants=tuple(options.variants.split(","))),
+        export=ExportOptions(
+            variants=tuple(options.variants.split(",")),
+            settings={"stored": options.stored} if options.stored else {},
+        ),
         titles=not options.no_titles,
         language=words.language,
         normaliser=words.normaliser,

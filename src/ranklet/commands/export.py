@@ -28,6 +28,11 @@ SETTINGS = (
     "stored",
     "idf",
 )
+STORED = (
+    "how vectors of documents are stored: one per document as float32, float16 or int8 (default: "
+    "float32); one per token as int8, int8-pooled, with one vector for two similar tokens on "
+    "average, int16, or as codes for kind srm without a window (default: int8)"
+)
 REFUSED = 3  # exit status if a variant was refused and others were written
 
 
@@ -116,11 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ef", type=int, help="HNSW: candidates while it is searched (default: 128)"
     )
-    group.add_argument(
-        "--stored",
-        help="token vectors: stored as int8, int8-pooled, with one vector for two similar "
-        "tokens on average, int16, or as codes for kind srm without a window (default: int8)",
-    )
+    group.add_argument("--stored", help=STORED)
     group.add_argument(
         "--idf",
         action=argparse.BooleanOptionalAction,

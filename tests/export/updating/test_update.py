@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.damage import with_settings
 from tests.kinds import TinyRankers
 from tests.updates import (
     SPLIT,
@@ -86,6 +87,14 @@ def test_neural_rankers_of_a_changed_bundle_are_as_from_scratch(
 ) -> None:
     for seed in range(10 if kind in NEURAL else 2):
         follow(tiny.exported(kind), seed, tmp_path)
+
+
+@pytest.mark.parametrize(("form", "search"), [("int8", "binary"), ("float16", "exact")])
+def test_stored_vectors_of_a_changed_bundle_are_copied(
+    form: str, search: str, tiny: TinyRankers, tmp_path: Path
+) -> None:
+    rankers = Path(shutil.copytree(tiny.exported("dense"), tmp_path / "rankers"))
+    follow(with_settings(rankers, "dense", stored=form, search=search), 3, tmp_path)
 
 
 @pytest.mark.slow

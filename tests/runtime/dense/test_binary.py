@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.dense import binary
 from ranklet.runtime.dense.binary import BLOCK, BinaryIndex, binary_codes, hamming
 from ranklet.runtime.dense.exact import ExactIndex
+from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import BundleError
 
 RNG = np.random.default_rng(0)
@@ -20,7 +21,7 @@ def near(count: int, dimension: int) -> NDArray[np.float32]:
 
 
 def index(vectors: NDArray[np.float32]) -> BinaryIndex:
-    return BinaryIndex(binary_codes(vectors), vectors)
+    return BinaryIndex(binary_codes(vectors), StoredVectors(vectors))
 
 
 @pytest.mark.parametrize("dimension", [1, 63, 64, 65, 384])
@@ -61,7 +62,7 @@ def test_any_k_is_answered(k: int, count: int) -> None:
 
 def test_it_finds_nearly_what_exact_search_finds_with_the_same_scores() -> None:
     vectors = near(20_000, 128)
-    codes, exact, shared = index(vectors), ExactIndex(vectors), 0
+    codes, exact, shared = index(vectors), ExactIndex(StoredVectors(vectors)), 0
     for query in vectors[:50]:
         wanted = exact.search(query, 10)[0]
         numbers, scores = codes.search(query, 10)
@@ -90,7 +91,7 @@ def test_few_documents_are_compared_exactly_so_the_result_is_that_of_exact_searc
     vectors = near(900, 32)
     for query in vectors[:20]:
         numbers, scores = index(vectors).search(query, 10)
-        wanted, exact = ExactIndex(vectors).search(query, 10)
+        wanted, exact = ExactIndex(StoredVectors(vectors)).search(query, 10)
         assert numbers.tolist() == wanted.tolist()
         np.testing.assert_allclose(scores, exact, rtol=1e-5)
 
@@ -98,7 +99,7 @@ def test_few_documents_are_compared_exactly_so_the_result_is_that_of_exact_searc
 def test_a_code_of_another_vector_is_found() -> None:
     vectors = near(100, 70)
     codes = binary_codes(vectors)
-    BinaryIndex(codes, vectors).verify("dense")
+    BinaryIndex(codes, StoredVectors(vectors)).verify("dense")
     codes[1, 99] ^= np.uint64(1)
     with pytest.raises(BundleError, match="dense: a code is not that of its vector"):
-        BinaryIndex(codes, vectors).verify("dense")
+        BinaryIndex(codes, StoredVectors(vectors)).verify("dense")

@@ -7,16 +7,18 @@ import pytest
 from ranklet.runtime.dense import hnsw as hnsw_module
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
+from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import BundleError, InputError
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
+STORED = StoredVectors(VECTORS)
 
 
 @pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
 def test_any_k_is_answered(k: int, count: int, tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), VECTORS)
+    hnsw = HNSWIndex(_read(tmp_path / "index"), STORED)
     numbers, scores = hnsw.search(VECTORS[0], k)
     assert len(numbers) == len(scores) == count
     assert (np.diff(scores) <= 0).all()
@@ -26,8 +28,8 @@ def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: P
     for name in ("a", "b"):
         build(VECTORS, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    hnsw = HNSWIndex(_read(tmp_path / "a"), VECTORS)
-    exact, shared = ExactIndex(VECTORS), 0
+    hnsw = HNSWIndex(_read(tmp_path / "a"), STORED)
+    exact, shared = ExactIndex(STORED), 0
     for query in RNG.normal(size=(50, 16)).astype(np.float32):
         wanted, scores = exact.search(query, 10)
         numbers, found = hnsw.search(query, 10)
@@ -40,7 +42,7 @@ def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: P
 def test_an_index_of_another_collection_is_refused(tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
     with pytest.raises(BundleError, match="500 vectors"):
-        HNSWIndex(_read(tmp_path / "index"), np.zeros((501, 16), np.float32))
+        HNSWIndex(_read(tmp_path / "index"), StoredVectors(np.zeros((501, 16), np.float32)))
 
 
 @pytest.mark.parametrize("share", [0, 0.005, 0.05, 0.2, 0.5, 0.99, 1])
@@ -51,7 +53,7 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
     """It does so by the graph alone, by whichever is cheaper, and by comparing all alone."""
     monkeypatch.setattr(hnsw_module, "_VISITED", visited)
     build(VECTORS, tmp_path / "index")
-    hnsw, exact = HNSWIndex(_read(tmp_path / "index"), VECTORS), ExactIndex(VECTORS)
+    hnsw, exact = HNSWIndex(_read(tmp_path / "index"), STORED), ExactIndex(STORED)
     shared = wanted_in_all = 0
     for k in (0, 1, 10, 60, 500, 9999):
         for query in RNG.normal(size=(5, 16)).astype(np.float32):
@@ -70,7 +72,7 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
 
 def test_a_mask_of_the_farthest_documents_still_finds_all_that_are_wanted(tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
-    hnsw, exact = HNSWIndex(_read(tmp_path / "index"), VECTORS, ef=8), ExactIndex(VECTORS)
+    hnsw, exact = HNSWIndex(_read(tmp_path / "index"), STORED, ef=8), ExactIndex(STORED)
     query = VECTORS[3]
     farthest = exact.search(query, 500)[0][200:]
     allowed = np.zeros(500, bool)
@@ -81,7 +83,7 @@ def test_a_mask_of_the_farthest_documents_still_finds_all_that_are_wanted(tmp_pa
 
 def test_a_mask_changes_no_later_search_without_one(tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), VECTORS, ef=2)
+    hnsw = HNSWIndex(_read(tmp_path / "index"), STORED, ef=2)
     queries = RNG.normal(size=(20, 16)).astype(np.float32)
     before = [hnsw.search(query, 2) for query in queries]
     for query in queries:
@@ -98,16 +100,16 @@ def test_vectors_that_the_graph_does_not_reach_are_found_under_a_mask(tmp_path: 
             raise RuntimeError("Cannot return the results in a contiguous 2D array")
 
     build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), VECTORS, ef=1)
+    hnsw = HNSWIndex(_read(tmp_path / "index"), STORED, ef=1)
     hnsw._index = Unreachable()
     allowed = np.arange(500) % 2 == 0
-    wanted = ExactIndex(VECTORS).search(VECTORS[0], 5, allowed)[0]
+    wanted = ExactIndex(STORED).search(VECTORS[0], 5, allowed)[0]
     assert hnsw.search(VECTORS[0], 5, allowed)[0].tolist() == wanted.tolist()
 
 
 def test_a_mask_of_another_collection_is_refused(tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), VECTORS)
+    hnsw = HNSWIndex(_read(tmp_path / "index"), STORED)
     with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(500,\)"):
         hnsw.search(VECTORS[0], 1, np.ones(3, bool))
 
@@ -125,7 +127,7 @@ def test_a_damaged_index_is_refused_and_never_followed(tmp_path: Path, damage: s
     else:  # the first vector claims more links than it has room for
         content[96 : 96 + 2] = b"\xff\xff"
     with pytest.raises(BundleError):
-        HNSWIndex(memoryview(bytes(content)), VECTORS)
+        HNSWIndex(memoryview(bytes(content)), STORED)
 
 
 def _read(path: Path) -> memoryview:

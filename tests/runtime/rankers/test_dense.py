@@ -6,18 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.damage import change_array, graph, replace_file
+from tests.damage import Change, change_array, graph, put, replace_file, with_settings
 from tests.explanations import check_sums
 from tests.kinds import FP32, TinyRankers
 
-from ranklet.export.bundles import export_bundle
+from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.verification import verify
 
 DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
+RETRIEVED = [{"stage": "retrieve", "ranker": "dense", "k": 48}]
 
 
 def test_documents_encoded_side_by_side_have_the_same_vectors(
@@ -128,6 +130,81 @@ def test_a_vector_of_another_encoder_is_a_part_of_its_own(
     rest = hit.explanation.parts[-1]
     assert rest.label == "the stored vector differs from the sum of its tokens"
     assert rest.value == pytest.approx(hit.score / 3, rel=1e-3)
+
+
+@pytest.fixture(params=["float16", "int8"])
+def small(request: pytest.FixtureRequest, tiny: TinyRankers, tmp_path: Path) -> Path:
+    """Return a bundle whose vectors are stored in fewer bits; a test may change it."""
+    rankers = Path(shutil.copytree(tiny.exported("dense"), tmp_path / "rankers"))
+    with_settings(rankers, "dense", stored=request.param)
+    return index_bundle(rankers, tiny.data.collection, tmp_path / "b")
+
+
+def test_rounding_is_a_part_of_the_explanation(small: Path, tiny: TinyRankers) -> None:
+    bundle, whole = load(small, device="cpu"), tiny.bundle("dense")
+    form = bundle.manifest.rankers["dense"].settings["stored"]
+    hits = bundle.rank("quiet stream", k=5, pipeline=DENSE, explain=True)
+    in_32_bits = {hit.id: hit.score for hit in whole.rank("quiet stream", k=48, pipeline=DENSE)}
+    rests = []
+    for hit in hits:
+        assert hit.explanation is not None
+        check_sums(hit.explanation)
+        assert hit.explanation.value == pytest.approx(hit.score, rel=1e-5)
+        assert hit.score == pytest.approx(in_32_bits[hit.id], rel=0.05)
+        rests += [each for each in hit.explanation.parts if "differs" in each.label]
+    message = f"the stored vector, in {form}, differs from the sum of its tokens"
+    assert {rest.label for rest in rests} == {message}
+
+
+def test_a_callers_copy_is_stored_in_the_same_form(small: Path) -> None:
+    bundle = load(small, device="cpu")
+    hits = bundle.rank("bright world", k=20, pipeline=DENSE)
+    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
+    scores = bundle.score("bright world", own, pipeline=DENSE)
+    np.testing.assert_allclose(scores, [hit.score for hit in hits], rtol=1e-5)
+
+
+@pytest.mark.parametrize("small", ["int8"], indirect=True)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put(-1), "a vector's factor is not finite and above 0"),
+        (put(0), "a vector's factor is not finite and above 0"),
+        (put(np.inf), "a vector's factor is not finite and above 0"),
+        (lambda scales: scales[1:], r"vectors.scales.npy has shape \(47,\); it must be \(48\)"),
+        (lambda scales: scales.astype(np.float64), "vectors.scales.npy holds <f8"),
+    ],
+)
+def test_hostile_factors_are_refused(small: Path, change: Change, message: str) -> None:
+    change_array(small, "rankers/dense/vectors.scales.npy", change)
+    with pytest.raises(BundleError, match=message):
+        list(verify(small))
+    try:
+        ranking = load(small, device="cpu").rank("quiet stream", k=48, pipeline=RETRIEVED)
+    except BundleError:
+        return
+    assert all(np.isfinite(hit.score) for hit in ranking)
+
+
+@pytest.mark.parametrize("stored", ["float32", "float16", "int8"])
+def test_vectors_of_another_form_than_the_settings_say_are_refused(
+    stored: str, small: Path
+) -> None:
+    own = BundleFiles(small).manifest.rankers["dense"].settings["stored"]
+    with_settings(small, "dense", stored=stored)
+    bundle = load(small, device="cpu")
+    if stored == own:
+        assert len(bundle.rank("quiet stream", k=5, pipeline=DENSE)) == 5
+        return
+    with pytest.raises(BundleError, match=r"vectors\.npy holds .*; the bundle format requires"):
+        bundle.rank("quiet stream", k=5, pipeline=DENSE)
+
+
+def test_an_unknown_form_is_refused(tiny: TinyRankers, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(tiny.indexed("dense"), tmp_path / "b"))
+    with_settings(path, "dense", stored="int4")
+    with pytest.raises(BundleError, match="stored is 'int4'; allowed are float32, float16, int8"):
+        load(path, device="cpu").rank("quiet stream", pipeline=DENSE)
 
 
 def test_a_graph_without_states_explains_one_number(

@@ -13,7 +13,7 @@ from ranklet.commands.rank import as_text
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import read_reports
+from ranklet.export.proof.report import STORED, read_reports
 from ranklet.runtime import load
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection, Document, write_collection
@@ -152,6 +152,8 @@ def _bundles(
     )
     for name, reports in read_reports(exported).items():
         for report in reports:
+            if report.variant.startswith(STORED):  # a form of vectors, and no file
+                continue
             print(
                 f"{name} {report.variant}: verified, {report.bytes / 1e6:.0f} MB; it keeps "
                 f"{1 - report.ndcg_loss:.1%} of PyTorch's nDCG@10 (Kendall τ {report.kendall:.2f})"

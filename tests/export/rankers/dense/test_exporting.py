@@ -1,12 +1,14 @@
 """A dense encoder's variants are proven, its index is exact or approximate, faults are refused."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.kinds import FP32, VARIANTS, TinyRankers
+from tests.damage import with_settings
+from tests.kinds import FP32, VARIANTS, TinyRankers, opened
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
@@ -16,14 +18,18 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.dense import exporting
 from ranklet.runtime import load
+from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
+from ranklet.runtime.pipeline.candidates import StoredCandidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.dense import training as dense_training
+
+STORED = ("stored float16", "stored int8")  # rows of the report
 
 
 @pytest.fixture
@@ -33,13 +39,15 @@ def dense(tiny: TinyRankers) -> Checkpoint:
 
 def test_every_variant_is_proven_and_the_proof_is_in_the_bundle(tiny: TinyRankers) -> None:
     reports = {each.variant: each for each in read_reports(tiny.exported("dense"))["dense"]}
-    assert tuple(reports) == VARIANTS
+    assert tuple(reports) == (*VARIANTS, *STORED)
     assert reports["fp32"].max_error < 1e-4
     assert reports["fp32"].overlap == 1
     assert reports["fp32"].fused["Attention"] == 2
     for report in reports.values():
         assert report.batch_error < 1e-5  # the comparison's own rounding
         assert report.pairs > 500
+    assert [reports[form].bytes for form in STORED] == [64, 36]  # of a document of 32 numbers
+    assert reports["stored float16"].max_error < reports["stored int8"].max_error < 0.1
     assert max(reports["int8"].bytes, reports["fp16"].bytes) < reports["fp32"].bytes
 
 
@@ -79,9 +87,35 @@ def test_an_index_is_built_where_the_settings_say_so(
     query = QueryContext("quiet stream", files.analyzer.begin())
     allowed = np.arange(48) % 7 == 3
     found = ranker.retrieve(query, 3, allowed)
-    products = np.where(allowed, ranker.vectors @ ranker.encode_query(query), -np.inf)
+    products = ranker.vectors.products(ranker.encode_query(query))
+    products = np.where(allowed, products, -np.inf)
     assert allowed[found.numbers].all()
     np.testing.assert_allclose(found.scores, np.sort(products)[:-4:-1], atol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["float16", "int8"])
+@pytest.mark.parametrize("search", ["exact", "binary", "hnsw"])
+def test_vectors_are_stored_and_searched_in_the_form_of_the_settings(
+    search: str, form: str, tiny: TinyRankers, tmp_path: Path
+) -> None:
+    if search == "hnsw":
+        pytest.importorskip("hnswlib")
+    rankers = Path(shutil.copytree(tiny.exported("dense"), tmp_path / "rankers"))
+    with_settings(rankers, "dense", stored=form, search=search)
+    path = index_bundle(rankers, tiny.data.collection, tmp_path / "b")
+    assert "ranker dense" in list(verify(path))
+    ranker, whole = opened(path, "dense", Dense), opened(tiny.indexed("dense"), "dense", Dense)
+    again = StoredVectors.of(whole.vectors.values, form)
+    np.testing.assert_array_equal(ranker.vectors.values, again.values)
+    query = QueryContext("quiet stream", BundleFiles(path).analyzer.begin())
+    stored = again.floats(slice(None)) @ ranker.encode_query(query)
+    for allowed in (None, np.arange(48) % 7 == 3):
+        found = ranker.retrieve(query, 5, allowed)
+        wanted = stored if allowed is None else np.where(allowed, stored, -np.inf)
+        assert found.numbers.tolist() == np.argsort(-wanted, kind="stable")[:5].tolist()
+        np.testing.assert_allclose(found.scores, stored[found.numbers], rtol=1e-5)
+        candidates = StoredCandidates(ranker._bundle.need_documents(), found.numbers)
+        np.testing.assert_allclose(ranker.score(query, candidates).values, found.scores, rtol=1e-5)
 
 
 @pytest.mark.slow

@@ -1,0 +1,144 @@
+"""Vectors in their stored forms, against numpy's own conversions."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
+from ranklet.runtime.dense.exact import ExactIndex
+from ranklet.runtime.dense.stored import BLOCK, CONVERTED, FEW, FORMS, StoredVectors, as_floats
+from ranklet.runtime.errors import BundleError
+
+RNG = np.random.default_rng(0)
+# Of a number of a vector of length 1, the largest error of each form.
+ERRORS = {"float32": 0.0, "float16": 2.0**-11, "int8": 0.5 / 127}
+
+
+def vectors(count: int, dimension: int = 48) -> NDArray[np.float32]:
+    """Return vectors of length 1, (count, dimension) float32."""
+    rows = RNG.normal(size=(count, dimension))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+def test_every_finite_half_becomes_what_numpy_makes_of_it() -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)].reshape(2, -1)
+    expected = halves.astype(np.float32)
+    assert as_floats(halves).tobytes() == expected.tobytes()  # the sign of 0 included
+    out = np.empty(expected.shape, np.float32)
+    assert as_floats(halves, out) is out
+    assert out.tobytes() == expected.tobytes()
+
+
+def test_numbers_in_32_bits_are_not_copied() -> None:
+    rows = vectors(2)
+    assert as_floats(rows, np.empty_like(rows)) is rows
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_keeps_vectors_as_well_as_its_bits_allow(form: str) -> None:
+    rows = vectors(BLOCK + 3)
+    stored = StoredVectors.of(rows, form)
+    assert stored.values.dtype == FORMS[form]
+    assert stored.shape == rows.shape
+    size = stored.values.itemsize * rows.shape[1] + (4 if form == "int8" else 0)
+    assert stored.nbytes == size * len(rows)
+    largest = np.abs(rows).max(1, keepdims=True)
+    assert (np.abs(stored.floats(slice(None)) - rows) <= largest * ERRORS[form] * 1.001).all()
+    some = np.array([5, BLOCK + 2, 5])
+    np.testing.assert_array_equal(stored.floats(some), stored.floats(slice(None))[some])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_vector_is_stored_alike_in_any_company(form: str) -> None:
+    rows = vectors(BLOCK + 3)
+    among, alone = StoredVectors.of(rows, form), StoredVectors.of(rows[-2:], form)
+    np.testing.assert_array_equal(among.values[-2:], alone.values)
+    np.testing.assert_array_equal(among.floats(slice(-2, None)), alone.floats(slice(None)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("count", [1, CONVERTED, CONVERTED + 1, 3 * CONVERTED - 1])
+def test_products_are_those_of_the_stored_vectors(count: int, form: str) -> None:
+    stored, query = StoredVectors.of(vectors(count), form), vectors(1)[0]
+    expected = stored.floats(slice(None)).astype(np.float64) @ query
+    np.testing.assert_allclose(stored.products(query), expected, atol=1e-6)
+    np.testing.assert_allclose(stored.products_of(np.arange(count), query), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_product_is_the_same_in_any_company(form: str) -> None:
+    stored, query = StoredVectors.of(vectors(FEW + 5), form), vectors(1)[0]
+    numbers = RNG.permutation(FEW + 5)
+    among = stored.products_of(numbers, query)
+    for at in (0, 7, FEW - 1, FEW, FEW + 4):
+        assert stored.products_of(numbers[at : at + 1], query).tobytes() == among[at].tobytes()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_only_blocks_with_an_allowed_document_have_products(form: str) -> None:
+    count = 2 * max(BLOCK, CONVERTED)
+    stored, query = StoredVectors.of(np.ones((count, 2), np.float32), form), np.ones(2, np.float32)
+    products = stored.products(query, np.arange(count) >= count - 1)
+    assert products[-1] == pytest.approx(2)
+    assert products[0] == 0
+
+
+def test_a_vector_of_zeros_stays_one() -> None:
+    for form in FORMS:
+        stored = StoredVectors.of(np.zeros((2, 3), np.float32), form)
+        assert stored.products(np.ones(3, np.float32)).tolist() == [0, 0]
+        stored.verify("dense")
+
+
+def test_a_number_past_the_largest_half_becomes_that() -> None:
+    stored = StoredVectors.of(np.array([[1e6, -1e6, 1]], np.float32), "float16")
+    assert stored.floats(slice(None)).tolist() == [[65504, -65504, 1]]
+
+
+@pytest.mark.parametrize("form", ["float16", "int8"])
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 1.0])
+def test_searches_under_a_mask_rank_by_the_stored_form(share: float, form: str) -> None:
+    rows = vectors(3_000)
+    stored = StoredVectors.of(rows, form)
+    decoded = stored.floats(slice(None))
+    codes = BinaryIndex(binary_codes(stored.values), stored)
+    codes.verify("dense")
+    for query in vectors(5):
+        allowed = RNG.random(len(rows)) < share
+        some = np.flatnonzero(allowed)
+        wanted = some[np.argsort(-(decoded[some].astype(np.float64) @ query), kind="stable")][:10]
+        numbers, scores = ExactIndex(stored).search(query, 10, allowed)
+        assert numbers.tolist() == wanted.tolist()
+        np.testing.assert_allclose(scores, decoded[numbers] @ query, atol=1e-6)
+        numbers, scores = codes.search(query, 10, allowed)
+        assert allowed[numbers].all()
+        assert len(numbers) == min(10, len(some))
+        np.testing.assert_allclose(scores, decoded[numbers] @ query, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_codes_are_those_of_the_stored_form(form: str) -> None:
+    stored = StoredVectors.of(vectors(70), form)
+    decoded = stored.floats(slice(None))
+    np.testing.assert_array_equal(binary_codes(stored.values), binary_codes(decoded))
+
+
+@pytest.mark.parametrize(
+    ("form", "value"), [("float32", np.nan), ("float32", np.inf), ("float16", -np.inf)]
+)
+def test_a_number_that_is_not_finite_is_found(form: str, value: float) -> None:
+    stored = StoredVectors.of(vectors(9), form)
+    stored.verify("dense")
+    stored.values[8, 3] = value
+    with pytest.raises(BundleError, match="dense: a document's vector is not finite"):
+        stored.verify("dense")
+
+
+@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf])
+def test_a_factor_that_is_not_allowed_is_found(value: float) -> None:
+    stored = StoredVectors.of(vectors(9), "int8")
+    assert stored.scales is not None
+    stored.scales[8] = value
+    with pytest.raises(BundleError, match="dense: a vector's factor is not finite and above 0"):
+        stored.verify("dense")
