@@ -35,6 +35,7 @@ BENCHMARKS = {
     "cross_speed": "speed",
     "hybrid_speed": "speed",
     "dense_search": "dense",
+    "dense_stored": "dense",
     "sparsify_speed": "speed",
     "epic_speed": "speed",
     "splade_speed": "speed",

@@ -21,6 +21,7 @@ from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.dense.binary import binary_codes
 from ranklet.runtime.dense.hnsw import build as build_hnsw
+from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.probes import unjudged_probes
@@ -38,29 +39,36 @@ BLOCK = 1024  # texts that are encoded at a time
 CODE = (
     "export/onnx",
     "runtime/onnx",
+    "runtime/dense/stored.py",
     "runtime/rankers/dense.py",
     "benchmarks/dense/dense_search.py",
 )
 EXACT = "exact, float32"
 
-OPEN_EXACT = """
+STORED = """
+from ranklet.runtime.dense.stored import StoredVectors
+stored = StoredVectors(
+    np.load(vectors, mmap_mode="r"), np.load(scales, mmap_mode="r") if scales else None
+)
+"""
+OPEN_EXACT = f"""{STORED}
 from ranklet.runtime.dense.exact import ExactIndex
-index = ExactIndex(np.load(vectors, mmap_mode="r"))
+index = ExactIndex(stored)
 search = lambda query: index.search(query, top)[0].tolist()
 """
-OPEN_BINARY = """
+OPEN_BINARY = f"""{STORED}
 from ranklet.runtime.dense import binary
 binary.RESCORED = rescored
 codes = np.load(path, mmap_mode="r")
-index = binary.BinaryIndex(codes, np.load(vectors, mmap_mode="r"))
+index = binary.BinaryIndex(codes, stored)
 search = lambda query: index.search(query, top)[0].tolist()
 """
-OPEN_HNSW = """
+OPEN_HNSW = f"""{STORED}
 import mmap
 from ranklet.runtime.dense.hnsw import HNSWIndex
 with open(path, "rb") as file:
     data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-index = HNSWIndex(data, np.load(vectors, mmap_mode="r"), ef=ef)
+index = HNSWIndex(data, stored, ef=ef)
 search = lambda query: index.search(query, top)[0].tolist()
 """
 OPEN_USEARCH = """
@@ -91,13 +99,13 @@ class Way(NamedTuple):
         snippet: opens it and defines `search`.
         built: returns its index's path, None if it has none but the vectors.
         values: what the snippet needs besides.
-        precision: of the vectors that it reads, float32 or float16; empty for its own copy.
+        form: of the vectors that it reads, one of `FORMS`; empty for its own copy.
     """
 
     snippet: str
     built: Callable[[Place, int], Path] | None = None
     values: Mapping[str, Any] = MappingProxyType({})
-    precision: str = "float32"
+    form: str = "float32"
 
 
 def run(place: Place) -> str:
@@ -108,8 +116,9 @@ def run(place: Place) -> str:
 {ROUNDS} fresh processes of each way, in turns, whose files are in the page cache. *Open and first \
 answer* is the time from importing numpy to the first result. *Memory* is the peak of a process, \
 mapped files included. *Index* is what is stored besides the vectors, and usearch's contains them. \
-Vectors: MiniLM-L6 (int8) of the first {TOKENS} tokens, 384 numbers. What more than the collection \
-has are copies with noise of length {NOISE:g}.
+Vectors in int8 have a factor each, and codes of what is stored. All vectors: MiniLM-L6 (int8) of \
+the first {TOKENS} tokens, 384 numbers. What more than the collection has are copies with noise of \
+length {NOISE:g}.
 
 {chr(10).join(parts)}"""
 
@@ -121,8 +130,10 @@ def _part(place: Place, size: int) -> str:
     indexes = {name: way.built(place, size) for name, way in ways.items() if way.built}
     for turn in range(-1, ROUNDS):  # the first fills the page cache
         for name, way in ways.items():
+            own = vectors(place, size, way.form or "float32")
             given = {
-                "vectors": str(vectors(place, size, way.precision or "float32")),
+                "vectors": str(own),
+                "scales": str(scales_of(own)) if way.form == "int8" else "",
                 "queries": str(queries(place)),
                 "top": TOP,
                 **({"path": str(indexes[name])} if name in indexes else {}),
@@ -159,13 +170,17 @@ def _part(place: Place, size: int) -> str:
 def _ways() -> dict[str, Way]:
     return {
         EXACT: Way(OPEN_EXACT),
-        "exact, float16": Way(OPEN_EXACT, precision="float16"),
+        "exact, float16": Way(OPEN_EXACT, form="float16"),
+        "exact, int8": Way(OPEN_EXACT, form="int8"),
         **{
             f"binary codes, {most:,} rescored": Way(OPEN_BINARY, _codes, {"rescored": most})
             for most in (300, 1_000, 3_000)
         },
         "binary codes, 1,000 rescored in float16": Way(
             OPEN_BINARY, _codes, {"rescored": 1_000}, "float16"
+        ),
+        "binary codes, 1,000 rescored in int8": Way(
+            OPEN_BINARY, _codes_of_int8, {"rescored": 1_000}, "int8"
         ),
         **{f"hnswlib, ef {ef}": Way(OPEN_HNSW, _hnsw, {"ef": ef}) for ef in (64, 128, 256)},
         **{
@@ -175,12 +190,18 @@ def _ways() -> dict[str, Way]:
     }
 
 
-def _codes(place: Place, size: int) -> Path:
+def _codes(place: Place, size: int, form: str = "float32") -> Path:
     def build(path: Path) -> None:
         with path.open("wb") as file:
-            np.save(file, binary_codes(np.load(vectors(place, size), mmap_mode="r")))
+            np.save(file, binary_codes(np.load(vectors(place, size, form), mmap_mode="r")))
 
-    return _timed(place, f"dense.{size}.codes.npy", build)
+    infix = "" if form == "float32" else f".{form}"
+    return _timed(place, f"dense.{size}{infix}.codes.npy", build)
+
+
+def _codes_of_int8(place: Place, size: int) -> Path:
+    """Return codes of the stored form, as a bundle has them."""
+    return _codes(place, size, "int8")
 
 
 def _hnsw(place: Place, size: int) -> Path:
@@ -219,13 +240,23 @@ def _seconds(path: Path) -> float:
     return float(json.loads(path.with_name(f"{path.name}.seconds").read_text()))
 
 
-def vectors(place: Place, size: int, precision: str = "float32") -> Path:
-    """Return a file of vectors of length 1, (size, 384) of float32 or float16."""
+def vectors(place: Place, size: int, form: str = "float32") -> Path:
+    """Return a file of vectors of length 1, (size, 384) of float32, float16 or int8.
+
+    The factors of int8 are in a file of their own, see `scales_of`.
+    """
+
+    def convert(path: Path) -> None:
+        stored = StoredVectors.of(np.load(vectors(place, size), mmap_mode="r"), form)
+        with path.open("wb") as file:
+            np.save(file, stored.values)
+        if stored.scales is not None:
+            np.save(scales_of(path), stored.scales)
 
     def build(path: Path) -> None:
         real = np.load(_encoded(place))
         rng = np.random.default_rng(0)
-        target = np.lib.format.open_memmap(path, "w+", precision, (size, real.shape[1]))
+        target = np.lib.format.open_memmap(path, "w+", form, (size, real.shape[1]))
         for begin in range(0, size, len(real)):
             own = real[: size - begin].copy()
             if begin:  # noise of random directions
@@ -235,7 +266,13 @@ def vectors(place: Place, size: int, precision: str = "float32") -> Path:
             target[begin : begin + len(own)] = own
         target.flush()
 
-    return place.keep(f"dense.{size}.{precision}.npy", build, CODE)
+    made = build if form == "float32" else convert
+    return place.keep(f"dense.{size}.{form}.npy", made, CODE)
+
+
+def scales_of(path: Path) -> Path:
+    """Return the file of the factors, (size,) float32, of a file of vectors in int8."""
+    return path.with_name(f"{path.name}.scales.npy")
 
 
 def queries(place: Place) -> Path:
@@ -245,7 +282,7 @@ def queries(place: Place) -> Path:
         texts = [
             each.text for each in read_split(place.collection(COLLECTION), SPLIT, limit=QUERIES)
         ]
-        np.save(path, _encoder(place).encode_queries(texts).vectors)
+        np.save(path, encoder(place).encode_queries(texts).vectors)
 
     return place.keep("dense.queries.npy", build, CODE)
 
@@ -254,11 +291,11 @@ def _encoded(place: Place) -> Path:
     """Return the file of the collection's vectors, (documents, 384) float32."""
 
     def build(path: Path) -> None:
-        encoder = _encoder(place)
+        minilm = encoder(place)
         texts = [f"{each.title}\n{each.text}" for each in place.collection(COLLECTION).documents()]
         texts = texts[: max(SIZES)]
         rows = [
-            encoder.encode_documents(texts[begin : begin + BLOCK]).vectors
+            minilm.encode_documents(texts[begin : begin + BLOCK]).vectors
             for begin in range(0, len(texts), BLOCK)
         ]
         np.save(path, np.concatenate(rows))
@@ -266,7 +303,7 @@ def _encoded(place: Place) -> Path:
     return place.keep("dense.google-wiki.npy", build, CODE)
 
 
-def _encoder(place: Place) -> DenseEncoder:
+def encoder(place: Place) -> DenseEncoder:
     """Return MiniLM-L6 as it comes, exported in int8, which reads a few tokens of a document."""
 
     def build(path: Path) -> None:

@@ -303,7 +303,7 @@ class Dense(Retriever):
         The caller's texts are stored like those of the collection, so that equal ones score alike.
         """
         if candidates.stored is not None:
-            vectors, numbers, cut = self.vectors, candidates.stored, []
+            vectors, numbers, cut = self.vectors, candidates.stored, list[int]()
         else:
             encoded, cut = self.encoder.encode_documents(list(candidates.texts))
             vectors = StoredVectors.of(encoded, self.settings.stored)
