@@ -11,7 +11,7 @@ def texts() -> Texts:
     """Return 40 documents, each of which is relevant for a query near it."""
     rng = np.random.default_rng(0)
     documents = rng.normal(size=(40, 64)).astype(np.float32)
-    queries = documents + rng.normal(size=documents.shape).astype(np.float32) / 2
+    queries = (documents + 0.5 * rng.normal(size=documents.shape)).astype(np.float32)
     ids = [f"d{at}" for at in range(40)]
     judged = [JudgedQuery(f"q{at}", "any", {name: 1}) for at, name in enumerate(ids)]
     return Texts(judged, ids, queries, documents)

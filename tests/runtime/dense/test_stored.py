@@ -21,8 +21,8 @@ def vectors(count: int, dimension: int = 48) -> NDArray[np.float32]:
 
 
 def test_every_finite_half_becomes_what_numpy_makes_of_it() -> None:
-    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    halves = halves[np.isfinite(halves)].reshape(2, -1)
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    halves = every[np.isfinite(every)].reshape(2, -1)
     expected = halves.astype(np.float32)
     assert as_floats(halves).tobytes() == expected.tobytes()  # the sign of 0 included
     out = np.empty(expected.shape, np.float32)
