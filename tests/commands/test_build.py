@@ -56,6 +56,18 @@ def test_a_folder_that_is_no_model_is_status_2(
     assert message.count("\n") == 1
 
 
+def test_a_form_of_vectors_needs_a_model_that_has_it(
+    table: Path, tmp_path: Path, encoder: Path, capsys: Capture
+) -> None:
+    arguments = ["build", table, "-o", tmp_path / "b", "--stored"]
+    assert "--stored needs a --model" in fails(capsys, *arguments, "int8")
+    message = fails(capsys, *arguments, "int4", "--model", encoder)
+    assert "stored is 'int4'; allowed are float32, float16, int8" in message
+    assert not (tmp_path / "b").exists()
+    succeeds(capsys, *arguments, "int8", "--model", encoder, "--variants", "fp32")
+    assert "stored=int8" in succeeds(capsys, "inspect", tmp_path / "b")
+
+
 @pytest.mark.slow
 def test_a_bundle_in_another_language_says_so(table: Path, tmp_path: Path, capsys: Capture) -> None:
     morning = "Les journaux du matin racontent l'histoire de la capitale."

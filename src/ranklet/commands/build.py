@@ -53,12 +53,15 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.build import build
     from ranklet.export.options import ExportOptions
     from ranklet.runtime import load
+    from ranklet.runtime.errors import InputError
     from ranklet.runtime.metadata.types import in_words
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source
     from ranklet.training.indexing.language.options import TextOptions
     from ranklet.training.progress import say
 
+    if options.stored and not options.model:
+        raise InputError("--stored needs a --model whose vectors of documents it is for")
     words = options_from(TextOptions(), vars(options))
     target = build(
         Source(options.source, options_from(SourceOptions(), vars(options)), say),
