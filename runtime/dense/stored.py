@@ -5,6 +5,7 @@ stay in the cache become float32 and are multiplied there. Of 8 bits less is rea
 makes up for the conversion.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,11 @@ class StoredVectors:
         """Return some of the vectors, (documents, dimension) float32."""
         values = as_floats(self.values[which])
         return values if self.scales is None else values * self.scales[which, None]
+
+    def __iter__(self) -> Iterator[NDArray[np.float32]]:
+        """Yield each vector, (dimension,) float32."""
+        for begin in range(0, len(self), CONVERTED):
+            yield from self.floats(slice(begin, begin + CONVERTED))
 
     def products(self, query: NDArray[np.float32], mask: Mask | None = None) -> NDArray[np.float32]:
         """Return the inner product with every vector, (documents,) float32.

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.commands.running import Capture, fails, succeeds
+from tests.models import transformer_folder
 
 from ranklet.commands import main
 from ranklet.runtime import load
@@ -56,15 +57,22 @@ def test_a_folder_that_is_no_model_is_status_2(
     assert message.count("\n") == 1
 
 
-def test_a_form_of_vectors_needs_a_model_that_has_it(
-    table: Path, tmp_path: Path, encoder: Path, capsys: Capture
+def test_a_form_of_vectors_needs_a_model(table: Path, tmp_path: Path, capsys: Capture) -> None:
+    message = fails(capsys, "build", table, "-o", tmp_path / "b", "--stored", "int8")
+    assert "--stored needs a --model" in message
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.slow
+def test_vectors_of_a_model_are_stored_as_the_option_says(
+    table: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    arguments = ["build", table, "-o", tmp_path / "b", "--stored"]
-    assert "--stored needs a --model" in fails(capsys, *arguments, "int8")
-    message = fails(capsys, *arguments, "int4", "--model", encoder)
+    encoder = transformer_folder(tmp_path / "encoder")
+    arguments = ["build", table, "-o", tmp_path / "b", "--model", encoder, "--variants", "fp32"]
+    message = fails(capsys, *arguments, "--stored", "int4")
     assert "stored is 'int4'; allowed are float32, float16, int8" in message
     assert not (tmp_path / "b").exists()
-    succeeds(capsys, *arguments, "int8", "--model", encoder, "--variants", "fp32")
+    succeeds(capsys, *arguments, "--stored", "int8")
     assert "stored=int8" in succeeds(capsys, "inspect", tmp_path / "b")
 
 

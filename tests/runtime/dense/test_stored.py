@@ -50,6 +50,12 @@ def test_a_form_keeps_vectors_as_well_as_its_bits_allow(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_vectors_are_given_one_by_one(form: str) -> None:
+    stored = StoredVectors.of(vectors(CONVERTED + 2), form)
+    np.testing.assert_array_equal(np.stack(list(stored)), stored.floats(slice(None)))
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_a_vector_is_stored_alike_in_any_company(form: str) -> None:
     rows = vectors(BLOCK + 3)
     among, alone = StoredVectors.of(rows, form), StoredVectors.of(rows[-2:], form)
