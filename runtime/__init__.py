@@ -12,6 +12,7 @@ from ranklet.runtime.errors import (
     MissingPackageError,
     ModelFolderError,
     RankletError,
+    RemoteError,
     UnknownDocumentError,
     UnknownRankerError,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Query",
     "Ranking",
     "RankletError",
+    "RemoteError",
     "Rescore",
     "Retrieve",
     "Timing",
