@@ -8,6 +8,7 @@ from tests.journeys.bad_inputs.command_cases import BUNDLES, MODELS, OPTIONS
 from tests.journeys.bad_inputs.data_cases import COLLECTIONS, JUDGEMENTS, SOURCES
 from tests.journeys.bad_inputs.request_cases import CALLS, REQUESTS
 from tests.journeys.bad_inputs.running import ROOT, Case, Response
+from tests.journeys.bad_inputs.update_cases import FILTERS, JOINS, UPDATES
 
 CASES: list[Case] = [
     *COLLECTIONS,
@@ -16,6 +17,9 @@ CASES: list[Case] = [
     *OPTIONS,
     *BUNDLES,
     *MODELS,
+    *UPDATES,
+    *JOINS,
+    *FILTERS,
     *REQUESTS,
     *CALLS,
 ]

@@ -1,0 +1,123 @@
+"""Updates, joins and filters that cannot be used. What was there before stays as it is."""
+
+from collections.abc import Callable
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+from tests.journeys.bad_inputs.files import Maker, file
+from tests.journeys.bad_inputs.running import Case, Place, Response, cli
+
+from ranklet.export.build import build
+
+OUT, FUSED, RANKERS = attrgetter("out"), attrgetter("bundle"), attrgetter("rankers")
+ROWS = [
+    {"id": "1", "title": "Bread", "text": "Knead the dough.", "year": 2021, "tags": ["slow"]},
+    {"id": "2", "title": "Tyre", "text": "Patch the tyre.", "year": 2019, "tags": []},
+]
+OTHERS = [{"id": "3", "text": "Wash the windows.", "year": 2020, "tags": []}]
+HALF = '{"id": "3", "text": "x"}\n{"id": "4", "te'
+
+Run = Callable[[Place, pytest.MonkeyPatch], Response]
+
+
+def mine(place: Place) -> Path:
+    """Return the bundle of `ROWS`, which must stay as it is."""
+    return place.folder / "mine.ranklet"
+
+
+def other(place: Place) -> Path:
+    return build(OTHERS, place.folder / "other.ranklet")
+
+
+def nothing(place: Place) -> Path:
+    return place.folder / "nothing"
+
+
+def german(place: Place) -> Path:
+    return build(OTHERS, place.folder / "german.ranklet", language="de")
+
+
+def untitled(place: Place) -> Path:
+    return build(OTHERS, place.folder / "untitled.ranklet", titles=False)
+
+
+def boosted(place: Place) -> Path:
+    return build(OTHERS, place.folder / "boosted.ranklet", title_boost=2)
+
+
+def _kept(case: Case) -> Case:
+    """Return a case that makes a bundle first, and checks afterwards that it is unchanged."""
+
+    def run(place: Place, patch: pytest.MonkeyPatch) -> Response:
+        build(ROWS, mine(place))
+        before = _contents(mine(place))
+        response = case.run(place, patch)
+        assert _contents(mine(place)) == before, f"{case.name}: the bundle was changed"
+        return response
+
+    return Case(case.area, case.name, case.status, case.words, run)
+
+
+def _contents(path: Path) -> dict[str, bytes]:
+    files = [each for each in sorted(path.rglob("*")) if each.is_file()]
+    return {each.relative_to(path).as_posix(): each.read_bytes() for each in files}
+
+
+def updating(name: str, words: str, *arguments: str | Maker, status: int = 1) -> Case:
+    return _kept(cli("updates", name, status, words, "update", mine, *arguments))
+
+
+def merging(name: str, words: str, *arguments: str | Maker, status: int = 1) -> Case:
+    return _kept(cli("joins", name, status, words, "merge", mine, *arguments))
+
+
+def filtering(name: str, words: str, where: str) -> Case:
+    return _kept(cli("filters", name, 1, words, "rank", mine, "dough", "--where", where))
+
+
+UPDATES = [
+    updating("nothing is changed", "nothing to change"),
+    updating("an id to delete is unknown", "no document 'nobody'", "--delete", "1", "nobody"),
+    updating("all documents are deleted", "no document remains", "--delete", "1", "2"),
+    updating("an id is added and deleted", "both added and deleted", "--delete", "1",
+             "--add", file("new.csv", "id,text\n1,x\n")),
+    updating("an added id occurs twice", "1 id occurs twice: new.csv:3 ('3')",
+             "--add", file("new.csv", "id,text\n3,x\n3,y\n")),
+    updating("added texts have no ids", "--id-column", "--add", file("new.csv", "text\nx\n")),
+    updating("the added file is missing", "does not exist", "--add", nothing),
+    updating("the added file is empty", "has no document", "--add", file("new.jsonl")),
+    updating("added JSON Lines are cut off", "new.jsonl:2 (not JSON",
+             "--add", file("new.jsonl", HALF)),
+    updating("the list of ids is missing", "cannot be read", "--delete-file", nothing),
+    updating("the target of an update exists", "--force", "--delete", "1",
+             "-o", file("out", "precious")),
+    cli("updates", "the bundle is missing", 1, "no bundle at", "update", nothing, "--delete", "1"),
+    cli("updates", "the bundle has no collection", 1, "has no collection",
+        "update", RANKERS, "--delete", "1", "-o", OUT),
+]  # fmt: skip
+
+JOINS = [
+    merging("one bundle is joined", "two bundles or more", "-o", OUT),
+    merging("a bundle to join is missing", "no bundle at", nothing, "-o", OUT),
+    merging("the target of a join exists", "--force", other, "-o", file("out", "precious")),
+    merging("a document is in both", "--prefer", mine, "-o", OUT),
+    merging("it is unknown which document wins", "'none', 'first', 'last'", other, "-o", OUT,
+            "--prefer", "best", status=2),
+    merging("the rankers differ", "different rankers", FUSED, "-o", OUT),
+    merging("a bundle to join has no collection", "has no collection", RANKERS, "-o", OUT),
+    merging("the languages differ", "differ in their languages", german, "-o", OUT),
+    merging("only one ranks titles", "ranks titles", untitled, "-o", OUT),
+    merging("titles count differently", "its settings differ", boosted, "-o", OUT),
+]  # fmt: skip
+
+FILTERS = [
+    filtering("the field is unknown", "did you mean 'year'?", '{"yaer": 2021}'),
+    filtering("a number is a text", "'year' holds numbers", '{"year": "2021"}'),
+    filtering("a list is compared", "its operators are has", '{"tags": {">=": "slow"}}'),
+    filtering("the operator is unknown", "its operators are ==", '{"year": {"=>": 2021}}'),
+    filtering("the filter is not JSON", "--where is not JSON", "{year: 2021}"),
+    filtering("the filter is a list", "must be a JSON object", '["year", 2021]'),
+    filtering("alternatives are no list", "takes a list of filters", '{"or": {"year": 2021}}'),
+    filtering("the number is not finite", "give a number", '{"year": NaN}'),
+]
