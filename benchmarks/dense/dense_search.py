@@ -122,8 +122,7 @@ answer* is the time from importing numpy to the first result. *Memory* is the pe
 mapped files included. *Index* is what is stored besides the vectors, and usearch's contains them. \
 Vectors in int8 have a factor each, and codes of what is stored. All vectors: MiniLM-L6 (int8) of \
 the first {TOKENS} tokens, 384 numbers. What more than the collection has are copies with noise of \
-length {NOISE:g}. Graphs have {GRAPHS:,} vectors at most, because one of a million takes most of an \
-hour to build.
+length {NOISE:g}. Graphs have {GRAPHS:,} vectors at most, because one of a million takes an hour.
 
 {chr(10).join(parts)}"""
 
