@@ -8,6 +8,7 @@ from benchmarks.all_systems.studies import drawn
 from benchmarks.built.trained import CROSS_RATES, learn_and_save, tuned_bm25
 from benchmarks.harness.place import Place
 from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.rankers.colbert import training as colbert
@@ -112,6 +113,11 @@ class Cut(NamedTuple):
     def documents(self) -> list[Document]:
         """Return the passages."""
         return self.passages
+
+    @property
+    def splitting(self) -> Splitting:
+        """How the passages are split: no further."""
+        return Splitting(0, 0)
 
 
 def cut_qa_mix_colbert_bundle(place: Place, needed: Sized[str], passages: int) -> Path:
