@@ -57,4 +57,4 @@ def test_the_stored_form_is_chosen_by_the_export(tiny: TinyRankers, tmp_path: Pa
     with pytest.raises(Exception, match="stored is 'float16'; allowed are int8, int8-pooled"):
         export_bundle({"colbert": checkpoint}, tmp_path / "c", wrong)
     with pytest.raises(ExportError, match="no checkpoint has the setting 'stored'"):
-        export_bundle({"dense": tiny.checkpoints("dense")["dense"]}, tmp_path / "d", chosen)
+        export_bundle({"bm25": tiny.checkpoint("bm25")}, tmp_path / "d", chosen)
