@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,8 +73,7 @@ def publish(
     place, named = address(uri)
     source = Source(bundle, rankers, index or named)
     name = source.plan.index
-    client = connect(place, token, SECONDS)
-    with remote_errors(place):
+    with remote_errors(place), closing(connect(place, token, SECONDS)) as client:
         before = _target(client, name, overwrite)
         new = f"{name}_{secrets.token_hex(4)}"
         try:

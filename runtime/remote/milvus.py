@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -104,6 +104,16 @@ class MilvusSearch:
         self.metadata: Mapping[str, str] = about["metadata"]
         self._titles: bool = about["titles"]
         self._fields = self._usable(about)
+
+    def close(self) -> None:
+        """End the connection; no ranking is possible afterwards."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def rank(
         self,

@@ -20,8 +20,8 @@ def test_a_collection_is_published_and_found(
     assert succeeds(capsys, *arguments) == f"published as 'household' → {place}\n"
     assert "replace it (--force)" in fails(capsys, *arguments)
     succeeds(capsys, *arguments, "--force")
-    search = MilvusSearch(built.indexed, str(place), "household")
-    assert len(search.rank("bread", pipeline="bm25")) > 0
+    with MilvusSearch(built.indexed, str(place), "household") as search:
+        assert len(search.rank("bread", pipeline="bm25")) > 0
 
 
 def test_what_is_no_address_is_refused(built: "Built", capsys: Capture) -> None:

@@ -1,6 +1,7 @@
 """A collection in Milvus is ranked as the bundle ranks it itself; Milvus Lite runs here."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,22 @@ KINDS = {
     "dense": "dense",
 }  # fmt: skip
 TEXT = "a quiet stream and an old motor"
+
+
+@pytest.fixture(autouse=True)
+def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End every connection that a test makes."""
+    made = []
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        made.append(client(*arguments, **options))
+        return made[-1]
+
+    client = pymilvus.MilvusClient
+    monkeypatch.setattr(pymilvus, "MilvusClient", noted)
+    yield
+    for each in made:
+        each.close()
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +109,17 @@ def documents() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def filtered(
+def published(
     documents: list[dict[str, Any]], place: str, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Bundle, MilvusSearch]:
+) -> Path:
     path = build(documents, tmp_path_factory.mktemp("filtered") / "books.ranklet")
     publish(path, place)
-    return Bundle(path), MilvusSearch(path, place, "books")
+    return path
+
+
+@pytest.fixture
+def filtered(published: Path, place: str) -> tuple[Bundle, MilvusSearch]:
+    return Bundle(published), MilvusSearch(published, place, "books")
 
 
 def test_filters_allow_the_documents_that_the_bundle_allows(
