@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ranklet.runtime.arguments import Document, check_budget, check_query, listed, own_documents
 from ranklet.runtime.display import common_words, strongest
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.explanation import RANKER_FIELD, Explanation
+from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.lexical.restriction import read_query
 from ranklet.runtime.metadata.where import Condition
-from ranklet.runtime.pipeline.candidates import Candidates, numbers_of, text_candidates
+from ranklet.runtime.pipeline.candidates import Candidates, text_candidates
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.fusion import FIXED
 from ranklet.runtime.pipeline.query import QueryContext
@@ -29,12 +29,15 @@ from ranklet.runtime.search.selection import Selection, check_group_by
 from ranklet.runtime.search.visible import Visible, Where
 from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
-from ranklet.runtime.text.analysis import FIELDS, Analysis
+from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_part
 
 
 class Bundle:
     """A bundle that is ready to rank; immutable and shared by all threads.
+
+    Attributes:
+        closed: whether a connection that it needs was ended.
 
     Args:
         path: a folder or an uncompressed .zip.
@@ -45,6 +48,8 @@ class Bundle:
     Raises:
         BundleError: the bundle is missing, damaged, hostile or of another version.
     """
+
+    closed = False
 
     def __init__(
         self, path: str | Path, check: Check = "fast", *, device: str = "auto", strict: bool = False
@@ -84,7 +89,7 @@ class Bundle:
 
     def __repr__(self) -> str:
         rankers = ", ".join(self.manifest.rankers) or "none"
-        return f"<ranklet bundle {str(self._bundle.path)!r}: {self.size}, rankers {rankers}>"
+        return f"<ranklet bundle {str(self.path)!r}: {self.size}, rankers {rankers}>"
 
     def __len__(self) -> int:
         """Return the number of documents in the collection; passages of one count once."""
@@ -125,6 +130,16 @@ class Bundle:
     def metadata(self) -> Mapping[str, str]:
         """The type of each field of the documents besides id, title and text, sorted by name."""
         return self.manifest.metadata
+
+    @property
+    def has_collection(self) -> bool:
+        """Whether there are documents to rank; otherwise a caller must pass some."""
+        return bool(self.manifest.documents)
+
+    @property
+    def titles(self) -> bool:
+        """Whether a document's title is part of its ranked text."""
+        return self.manifest.titles
 
     def sample_texts(self, count: int) -> list[str]:
         """Return titles of evenly spaced documents, or beginnings of texts, as sample queries."""
@@ -190,11 +205,11 @@ class Bundle:
                 "out, or leave out documents"
             )
         if group_by is not None:
-            check_group_by(group_by, self._visible.metadata)
+            check_group_by(group_by, self.metadata)
         deadline = Deadline(budget_ms)
         ready = self._read(query, own=documents is not None)
         own = None if documents is None else own_documents(documents)
-        texts = None if own is None else text_candidates(own, ready.analysis, self.manifest.titles)
+        texts = None if own is None else text_candidates(own, ready.analysis, self.titles)
         stages = resolve_pipeline(pipeline, self.manifest)
         if texts is not None:  # all of them are returned, so no stage may drop any
             stages = stages.without_cuts()
@@ -312,7 +327,7 @@ class Bundle:
         candidates: Candidates
         begins: list[int] | None = None
         if documents is not None and ids is None:
-            candidates = text_candidates(own_documents(documents), analysis, self.manifest.titles)
+            candidates = text_candidates(own_documents(documents), analysis, self.titles)
         elif ids is not None and documents is None:
             candidates, begins = self._visible.by_id(listed(ids, "ids", "put the one id in a list"))
         else:
@@ -335,27 +350,22 @@ class Bundle:
         Raises:
             InputError: as `rank`, or the id is unknown.
         """
-        check_query(query)
-        return self._explained(query, document_id, pipeline)[1]
+        hit = self.explained(query, document_id, pipeline=pipeline)
+        return cast("Explanation", hit.explanation)
 
     def explained(self, query: str, document_id: str, *, pipeline: PipelineLike = None) -> Hit:
         """Return a document of the collection as a hit with its explanation; see `explain`."""
         check_query(query)
-        number, explanation = self._explained(query, document_id, pipeline)
-        return self._visible.hit(number, explanation.value, explanation)
-
-    def _explained(
-        self, query: str, document_id: str, pipeline: PipelineLike
-    ) -> tuple[int, Explanation]:
         context = QueryContext(query, self._bundle.analyzer.begin())
         stages = resolve_pipeline(pipeline, self.manifest)
-        return self._search.explained(context, document_id, stages)
+        number, explanation = self._search.explained(context, document_id, stages)
+        return self._visible.hit(number, explanation.value, explanation)
 
     def highlight(self, hit: Hit) -> list[Span]:
         """Return the spans of ``title + newline + text`` that an explained score comes from."""
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
-        text, offset = ranked_part(hit.title, hit.text, self.manifest.titles)
+        text, offset = ranked_part(hit.title, hit.text, self.titles)
         return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis)]
 
     def marks(self, query: str, hit: Hit, pipeline: PipelineLike = None) -> list[tuple[int, int]]:
@@ -366,20 +376,15 @@ class Bundle:
         """
         if hit.explanation is not None:
             return strongest(self.highlight(hit))
-        text = f"{hit.title}\n{hit.text}"
         analysis = self._bundle.analyzer.begin() if self.manifest.documents else None
-        if common := common_words(query, text, analysis):
+        if common := common_words(query, f"{hit.title}\n{hit.text}", analysis):
             return common
         own = [{"title": hit.title, "text": hit.text}]
-        (alone,) = self.rank(query, own, k=1, pipeline=pipeline, explain=True)
-        return strongest(self.highlight(alone))
+        return strongest(self.highlight(self.rank(query, own, pipeline=pipeline, explain=True)[0]))
 
     def analysis(self, field: str) -> Analysis:
         """Return an analysis for a field of an explanation."""
-        if field in FIELDS:
-            return self._bundle.analyzer.begin()
-        ranker = self._bundle.ranker(field.removeprefix(RANKER_FIELD))
-        return (ranker.analyzer or self._bundle.analyzer).begin()
+        return self._bundle.analysis(field)
 
     def features(
         self, query: str, *, pipeline: PipelineLike = None, scaling: str = FIXED
@@ -392,9 +397,4 @@ class Bundle:
         """
         check_query(query)
         context = QueryContext(query, self._bundle.analyzer.begin())
-        execution = self._search.execute(context, resolve_pipeline(pipeline, self.manifest), None)
-        columns = execution.scaled(scaling)
-        found, positions, _ = execution.top(len(execution.candidates))
-        order = np.argsort(numbers_of(found))
-        scores = {name: column[positions[order]] for name, column in columns.items()}
-        return self._visible.ids(found.select(order)), scores
+        return self._search.features(context, resolve_pipeline(pipeline, self.manifest), scaling)

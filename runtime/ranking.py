@@ -22,8 +22,9 @@ from ranklet.runtime.storage.bundle_files import Check
 from ranklet.runtime.storage.manifest import MANIFEST
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"
+COLLECTION_VARIABLE = "RANKLET_COLLECTION"  # read by servers and functions
 
-_loaded: dict[tuple[Path, str, bool], tuple[tuple[int, ...], Bundle]] = {}
+_loaded: dict[tuple[Path, str, bool, str | None], tuple[tuple[int, ...], Bundle]] = {}
 _lock = Lock()
 
 
@@ -33,6 +34,7 @@ def load(
     check: Check = "fast",
     device: str = "auto",
     strict: bool = False,
+    collection: str | None = None,
 ) -> Bundle:
     """Load a bundle; a second call with the same path returns the same object.
 
@@ -44,9 +46,14 @@ def load(
         check: ``fast`` checks sizes, types and shapes; ``full`` also the sha256 of every file.
         device: where models run, ``cpu``, ``cuda``, or ``auto`` for CUDA if it is available.
         strict: raise InputError instead of warning if CUDA is requested but not available.
+        collection: the address of a collection in Milvus that is ranked in place of the bundle's
+            own, such as ``milvus://HOST:PORT/NAME`` (docs/milvus.md). The environment variable
+            RANKLET_MILVUS_TOKEN has what Milvus asks for.
 
     Raises:
-        InputError: no path is given and RANKLET_BUNDLE is not set.
+        InputError: no path is given and RANKLET_BUNDLE is not set, or the collection's address is
+            none, or it does not belong to the bundle.
+        RemoteError: Milvus does not answer, or has no such collection.
         BundleError: the bundle is missing, damaged, hostile or of another version.
     """
     if bundle is None:
@@ -60,14 +67,25 @@ def load(
     if device not in ("auto", "cpu", "cuda"):
         raise InputError(f"device is {device!r}; allowed are 'auto', 'cpu' and 'cuda'")
     path = Path(bundle).absolute()
-    key = (path, device, strict)
+    key = (path, device, strict, collection)
     with _lock:
         stamp = _stamp(path)
         entry = _loaded.get(key)
-        if entry is None or entry[0] != stamp or check == "full":
-            loaded = Bundle(path, check, device=device, strict=strict)
+        stale = entry is None or entry[0] != stamp or entry[1].closed
+        if entry is None or stale or check == "full":
+            loaded = _opened(path, check, device, strict, collection)
             entry = _loaded[key] = (stamp, loaded)
         return entry[1]
+
+
+def _opened(path: Path, check: Check, device: str, strict: bool, collection: str | None) -> Bundle:
+    if collection is None:
+        return Bundle(path, check, device=device, strict=strict)
+    from ranklet.runtime.remote.bundle import RemoteBundle
+    from ranklet.runtime.remote.connection import TOKEN_VARIABLE
+
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    return RemoteBundle(path, collection, check, device=device, strict=strict, token=token)
 
 
 def rank(

@@ -54,7 +54,8 @@ def publish(
 
     Args:
         bundle: an indexed bundle.
-        uri: ``milvus://HOST:PORT/NAME``, ``https://HOST:PORT``, or a file of Milvus Lite.
+        uri: ``milvus://HOST:PORT/NAME``, ``https://HOST:PORT/NAME``, or ``FILE.db#NAME`` for Milvus
+            Lite.
         index: name of the collection, unless the address has it; the bundle's name by default.
         rankers: those whose vectors are stored; all that retrieve by vectors or impacts by default.
         token: what Milvus asks for, such as ``user:password``.

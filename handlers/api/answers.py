@@ -73,7 +73,7 @@ def rank(
     own = None
     if fields.has("documents"):
         own = fields.texts("documents", limits.documents, limits.characters)
-    elif not bundle.manifest.documents:
+    elif not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection to rank: give 'documents'")
     with_text = fields.flag("return_documents", default=True)
     ranking = bundle.rank(
@@ -117,7 +117,7 @@ def explain(
     fields = Fields(body)
     query, pipeline = _query_and_pipeline(fields, limits)
     identity = fields.text("id", limits.query_characters)
-    if not bundle.manifest.documents:
+    if not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection, so no document to explain")
     hit = bundle.explained(query, identity, pipeline=pipeline)
     shown = _hit(hit, with_text=False, explained=True)

@@ -6,6 +6,7 @@ from typing import Any
 from ranklet.runtime.errors import (
     InputError,
     RankletError,
+    RemoteError,
     UnknownDocumentError,
     UnknownRankerError,
 )
@@ -50,6 +51,8 @@ def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
         return error.status, error_body(error.status, str(error))
     if isinstance(error, UnknownDocumentError | UnknownRankerError):
         return 404, error_body(404, str(error))
+    if isinstance(error, RemoteError):  # its message names a host, so only the log has it
+        return 503, error_body(503, "the store of the collection did not answer; try again later")
     if isinstance(error, InputError):
         return 422, error_body(422, str(error))
     return 500, error_body(500, "internal error; the server's log has it")

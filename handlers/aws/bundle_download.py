@@ -19,7 +19,8 @@ from typing import NamedTuple
 from ranklet.handlers.aws.s3 import MovedError, Object, Store
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.ranking import BUNDLE_VARIABLE, load
+from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
+from ranklet.runtime.storage.bundle_files import Check
 
 SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
 TRIES = 3  # downloads that start again because the object was replaced
@@ -37,6 +38,9 @@ class Source(NamedTuple):
 def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
     """Load the bundle at a path or an address.
 
+    RANKLET_COLLECTION may have the address of a collection in Milvus that is ranked in place of the
+    bundle's own; see `load`.
+
     Args:
         where: a path, or ``s3://bucket/key``; None for RANKLET_BUNDLE.
         digest: the sha256 that the object must have; None for RANKLET_BUNDLE_SHA256, else the
@@ -45,15 +49,18 @@ def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
     Raises:
         InputError: no path is given, or the address or digest is malformed.
         BundleError: it cannot be read, differs from what was published, or is not a bundle.
+        RemoteError: Milvus does not answer.
     """
     where = where or os.environ.get(BUNDLE_VARIABLE) or ""
     if not where:
         raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to a path or to s3://bucket/key")
+    collection = os.environ.get(COLLECTION_VARIABLE) or None
     if not where.startswith(SCHEME):
-        return load(where)
+        return load(where, collection=collection)
     source = fetch(where, digest or os.environ.get(SHA256_VARIABLE) or None)
     # Without a published sha256 the bundle's own digests show whether the download is complete.
-    return load(source.path, check="fast" if source.proven else "full")
+    check: Check = "fast" if source.proven else "full"
+    return load(source.path, check=check, collection=collection)
 
 
 def fetch(address: str, digest: str | None = None, folder: Path | None = None) -> Source:

@@ -28,16 +28,23 @@ class LiveBundle:
         device: where models run: ``auto``, ``cpu``, or ``cuda``, which fails without CUDA.
         log: receives one line per change.
         filters: of API keys; a bundle that one of them does not fit is not served.
+        collection: the address of a collection in Milvus, "" for the bundle's own.
 
     Attributes:
         reason: why there is no bundle, None if there is one.
     """
 
     def __init__(
-        self, path: str, full_check: bool, device: str, log: Log, filters: Sequence[Filter] = ()
+        self,
+        path: str,
+        full_check: bool,
+        device: str,
+        log: Log,
+        filters: Sequence[Filter] = (),
+        collection: str = "",
     ) -> None:
         self._path, self._full_check, self._device, self._log = path, full_check, device, log
-        self._filters = filters
+        self._filters, self._collection = filters, collection or None
         self._bundle: Bundle | None = None
         self._failed: Bundle | None = None
         self._retry_at = 0.0
@@ -85,7 +92,10 @@ class LiveBundle:
 
     def _load(self, check: Check) -> Bundle:
         strict = self._device == "cuda"
-        return load(self._path, check=check, device=self._device, strict=strict)
+        return load(
+            self._path, check=check, device=self._device, strict=strict,
+            collection=self._collection,
+        )  # fmt: skip
 
     def _fail(self, error: Exception) -> None:
         if self._bundle is None:  # callers learn what is wrong; only the log says where and why

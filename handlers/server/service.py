@@ -36,7 +36,7 @@ from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.errors import RankletError, RemoteError
 from ranklet.version import __version__
 
 # After this share of a request's time limit no further stage begins. So a partial answer arrives
@@ -87,6 +87,7 @@ class Service:
             settings.device,
             logs.write,
             tuple(settings.key_filters.values()),
+            settings.collection,
         )
         routes = [
             Route(path, self._answer, methods=["POST", *(["GET"] if path in IN_URL else [])])
@@ -165,7 +166,7 @@ class Service:
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:
             response = _failed(error)
-            if response.status_code == 500:
+            if response.status_code == 500 or isinstance(error, RemoteError):
                 record.error = error
             return response
         return Response(body, headers={"content-type": "application/json"})

@@ -10,7 +10,7 @@ from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.server.keys import FILTERS_VARIABLE, Filter, read_filters
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors, threads
-from ranklet.runtime.ranking import BUNDLE_VARIABLE
+from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE
 
 MOST_WORKERS = 8  # unless a variable says otherwise
 NVIDIA = Path("/dev/nvidiactl")  # the driver's, where a process can use a GPU
@@ -42,6 +42,8 @@ class ServerSettings:
         header_seconds: the time for a request's head to arrive (RANKLET_HEADER_SECONDS).
         project: the Google Cloud project whose traces log lines refer to (GOOGLE_CLOUD_PROJECT).
         limits: the limits of one request (RANKLET_MAX_…).
+        collection: the address of a collection in Milvus that is ranked in place of the bundle's
+            own; "" for the bundle's own (RANKLET_COLLECTION).
     """
 
     bundle: str
@@ -59,6 +61,7 @@ class ServerSettings:
     header_seconds: int = 10
     project: str = ""
     limits: Limits = field(default_factory=Limits)
+    collection: str = ""
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str] | None = None) -> "ServerSettings":
@@ -75,6 +78,7 @@ class ServerSettings:
         number = partial(whole_number, variables)
         return cls(
             bundle=variables[BUNDLE_VARIABLE],
+            collection=variables.get(COLLECTION_VARIABLE, ""),
             host=variables.get("HOST") or cls.host,
             port=number("PORT", cls.port, 0, 65_535),
             workers=number("RANKLET_WORKERS", _workers(variables), 1, 1024),

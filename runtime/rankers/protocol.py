@@ -16,6 +16,9 @@ from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.text.analysis import Analyzer
 
+# What an index is searched with: terms with weights, or one vector, (dimension,) float32.
+QueryVector = SparseQuery | NDArray[np.float32]
+
 AT_ONCE = 4096  # candidates that a cheap ranker scores in one or two milliseconds
 
 
@@ -105,7 +108,7 @@ class Retriever(Ranker):
             InputError: the mask has another type or shape.
         """
 
-    def query_vector(self, query: QueryContext) -> SparseQuery | NDArray[np.float32] | None:  # noqa: ARG002
+    def query_vector(self, query: QueryContext) -> QueryVector | None:  # noqa: ARG002
         """Return what the index is searched with.
 
         Terms with weights, or one vector, (dimension,) float32, whose product with a document's own
@@ -113,7 +116,7 @@ class Retriever(Ranker):
         """
         return None
 
-    def document_vectors(self) -> Iterator[SparseQuery | NDArray[np.float32]]:
+    def document_vectors(self) -> Iterator[QueryVector]:
         """Yield the vector of each document, as `query_vector` has that of a query.
 
         Raises:

@@ -1,8 +1,9 @@
 """Connect to Milvus, and turn its errors into ours."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from ranklet.runtime.errors import InputError, RemoteError
@@ -11,7 +12,17 @@ from ranklet.runtime.extras import hinted
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
+# Codes of errors: nobody answers, and Milvus has no such collection.
+UNREACHABLE, NOT_FOUND = 2, 100
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two trials to connect
 SECONDS = 10.0  # for a call
+TOKEN_VARIABLE = "RANKLET_MILVUS_TOKEN"  # noqa: S105  # the name of a variable
+
+T = TypeVar("T")
+
+
+class GoneError(RemoteError):
+    """Milvus has no such collection."""
 
 
 def address(uri: str) -> tuple[str, str]:
@@ -22,21 +33,18 @@ def address(uri: str) -> tuple[str, str]:
 
     >>> address("milvus://db:19530/books"), address("milvus://db:19530")
     (('http://db:19530', 'books'), ('http://db:19530', ''))
-    >>> address("milvus:///srv/books.db"), address("https://db.example:443")
-    (('/srv/books.db', ''), ('https://db.example:443', ''))
+    >>> address("https://db.example:443/books"), address("milvus:///srv/books.db#novels")
+    (('https://db.example:443', 'books'), ('/srv/books.db', 'novels'))
     """
     parts = urlsplit(uri)
-    if parts.scheme == "milvus" and parts.netloc:
-        return f"http://{parts.netloc}", parts.path.strip("/")
-    if parts.scheme == "milvus" and parts.path.endswith(".db"):
-        return parts.path, ""
-    if parts.scheme in ("http", "https") and parts.netloc:
-        return uri, ""
-    if not parts.scheme and uri.endswith(".db"):
-        return uri, ""
+    if parts.scheme in ("milvus", "http", "https") and parts.netloc:
+        scheme = "http" if parts.scheme == "milvus" else parts.scheme
+        return f"{scheme}://{parts.netloc}", parts.path.strip("/")
+    if parts.scheme in ("milvus", "") and parts.path.endswith(".db"):
+        return parts.path, parts.fragment
     raise InputError(
-        f"{uri!r} is no address of Milvus; give milvus://HOST:PORT/COLLECTION, https://HOST:PORT, "
-        "or a file that ends in .db for Milvus Lite"
+        f"{uri!r} is no address of Milvus; give milvus://HOST:PORT/NAME, https://HOST:PORT/NAME, "
+        "or FILE.db#NAME for Milvus Lite"
     )
 
 
@@ -53,24 +61,45 @@ def connect(uri: str, token: str = "", seconds: float = SECONDS) -> "MilvusClien
         return MilvusClient(uri, token=token, timeout=seconds)
 
 
+def persistent(call: Callable[[], T], end: float) -> T:
+    """Return what a call returns, repeated while nobody answers at Milvus's address.
+
+    Args:
+        call: may be repeated, as a search may.
+        end: when not to try again, as `monotonic` counts.
+    """
+    from pymilvus.exceptions import MilvusException
+
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return call()
+        except MilvusException as error:
+            if error.code != UNREACHABLE or monotonic() + pause > end:
+                raise
+        sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
 @contextmanager
 def remote_errors(uri: str) -> Iterator[None]:
     """Turn errors of Milvus into ours.
 
     Raises:
+        GoneError: there is no such collection.
         RemoteError: a call failed.
     """
+    from grpc import Call, RpcError
     from pymilvus.exceptions import MilvusException
 
     try:
         yield
     except MilvusException as error:
+        if error.code == NOT_FOUND:
+            raise GoneError(f"Milvus at {uri!r}: {error.message or error}") from error
         raise RemoteError(f"Milvus at {uri!r}: {error.message or error}") from error
+    except RpcError as error:  # the client passes some on, such as a time that is over
+        reason = error.details() if isinstance(error, Call) else str(error)
+        raise RemoteError(f"Milvus at {uri!r}: {reason}") from error
     except OSError as error:  # a file of Milvus Lite
         raise RemoteError(f"Milvus at {uri!r}: {error}") from error
-
-
-def properties(client: "MilvusClient", collection: str) -> dict[str, Any]:
-    """Return the properties of a collection."""
-    found: dict[str, Any] = client.describe_collection(collection)["properties"]
-    return found

@@ -56,7 +56,7 @@ def expression(condition: Condition, types: Mapping[str, str], *, negated: bool 
 
 
 def _test(test: Test, type_: str, negated: bool) -> str:
-    field = f"{METADATA}[{_text(test.field)}]"
+    field = f"{METADATA}[{text(test.field)}]"
     exists, missing = f"exists {field}", f"not (exists {field})"
     if test.operator == MISSING:
         return exists if negated else missing
@@ -68,10 +68,10 @@ def _holds(field: str, test: Test, type_: str, negated: bool) -> str:
     """Return whether a value that is there fulfils a test, or does not."""
     before = "not " if negated else ""
     if test.operator == HAS:
-        return f"{before}json_contains({field}, {_text(test.operands[0])})"
+        return f"{before}json_contains({field}, {text(test.operands[0])})"
     if test.operator in (HAS_ANY, HAS_ALL) and test.operands:
         name = "json_contains_any" if test.operator == HAS_ANY else "json_contains_all"
-        return f"{before}{name}({field}, [{', '.join(map(_text, test.operands))}])"
+        return f"{before}{name}({field}, [{', '.join(map(text, test.operands))}])"
     if not test.operands:  # of a list of wanted values
         return EVERYTHING if (test.operator == HAS_ALL) != negated else NOTHING
     if test.operator == IN:
@@ -108,8 +108,9 @@ def _span(operand: date, type_: str) -> tuple[int, int]:
 def _literal(operand: Operand) -> str:
     if isinstance(operand, bool):
         return "true" if operand else "false"
-    return _text(operand) if isinstance(operand, str) else repr(operand)
+    return text(operand) if isinstance(operand, str) else repr(operand)
 
 
-def _text(operand: object) -> str:
+def text(operand: object) -> str:
+    """Return a text as it stands in an expression."""
     return json.dumps(str(operand), ensure_ascii=False)

@@ -110,6 +110,17 @@ class Search:
             places = selection.chosen(scores, groups_of(name, numbers, self._visible.metadata))
         return found.select(places), positions[places], scores[places]
 
+    def features(
+        self, query: QueryContext, pipeline: Pipeline, scaling: str
+    ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
+        """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
+        execution = self.execute(query, pipeline)
+        columns = execution.scaled(scaling)
+        found, positions, _ = execution.top(len(execution.candidates))
+        order = np.argsort(numbers_of(found))
+        scores = {name: column[positions[order]] for name, column in columns.items()}
+        return self._visible.ids(found.select(order)), scores
+
     def explained(
         self, query: QueryContext, document_id: str, stages: Pipeline
     ) -> tuple[int, Explanation]:

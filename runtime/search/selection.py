@@ -1,5 +1,6 @@
 """Which of the ranked documents come back: a page of them, those above a score, some per group."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 
@@ -101,11 +102,11 @@ def _in_groups(groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.i
     return rank_of[group], earlier
 
 
-def check_group_by(name: object, metadata: Metadata) -> None:
-    """Raise InputError unless documents can be grouped by a field."""
-    if not isinstance(name, str) or name not in metadata.types:
-        raise InputError(f"group_by: {unknown_field(name, metadata.types)}")
-    if metadata.types[name] == STRINGS:
+def check_group_by(name: object, types: Mapping[str, str]) -> None:
+    """Raise InputError unless documents can be grouped by a field of the metadata."""
+    if not isinstance(name, str) or name not in types:
+        raise InputError(f"group_by: {unknown_field(name, types)}")
+    if types[name] == STRINGS:
         raise InputError(
             f"group_by: {name[:80]!r} holds lists of strings, and a document with several would "
             "belong to several groups; group by a field with one value"

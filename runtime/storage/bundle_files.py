@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.errors import BundleError, UnknownRankerError
+from ranklet.runtime.explanation import RANKER_FIELD
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.rankers import ranker_module
 from ranklet.runtime.rankers.protocol import Ranker
@@ -18,7 +19,7 @@ from ranklet.runtime.storage.archive import open_archive
 from ranklet.runtime.storage.arrays import map_array
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.storage.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
-from ranklet.runtime.text.analysis import STOPPED, Analyzer, Vocabulary
+from ranklet.runtime.text.analysis import FIELDS, STOPPED, Analysis, Analyzer, Vocabulary
 from ranklet.runtime.text.strings import SortedStrings, Strings
 
 if TYPE_CHECKING:
@@ -248,6 +249,12 @@ class BundleFiles:
                 kind = self.manifest.rankers[name].kind
                 self._rankers[name] = ranker_module(kind).RANKER.open(self, name)
             return self._rankers[name]
+
+    def analysis(self, field: str) -> Analysis:
+        """Return an analysis for a field of an explanation."""
+        if field in FIELDS:
+            return self.analyzer.begin()
+        return (self.ranker(field.removeprefix(RANKER_FIELD)).analyzer or self.analyzer).begin()
 
     @contextmanager
     def damage_reported(self) -> Iterator[None]:

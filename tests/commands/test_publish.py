@@ -1,10 +1,11 @@
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.commands.running import Capture, fails, succeeds
 
-from ranklet.runtime.remote.milvus import MilvusSearch
+from ranklet.runtime.remote.bundle import RemoteBundle
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -20,8 +21,14 @@ def test_a_collection_is_published_and_found(
     assert succeeds(capsys, *arguments) == f"published as 'household' → {place}\n"
     assert "replace it (--force)" in fails(capsys, *arguments)
     succeeds(capsys, *arguments, "--force")
-    with MilvusSearch(built.indexed, str(place), "household") as search:
-        assert len(search.rank("bread", pipeline="bm25")) > 0
+    found = succeeds(
+        capsys, "rank", built.indexed, "bread", "--pipeline", "bm25", "--json",
+        "--collection", f"{place}#household",
+    )  # fmt: skip
+    with RemoteBundle(built.indexed, f"{place}#household") as bundle:
+        expected = bundle.rank("bread", pipeline="bm25")
+        assert [hit["id"] for hit in json.loads(found)["hits"]] == [hit.id for hit in expected]
+        assert len(expected) > 0
 
 
 def test_what_is_no_address_is_refused(built: "Built", capsys: Capture) -> None:

@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklet.commands.rank import ROWS, WHERE, read_filter
+from ranklet.commands.rank import COLLECTION, ROWS, WHERE, read_filter
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ HINT = " (--json or --html FILE shows all)"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument("query", help="the query")
     parser.add_argument(
         "document",
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     if options.where is not None and options.document:
         raise InputError("--where filters a search; leave it out, because ids name the documents")
     where = None if options.where is None else read_filter(options.where)
-    bundle = load(options.bundle)
+    bundle = load(options.bundle, collection=options.collection)
     query, pipeline = options.query, options.pipeline
     hits: list[Hit]
     if options.document:

@@ -13,12 +13,14 @@ SHOWN = 300  # maximum number of characters that are printed of a document's tex
 ROWS = 10  # maximum number of rows that are printed of an explanation
 
 
+COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
 WHERE = 'filter by metadata, such as \'{"year": {">=": 2020}}\' (docs/filtering.md)'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument("query", help="the query, or - to read queries from standard input")
     parser.add_argument("-k", type=int, default=10, help="number of hits")
     parser.add_argument("--offset", type=int, default=0, help="best hits to leave out")
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
     from ranklet.runtime.lexical.query_syntax import typed_query
 
-    bundle = load(options.bundle)
+    bundle = load(options.bundle, collection=options.collection)
     where = None if options.where is None else read_filter(options.where)
     queries = _lines(sys.stdin.buffer) if options.query == "-" else [options.query]
     for text in queries:

@@ -8,6 +8,11 @@ from dataclasses import replace
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument(
+        "--collection",
+        metavar="ADDRESS",
+        help="collection in Milvus to rank (default: $RANKLET_COLLECTION, else the bundle's own)",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument(
         "--port",
@@ -25,15 +30,17 @@ def run(options: argparse.Namespace) -> None:
     """Serve until SIGTERM or Ctrl-C; docs/serving.md lists the variables for other settings."""
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import serve
-    from ranklet.runtime.bundle import Bundle
-    from ranklet.runtime.errors import InputError
+    from ranklet.runtime import InputError, load
 
     if (options.workers is not None and options.workers < 1) or not 0 <= (
         options.port or 0
     ) <= 65_535:
         raise InputError("--workers must be at least 1, and --port from 0 to 65535")
-    Bundle(options.bundle)  # reports a wrong path at once
     settings = ServerSettings.from_environment({**os.environ, "RANKLET_BUNDLE": options.bundle})
     port = settings.port if options.port is None else options.port
     workers = settings.workers if options.workers is None else options.workers
-    serve(replace(settings, host=options.host, port=port, workers=workers))
+    collection = settings.collection if options.collection is None else options.collection
+    load(options.bundle, collection=collection or None)  # reports a wrong path at once
+    serve(replace(
+        settings, host=options.host, port=port, workers=workers, collection=collection
+    ))  # fmt: skip

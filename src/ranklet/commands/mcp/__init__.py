@@ -6,10 +6,13 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ranklet.commands.rank import COLLECTION
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument(
         "--about",
         metavar="TEXT",
@@ -24,10 +27,11 @@ def run(options: argparse.Namespace) -> None:
 
     from ranklet.handlers.api.limits import Limits
     from ranklet.handlers.mcp.service import serve
-    from ranklet.runtime.bundle import Bundle
+    from ranklet.runtime import load
 
     with _ended_at_once():
-        serve(Bundle(options.bundle), Limits.from_variables(os.environ), options.about or "")
+        bundle = load(options.bundle, collection=options.collection)
+        serve(bundle, Limits.from_variables(os.environ), options.about or "")
 
 
 @contextmanager

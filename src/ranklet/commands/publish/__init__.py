@@ -1,13 +1,13 @@
 """Write a bundle's collection into Milvus, with the vectors of its rankers.
 
-Texts, metadata, dense vectors and impacts are stored. ranklet.runtime.remote.milvus.MilvusSearch
+Texts, metadata, dense vectors and impacts are stored. `ranklet rank --collection ADDRESS`
 ranks them, with the models of this bundle.
 """
 
 import argparse
 import os
 
-TOKEN = "RANKLET_MILVUS_TOKEN"  # noqa: S105  # the name of a variable
+from ranklet.runtime.remote.connection import TOKEN_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,8 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", metavar="BUNDLE", help="an indexed bundle")
     parser.add_argument(
         "uri", metavar="ADDRESS",
-        help="milvus://HOST:PORT/NAME, https://HOST:PORT, or a file of Milvus Lite that ends in "
-        f".db; {TOKEN} in the environment holds what Milvus asks for, such as user:password",
+        help="milvus://HOST:PORT/NAME, https://HOST:PORT/NAME, or FILE.db#NAME for Milvus Lite; "
+        f"{TOKEN_VARIABLE} in the environment holds what Milvus asks for, such as user:password",
     )  # fmt: skip
     parser.add_argument("--name", help="collection, if the address has none (the bundle's name)")
     parser.add_argument(
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
         options.uri,
         index=options.name or "",
         rankers=options.ranker,
-        token=os.environ.get(TOKEN, ""),
+        token=os.environ.get(TOKEN_VARIABLE, ""),
         overwrite=options.force,
     )
     print(f"published as {name!r} → {options.uri}")

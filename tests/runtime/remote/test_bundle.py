@@ -1,7 +1,7 @@
 """A collection in Milvus is ranked as the bundle ranks it itself; Milvus Lite runs here."""
 
 import json
-from collections.abc import Iterator
+import pickle
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.kinds import retrieved_by
-from tests.metadata_rows import a_filter, rows
+from tests.metadata_rows import a_filter
 
 from ranklet.export.build import build
 from ranklet.export.errors import ExportError
 from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError, RemoteError
+from ranklet.runtime.errors import InputError, RemoteError, UnknownDocumentError
+from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.pipeline.stages import Pipeline
-from ranklet.runtime.remote.milvus import MilvusSearch
+from ranklet.runtime.ranking import load
+from ranklet.runtime.remote.bundle import RemoteBundle
 from ranklet.runtime.remote.names import ABOUT
 from ranklet.training.data.sources.options import SourceOptions
 
@@ -35,33 +37,11 @@ KINDS = {
 TEXT = "a quiet stream and an old motor"
 
 
-@pytest.fixture(autouse=True)
-def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End every connection that a test makes."""
-    made = []
-
-    def noted(*arguments: Any, **options: Any) -> Any:
-        made.append(client(*arguments, **options))
-        return made[-1]
-
-    client = pymilvus.MilvusClient
-    monkeypatch.setattr(pymilvus, "MilvusClient", noted)
-    yield
-    for each in made:
-        each.close()
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The file of a Milvus Lite that all tests here share."""
-    return str(tmp_path_factory.mktemp("milvus") / "m.db")
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_is_the_bundles(kind: str, tiny: "TinyRankers", place: str) -> None:
     ranker, name = KINDS[kind], f"order_{kind}"
     assert publish(tiny.indexed(kind), place, index=name, rankers=[ranker]) == name
-    search = MilvusSearch(tiny.indexed(kind), place, name, device="cpu")
+    search = RemoteBundle(tiny.indexed(kind), f"{place}#{name}", device="cpu")
     bundle = tiny.bundle(kind)
     for query in (TEXT, "red castle", "world"):
         found = search.rank(query, k=48, pipeline=retrieved_by(ranker))
@@ -86,7 +66,7 @@ def test_a_bundle_without_documents_retrieves_rescores_and_explains(
     }
     whole = tiny.build(tmp_path, checkpoints)
     publish(whole, place, index="rescored")
-    search = MilvusSearch(tmp_path / "rankers", place, "rescored", device="cpu")
+    search = RemoteBundle(tmp_path / "rankers", f"{place}#rescored", device="cpu")
     pipeline: list[dict[str, Any]] = [
         {"stage": "retrieve", "ranker": "dense", "k": 10},
         {"stage": "rescore", "ranker": "cross"},
@@ -104,11 +84,6 @@ def test_a_bundle_without_documents_retrieves_rescores_and_explains(
 
 
 @pytest.fixture(scope="module")
-def documents() -> list[dict[str, Any]]:
-    return rows(Random(7), 60)
-
-
-@pytest.fixture(scope="module")
 def published(
     documents: list[dict[str, Any]], place: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
@@ -118,12 +93,12 @@ def published(
 
 
 @pytest.fixture
-def filtered(published: Path, place: str) -> tuple[Bundle, MilvusSearch]:
-    return Bundle(published), MilvusSearch(published, place, "books")
+def filtered(published: Path, place: str) -> tuple[Bundle, RemoteBundle]:
+    return Bundle(published), RemoteBundle(published, f"{place}#books")
 
 
 def test_filters_allow_the_documents_that_the_bundle_allows(
-    filtered: tuple[Bundle, MilvusSearch],
+    filtered: tuple[Bundle, RemoteBundle],
 ) -> None:
     bundle, search = filtered
     random, query = Random(1), "bread water house"
@@ -136,7 +111,7 @@ def test_filters_allow_the_documents_that_the_bundle_allows(
 
 
 def test_filters_of_unknown_fields_and_wrong_types_are_refused(
-    filtered: tuple[Bundle, MilvusSearch],
+    filtered: tuple[Bundle, RemoteBundle],
 ) -> None:
     _, search = filtered
     with pytest.raises(InputError, match="unknown field 'yaer'"):
@@ -155,7 +130,7 @@ def test_of_a_document_the_best_passage_counts(
     options = SourceOptions(passage_words=3, overlap_words=0)
     path = build(documents, tmp_path / "passages.ranklet", options=options)
     publish(path, place)
-    search, bundle = MilvusSearch(path, place, "passages"), Bundle(path)
+    search, bundle = RemoteBundle(path, f"{place}#passages"), Bundle(path)
     for k, pipeline in (
         (20, None),
         (20, Pipeline.from_json([{**retrieved_by("bm25")[0], "k": 5}])),
@@ -172,15 +147,15 @@ def test_of_a_document_the_best_passage_counts(
 
 
 def test_a_collection_of_another_bundle_is_refused(
-    built: "Built", filtered: tuple[Bundle, MilvusSearch], place: str
+    built: "Built", filtered: tuple[Bundle, RemoteBundle], place: str
 ) -> None:
     assert filtered
     with pytest.raises(InputError, match="'books' does not belong to this bundle"):
-        MilvusSearch(built.indexed, place, "books")
+        RemoteBundle(built.indexed, f"{place}#books")
     with pytest.raises(RemoteError, match="nothing"):
-        MilvusSearch(built.indexed, place, "nothing")
-    with pytest.raises(InputError, match="name the collection"):
-        MilvusSearch(built.indexed, place)
+        RemoteBundle(built.indexed, f"{place}#nothing")
+    with pytest.raises(InputError, match="names no collection"):
+        RemoteBundle(built.indexed, place)
 
 
 def test_what_ranklet_has_not_written_is_refused(built: "Built", place: str) -> None:
@@ -195,7 +170,7 @@ def test_what_ranklet_has_not_written_is_refused(built: "Built", place: str) -> 
     ):
         client.create_collection(name, schema=schema, properties={ABOUT: said})
         with pytest.raises(InputError, match=r"was not written by|has version 9"):
-            MilvusSearch(built.indexed, place, name)
+            RemoteBundle(built.indexed, f"{place}#{name}")
     with pytest.raises(ExportError, match="is no alias"):
         publish(built.indexed, place, index="foreign", overwrite=True)
 
@@ -213,22 +188,22 @@ def test_a_name_means_the_earlier_collection_until_the_new_one_is_complete(
         publish(new, place, index="swap")
     with pytest.raises(ExportError, match="more than 65,535 bytes"):
         publish(long, place, index="swap", overwrite=True)
-    assert [hit.id for hit in MilvusSearch(old, place, "swap").rank("bread")] == ["1"]
+    assert [hit.id for hit in RemoteBundle(old, f"{place}#swap").rank("bread")] == ["1"]
     publish(new, place, index="swap", overwrite=True)
-    assert [hit.id for hit in MilvusSearch(new, place, "swap").rank("bread")] == ["2"]
+    assert [hit.id for hit in RemoteBundle(new, f"{place}#swap").rank("bread")] == ["2"]
     client = pymilvus.MilvusClient(place)
     assert sum(name.startswith("swap_") for name in client.list_collections()) == 1
 
 
 def test_nobody_answers(built: "Built") -> None:
     with pytest.raises(RemoteError, match=r"127\.0\.0\.1"):
-        MilvusSearch(built.indexed, "milvus://127.0.0.1:1/books", seconds=1)
+        RemoteBundle(built.indexed, "milvus://127.0.0.1:1/books", seconds=1)
     with pytest.raises(InputError, match="is no address of Milvus"):
-        MilvusSearch(built.indexed, "books.txt")
+        RemoteBundle(built.indexed, "books.txt")
 
 
 def test_a_pipeline_must_retrieve_by_what_was_published(
-    filtered: tuple[Bundle, MilvusSearch],
+    filtered: tuple[Bundle, RemoteBundle],
 ) -> None:
     _, search = filtered
     with pytest.raises(InputError, match="has no vectors of the ranker 'dense'"):
@@ -237,7 +212,7 @@ def test_a_pipeline_must_retrieve_by_what_was_published(
         search.rank("bread", pipeline=[{"stage": "retrieve", "ranker": "bm25", "k": 20_000}])
 
 
-def test_pages_and_thresholds_are_the_bundles(filtered: tuple[Bundle, MilvusSearch]) -> None:
+def test_pages_and_thresholds_are_the_bundles(filtered: tuple[Bundle, RemoteBundle]) -> None:
     bundle, search = filtered
     whole = search.rank("bread water", k=20)
     page = search.rank("bread water", k=5, offset=10)
@@ -249,8 +224,109 @@ def test_pages_and_thresholds_are_the_bundles(filtered: tuple[Bundle, MilvusSear
         search.rank("bread", offset=-1)
 
 
-def test_a_budget_bounds_the_stages(filtered: tuple[Bundle, MilvusSearch]) -> None:
+def test_a_budget_bounds_the_stages(filtered: tuple[Bundle, RemoteBundle]) -> None:
     _, search = filtered
     ranking = search.rank("bread", budget_ms=60_000)
     assert len(ranking) > 0
     assert not ranking.budget_spent
+
+
+def test_groups_are_the_bundles(filtered: tuple[Bundle, RemoteBundle]) -> None:
+    bundle, search = filtered
+    for name in ("category", "due", "open"):
+        for k, offset, size in ((3, 0, 1), (2, 1, 2), (50, 0, 1)):
+            options: dict[str, Any] = {
+                "k": k, "offset": offset, "group_by": name, "group_size": size,
+            }  # fmt: skip
+            found = search.rank("bread water house", **options)
+            expected = bundle.rank("bread water house", **options)
+            assert [hit.score for hit in found] == pytest.approx(
+                [hit.score for hit in expected], rel=1e-5
+            )
+    with pytest.raises(InputError, match="group_by: unknown field 'yaer'"):
+        search.rank("bread", group_by="yaer")
+
+
+def test_longer_lists_are_retrieved_until_there_are_enough_groups(
+    place: str, tmp_path: Path
+) -> None:
+    rows = [{"id": str(n), "text": "bread " * (40 - n), "kind": "a"} for n in range(30)]
+    rows += [{"id": "b", "text": "bread and other words of no use here", "kind": "b"}]
+    path = build(rows, tmp_path / "grouped.ranklet")
+    publish(path, place)
+    short = Pipeline.from_json([{**retrieved_by("bm25")[0], "k": 5}])
+    with RemoteBundle(path, f"{place}#grouped") as search:
+        found = search.rank("bread", k=2, group_by="kind", pipeline=short)
+    expected = Bundle(path).rank("bread", k=2, group_by="kind", pipeline=short)
+    assert [hit.metadata["kind"] for hit in found] == ["a", "b"]
+    assert [hit.id for hit in found] == [hit.id for hit in expected]
+
+
+def test_documents_are_scored_and_explained_by_id(filtered: tuple[Bundle, RemoteBundle]) -> None:
+    bundle, search = filtered
+    ids = [hit.id for hit in bundle.rank("bread water", k=5)] + ["d0", "d1"]
+    np.testing.assert_allclose(
+        search.score("bread water", ids=ids), bundle.score("bread water", ids=ids), rtol=1e-5
+    )
+    for name in ids:
+        expected = bundle.explain("bread water", name)
+        assert search.explain("bread water", name).value == pytest.approx(expected.value, rel=1e-5)
+        assert search.explained("bread water", name).id == name
+    for unknown in ("nobody", 'x" or key != "'):
+        with pytest.raises(UnknownDocumentError, match="unknown document id"):
+            search.explain("bread", unknown)
+        with pytest.raises(UnknownDocumentError, match="unknown document id"):
+            search.score("bread", ids=[unknown])
+    with pytest.raises(InputError, match="either documents"):
+        search.score("bread")
+    assert search.rank("bread", ["no", "bread"], k=1)[0].text == "bread"
+
+
+def test_a_restriction_hides_the_other_documents(filtered: tuple[Bundle, RemoteBundle]) -> None:
+    bundle, search = filtered
+    where = {"year": {">=": 2021}}
+    ours, theirs = bundle.only(where), search.only(where)
+    assert len(theirs) == len(ours) < len(search) == len(bundle) == 60
+    assert theirs.restriction == ours.restriction
+    assert theirs.passages == ours.passages == 0
+    query = "bread water house"
+    for random in (Random(seed) for seed in range(20)):
+        narrower = a_filter(random)
+        expected = {hit.id for hit in ours.rank(query, k=60, where=narrower)}
+        assert {hit.id for hit in theirs.rank(query, k=60, where=narrower)} == expected
+    hidden = {hit.id for hit in search.rank(query, k=60)} - {
+        hit.id for hit in theirs.rank(query, k=60)
+    }
+    with pytest.raises(UnknownDocumentError):
+        theirs.explain(query, min(hidden))
+    again = pickle.loads(pickle.dumps(theirs))  # noqa: S301 (our own)
+    assert [hit.id for hit in again.rank(query)] == [hit.id for hit in theirs.rank(query)]
+    again.close()
+
+
+def test_the_other_calls_of_a_bundle(filtered: tuple[Bundle, RemoteBundle], place: str) -> None:
+    bundle, search = filtered
+    assert search.metadata == bundle.metadata
+    samples = search.sample_texts(3)
+    assert len(samples) == 3
+    assert set(samples) <= {hit.text for hit in search.rank("bread water house", k=60)}
+    assert dict(search.rank_ids("bread", k=60)).keys() == dict(bundle.rank_ids("bread")).keys()
+    (ranking,) = search.rank_batch(["bread"])
+    assert ranking.hits == search.rank("bread").hits
+    assert place in repr(search)
+    with pytest.raises(InputError, match="fusions are learned"):
+        search.features("bread")
+    with pytest.raises(InputError, match="looked up in the collection of a bundle"):
+        search.rank(Query.parse('"fresh bread"'))
+    assert search.rank(Query("bread")).hits == search.rank("bread").hits
+
+
+def test_load_takes_the_address(published: Path, place: str) -> None:
+    found = load(published, collection=f"{place}#books")
+    assert isinstance(found, RemoteBundle)
+    assert load(published, collection=f"{place}#books") is found
+    assert not isinstance(load(published), RemoteBundle)
+    assert found.highlight(found.rank("bread", k=1, explain=True)[0])
+    assert found.rank("bread", k=1)._repr_html_()
+    found.close()
+    assert len(load(published, collection=f"{place}#books").rank("bread", k=1)) == 1
