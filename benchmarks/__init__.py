@@ -53,6 +53,7 @@ BENCHMARKS = {
     "distilled_kinds": "distilled",
     "update_speed": "footprint",
     "replacements": "footprint",
+    "object_storage": "objects",
     "http_load": "speed",
     "gpu_checks": "gpu",
 }

@@ -25,8 +25,9 @@ from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
 from ranklet.runtime.search.asynchronous import in_thread
 from ranklet.runtime.search.search import Search
-from ranklet.runtime.search.selection import Selection, check_group_by
+from ranklet.runtime.search.selection import Selection, check_metadata_use
 from ranklet.runtime.search.visible import Visible, Where
+from ranklet.runtime.storage.address import Address
 from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import Analysis
@@ -40,21 +41,29 @@ class Bundle:
         closed: whether a connection that it needs was ended.
 
     Args:
-        path: a folder or an uncompressed .zip.
+        path: a folder or an uncompressed .zip, or the address of a .zip on object storage.
         check: ``fast`` or ``full``; see `load`.
         device: where models run; see `load`.
         strict: whether a missing device is an error; see `load`.
+        cache: the folder for blocks of an address; see `load`.
 
     Raises:
         BundleError: the bundle is missing, damaged, hostile or of another version.
+        RemoteError: the address cannot be read.
     """
 
     closed = False
 
     def __init__(
-        self, path: str | Path, check: Check = "fast", *, device: str = "auto", strict: bool = False
+        self,
+        path: str | Path,
+        check: Check = "fast",
+        *,
+        device: str = "auto",
+        strict: bool = False,
+        cache: str | Path | None = None,
     ) -> None:
-        self._bundle = BundleFiles(path, check, device=device, strict=strict)
+        self._bundle = BundleFiles(path, check, device=device, strict=strict, cache=cache)
         self._see(Visible(self._bundle))
 
     def _see(self, visible: Visible) -> None:
@@ -107,9 +116,14 @@ class Bundle:
         return f"{len(self):,} document{'' if len(self) == 1 else 's'}{passages}"
 
     @property
-    def path(self) -> Path:
-        """The bundle's folder or .zip."""
+    def path(self) -> Path | Address:
+        """The bundle's folder or .zip, or its address on object storage."""
         return self._bundle.path
+
+    @property
+    def files(self) -> BundleFiles:
+        """The bundle's files."""
+        return self._bundle
 
     @property
     def device(self) -> str:
@@ -199,13 +213,7 @@ class Bundle:
             k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size
         )
         check_budget(budget_ms)
-        if documents is not None and (where is not None or group_by is not None):
-            raise InputError(
-                "where and group_by use metadata, which texts of your own do not have; leave them "
-                "out, or leave out documents"
-            )
-        if group_by is not None:
-            check_group_by(group_by, self.metadata)
+        check_metadata_use(where, group_by, self.metadata, own=documents is not None)
         deadline = Deadline(budget_ms)
         ready = self._read(query, own=documents is not None)
         own = None if documents is None else own_documents(documents)
@@ -215,19 +223,10 @@ class Bundle:
             stages = stages.without_cuts()
         execution = self._search.reaching(selection, ready, stages, texts, deadline, where=where)
         begin = perf_counter()
-        top, positions, scores = self._search.chosen(execution, selection)
-        hits = []
-        for rank, position in enumerate(positions.tolist()):
-            index = position if top.stored is None else int(top.stored[rank])
-            explanation = self._search.explain(execution, position) if explain else None
-            score = float(scores[rank])
-            if own is None:
-                hits.append(self._visible.hit(index, score, explanation))
-            else:
-                hits.append(Hit(own[index][0], score, *own[index][1:], index, explanation))
+        hits = self._search.hits(execution, selection, own, explain=explain)
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         return Ranking(
-            tuple(hits),
+            hits,
             ready.text,
             (*execution.timings, timing),
             execution.providers(),

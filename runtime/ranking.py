@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,23 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, listed
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline.resolve import PipelineLike
 from ranklet.runtime.search.visible import Where
+from ranklet.runtime.storage.address import Address, located
 from ranklet.runtime.storage.bundle_files import Check
 from ranklet.runtime.storage.manifest import MANIFEST
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"
 COLLECTION_VARIABLE = "RANKLET_COLLECTION"  # read by servers and functions
 
-_loaded: dict[tuple[Path, str, bool, str | None], tuple[tuple[int, ...], Bundle]] = {}
+LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version
+
+_Key = tuple[Path | Address, str, bool, str | None, Path | None]
+_loaded: dict[_Key, "_Loaded"] = {}
 _lock = Lock()
 
 
@@ -35,25 +40,31 @@ def load(
     device: str = "auto",
     strict: bool = False,
     collection: str | None = None,
+    cache: str | Path | None = None,
 ) -> Bundle:
     """Load a bundle; a second call with the same path returns the same object.
 
-    A bundle that was replaced on disk since the first call is loaded again.
+    A bundle that was replaced since the first call is loaded again. An address is looked at again
+    when half a minute has passed.
 
     Args:
-        bundle: a folder or an uncompressed .zip; None takes the path from the environment variable
-            RANKLET_BUNDLE.
+        bundle: a folder or an uncompressed .zip; or the address of such a .zip, ``s3://bucket/key``
+            or ``https://…``, of which only the parts that queries need are read. None takes it
+            from the environment variable RANKLET_BUNDLE.
         check: ``fast`` checks sizes, types and shapes; ``full`` also the sha256 of every file.
         device: where models run, ``cpu``, ``cuda``, or ``auto`` for CUDA if it is available.
         strict: raise InputError instead of warning if CUDA is requested but not available.
         collection: the address of a collection in Milvus that is ranked in place of the bundle's
             own, such as ``milvus://HOST:PORT/NAME`` (docs/milvus.md). The environment variable
             RANKLET_MILVUS_TOKEN has what Milvus asks for.
+        cache: the folder that keeps the parts that were read of an address; None for that of the
+            environment variable RANKLET_CACHE, else one in the user's folder for caches.
 
     Raises:
         InputError: no path is given and RANKLET_BUNDLE is not set, or the collection's address is
             none, or it does not belong to the bundle.
-        RemoteError: Milvus does not answer, or has no such collection.
+        RemoteError: Milvus does not answer, or has no such collection, or the bundle's address
+            cannot be read.
         BundleError: the bundle is missing, damaged, hostile or of another version.
     """
     if bundle is None:
@@ -66,26 +77,33 @@ def load(
         raise InputError(f"check is {check!r}; allowed are 'fast' and 'full'")
     if device not in ("auto", "cpu", "cuda"):
         raise InputError(f"device is {device!r}; allowed are 'auto', 'cpu' and 'cuda'")
-    path = Path(bundle).absolute()
-    key = (path, device, strict, collection)
+    path = located(bundle)
+    key = (path, device, strict, collection, None if cache is None else Path(cache).absolute())
     with _lock:
-        stamp = _stamp(path)
-        entry = _loaded.get(key)
-        stale = entry is None or entry[0] != stamp or entry[1].closed
-        if entry is None or stale or check == "full":
-            loaded = _opened(path, check, device, strict, collection)
-            entry = _loaded[key] = (stamp, loaded)
-        return entry[1]
+        stamp, entry = _stamp(path), _loaded.get(key)
+        if entry is None or check == "full" or entry.is_stale(stamp):
+            opened = _opened(path, check, device, strict, collection, cache)
+            entry = _loaded[key] = _Loaded(stamp, opened)
+        return entry.bundle
 
 
-def _opened(path: Path, check: Check, device: str, strict: bool, collection: str | None) -> Bundle:
+def _opened(
+    path: Path | Address,
+    check: Check,
+    device: str,
+    strict: bool,
+    collection: str | None,
+    cache: str | Path | None,
+) -> Bundle:
     if collection is None:
-        return Bundle(path, check, device=device, strict=strict)
+        return Bundle(path, check, device=device, strict=strict, cache=cache)
     from ranklet.runtime.remote.bundle import RemoteBundle
     from ranklet.runtime.remote.connection import TOKEN_VARIABLE
 
     token = os.environ.get(TOKEN_VARIABLE, "")
-    return RemoteBundle(path, collection, check, device=device, strict=strict, token=token)
+    return RemoteBundle(
+        path, collection, check, device=device, strict=strict, token=token, cache=cache
+    )
 
 
 def rank(
@@ -169,8 +187,33 @@ def rerank(
     return bundle.rank(query, own, k=len(own) if k is None else k, explain=explain)
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
+class _Loaded:
+    """A loaded bundle, and when its address was looked at."""
+
+    def __init__(self, stamp: tuple[int, ...], bundle: Bundle) -> None:
+        self.stamp, self.bundle, self._seen = stamp, bundle, monotonic()
+
+    def is_stale(self, stamp: tuple[int, ...]) -> bool:
+        """Return whether the bundle was closed, or another one is there, if that is known.
+
+        Args:
+            stamp: of the path now.
+        """
+        if self.stamp != stamp or self.bundle.closed:
+            return True
+        look = monotonic() - self._seen > LOOK_AGAIN
+        if look:
+            self._seen = monotonic()
+        try:
+            return not self.bundle.files.is_current(look=look)
+        except RemoteError:  # what was read before can still be used
+            return False
+
+
+def _stamp(path: Path | Address) -> tuple[int, ...]:
     """Return file attributes that change when a bundle is replaced; () if they cannot be read."""
+    if isinstance(path, Address):
+        return ()
     for candidate in (path / MANIFEST, path):
         try:
             stat = candidate.stat()
@@ -182,11 +225,17 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 def _as_path(bundle: Bundle) -> tuple[Any, ...]:
     path = str(bundle.path.absolute())
-    return _open_again, (path, bundle.device, bundle.strict, bundle.restriction)
+    return _open_again, (path, bundle.device, bundle.strict, bundle.restriction, bundle.files.cache)
 
 
-def _open_again(path: str, device: str, strict: bool, only: Condition | None = None) -> Bundle:
-    bundle = load(path, device=device, strict=strict)
+def _open_again(
+    path: str,
+    device: str,
+    strict: bool,
+    only: Condition | None = None,
+    cache: str | Path | None = None,
+) -> Bundle:
+    bundle = load(path, device=device, strict=strict, cache=cache)
     return bundle if only is None else bundle.under(only)
 
 

@@ -1,4 +1,4 @@
-"""Read one version of an object in S3. Only this module imports boto3, and only when it is used."""
+"""Read one version of an object in S3, whole."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.extras import install
+from ranklet.runtime.objects.s3_ranges import s3_client, status_of
 
 PART_BYTES = 8 << 20  # per request; a request that fails repeats this much
 PARTS_AT_ONCE = 4
@@ -72,7 +72,7 @@ class Store:
             return str(answer["Body"].read().decode("utf-8", "replace"))
         except Exception as error:
             # S3 answers 403 for a missing object if the caller may not list the bucket.
-            if _status(error) in (403, 404):
+            if status_of(error) in (403, 404):
                 return None
             self._fail(error)
 
@@ -117,7 +117,7 @@ class Store:
             try:
                 return call()
             except Exception as error:  # boto3, urllib3 and the network raise many kinds
-                status = _status(error)
+                status = status_of(error)
                 if status == 412:  # IfMatch
                     raise MovedError from error
                 final = status is not None and 400 <= status < 500 and status not in (408, 429)
@@ -128,7 +128,7 @@ class Store:
             attempt += 1
 
     def _fail(self, error: Exception) -> NoReturn:
-        status = _status(error)
+        status = status_of(error)
         if status == 404:
             reason = "there is no such object; upload the bundle's zip, or correct RANKLET_BUNDLE"
         elif status == 403:
@@ -147,29 +147,4 @@ def client() -> Any:
     Raises:
         BundleError: boto3 is not installed.
     """
-    try:
-        from boto3.session import Session
-        from botocore.config import Config
-        from botocore.exceptions import BotoCoreError
-    except ImportError as error:
-        raise BundleError(
-            f"an address s3://… needs boto3; run {install('s3')}, or give a path"
-        ) from error
-    config = Config(
-        connect_timeout=5,
-        read_timeout=30,
-        max_pool_connections=PARTS_AT_ONCE,
-        retries={"mode": "standard", "max_attempts": 3},
-    )
-    try:
-        return Session().client("s3", config=config)
-    except (BotoCoreError, ValueError) as error:  # no region, a malformed endpoint
-        raise BundleError(f"S3 cannot be used: {error}") from error
-
-
-def _status(error: Exception) -> int | None:
-    """Return the HTTP status of S3's refusal, None for any other error."""
-    response = getattr(error, "response", None)
-    metadata = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
-    status = metadata.get("HTTPStatusCode")
-    return status if isinstance(status, int) else None
+    return s3_client(PARTS_AT_ONCE)

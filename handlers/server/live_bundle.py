@@ -8,6 +8,7 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.keys import Filter, part_of
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ranking import load
+from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.storage.bundle_files import Check
 
 Log = Callable[[str, str], None]  # severity, message
@@ -99,7 +100,8 @@ class LiveBundle:
 
     def _fail(self, error: Exception) -> None:
         if self._bundle is None:  # callers learn what is wrong; only the log says where and why
-            state = "cannot be read" if Path(self._path).exists() else "is missing"
+            there = is_address(self._path) or Path(self._path).exists()
+            state = "cannot be read" if there else "is missing"
             self.reason = f"the bundle {state}; the server's log says more"
             outcome = "not ready"
         else:

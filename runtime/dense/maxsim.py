@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ranklet.runtime.storage.block_array import fetch_rows
+
 EXACT = 1 << 24  # float32 represents all whole numbers up to here
 LARGEST = 127  # of a value in 8 bits
 LONGEST = 4096  # length of a vector in 16 bits, so that a query's may be as long
@@ -112,6 +114,11 @@ class MaxSimStore(ABC):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[NDArray[Any]]:
+        """What is stored of each token, arrays of one row per token."""
+
     @abstractmethod
     def products(self, query: Quantised, spans: Sequence[Span], rows: int) -> Products:
         """Return a function that multiplies a query by the tokens of some of the spans.
@@ -139,6 +146,7 @@ class MaxSimStore(ABC):
     def best(self, query: Quantised, documents: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return max_j q_i · d_j, (query tokens, documents) float32; see `scores`."""
         numbers = np.asarray(documents, np.int64)
+        fetch_rows(numbers, ragged=[(self.offsets, *self.columns)])
         begins, ends = self.offsets[numbers], self.offsets[numbers + 1]
         filled = np.flatnonzero(ends > begins)
         best = np.zeros((len(query.values), len(numbers)), np.float32)
@@ -160,6 +168,7 @@ class MaxSimStore(ABC):
 
         The largest number of a row is exactly what `best` returns.
         """
+        fetch_rows([document], ragged=[(self.offsets, *self.columns)])
         begin, end = self.offsets[document : document + 2].tolist()
         spans = [(begin, end)]
         return self.products(query, spans, end - begin)(spans) * query.scales[:, None]
@@ -185,6 +194,11 @@ class TokenStore(MaxSimStore):
         offsets = np.cumsum([0, *map(len, documents)])
         whole = np.concatenate([*documents, np.empty((0, dimension), np.float32)])
         return cls(offsets.astype(np.int64), quantise(whole, dtype))
+
+    @property
+    def columns(self) -> Sequence[NDArray[Any]]:
+        """The whole numbers and the factors."""
+        return self.vectors
 
     def products(
         self,

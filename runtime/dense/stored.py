@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.dense.maxsim import quantise
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.pipeline.mask import Mask
+from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 
 # By name: the type of a stored number.
 FORMS: dict[str, Any] = {"float32": np.float32, "float16": np.float16, "int8": np.int8}
@@ -100,6 +101,7 @@ class StoredVectors:
             mask: whether the product with each document is needed, (documents,) bool; None for all.
         """
         count, dimension = self.shape
+        fetch_whole(*self._arrays)  # at once, not block by block
         products = np.zeros(count, np.float32)
         is_whole = self.values.dtype == np.float32
         step = BLOCK if is_whole else CONVERTED
@@ -123,12 +125,17 @@ class StoredVectors:
             numbers: of documents, (numbers,).
             query: (dimension,) float32.
         """
+        fetch_rows(numbers, plain=self._arrays)
         products = np.empty(len(numbers), np.float32)
         for begin in range(0, len(numbers), FEW):
             rows = as_floats(self.values[numbers[begin : begin + FEW]])
             # einsum sums each row alike, however many there are; a matrix product does not.
             products[begin : begin + FEW] = np.einsum("nd,d->n", rows, query)
         return self._scaled(products, numbers)
+
+    @property
+    def _arrays(self) -> list[NDArray[Any]]:
+        return [self.values] if self.scales is None else [self.values, self.scales]
 
     def _scaled(
         self, products: NDArray[np.float32], which: slice | NDArray[np.integer]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import damaged
+from ranklet.runtime.storage.block_array import fetch_rows, mapped
 
 _LARGEST = 16 << 20  # bytes; more than any array needed for rescoring a thousand documents
 
@@ -43,7 +44,7 @@ class Forward:
 
     def __init__(self, offsets: NDArray[np.int64], tokens: NDArray[np.integer]) -> None:
         self.offsets, self.tokens = offsets, tokens
-        self._data = np.ascontiguousarray(tokens).data
+        self._data = np.ascontiguousarray(mapped(tokens)).data
         _keep_freed_memory()
 
     def __len__(self) -> int:
@@ -57,6 +58,7 @@ class Forward:
         >>> gathered.tokens.tolist(), gathered.owner.tolist(), gathered.lengths.tolist()
         ([9, 7, 8], [0, 1, 1], [1, 2])
         """
+        fetch_rows(documents, ragged=[(self.offsets, self.tokens)])
         begin = self.offsets[documents]
         end = self.offsets[documents.astype(np.intp) + 1]
         lengths = end - begin

@@ -17,6 +17,7 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.pipeline.mask import Mask, checked_mask
 from ranklet.runtime.pipeline.topk import Scored, top_k
 from ranklet.runtime.storage.arrays import rows_ascend
+from ranklet.runtime.storage.block_array import fetch_rows
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -142,6 +143,8 @@ class ImpactIndex:
             raise InputError(
                 "a query has a term weight that is negative or NaN; use weights from 0"
             )
+        if k > 0:
+            self._fetch(terms[weights > _NOTHING], self.largest)
         lists = [
             _List(documents, impacts, weight * self.scale, weight * float(self.largest[term]))
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
@@ -171,6 +174,7 @@ class ImpactIndex:
     ) -> NDArray[np.float32]:
         """Return the impact of each term in each document, (terms, documents) float32."""
         impacts = np.zeros((len(terms), len(documents)), np.float32)
+        self._fetch(terms)
         for row, term in zip(impacts, terms.tolist(), strict=True):
             _probe(*self.postings(term), documents, row)
         return impacts if self.scale == 1 else impacts * np.float32(self.scale)
@@ -212,6 +216,12 @@ class ImpactIndex:
         largest = largest_impacts(self.offsets, self.impacts, self.scale)[filled]
         if (largest > self.largest[filled]).any() or not np.isfinite(self.largest).all():
             raise BundleError(f"{name}: the stored maximum of a term is not its largest impact")
+
+    def _fetch(self, terms: NDArray[np.int32], *others: NDArray[np.float32]) -> None:
+        """Fetch all postings of some terms at once, and the terms' numbers in other arrays."""
+        known = terms[(terms >= 0) & (terms < len(self.offsets) - 1)]
+        ragged = (self.offsets, self.documents, self.impacts)
+        fetch_rows(known, plain=others, ragged=[ragged])
 
     def _accumulator(self) -> NDArray[np.float32]:
         """Return this thread's array of zeros, one per document, (size,) float32."""

@@ -37,7 +37,7 @@ def translation_likelihoods(
     # One boolean look-up finds the positions whose token translates into any query token. Only
     # those are visited per query token, and their weights fit into the fastest cache.
     size = int(max(tokens.max(), query.max())) + 1
-    rows = [_below(size, *table.row(token)) for token in query.tolist()]
+    rows = [_below(size, *row) for row in table.rows(query)]
     translates = np.zeros(size, np.bool_)
     translates[query] = True
     for sources, _ in rows:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.arrays import rows_ascend
+from ranklet.runtime.storage.block_array import fetch_rows, mapped
 
 MOST_TERMS = 1 << 16  # term ids are stored in 16 bits
 LARGEST_VALUE = float(np.finfo(np.float16).max)  # values are stored in float16
@@ -43,6 +44,8 @@ class SparseStore:
         >>> store.impacts(np.array([7, 4]), np.array([0, 1, 2])).tolist()
         [[2.0, 0.0, 3.0], [0.0, 0.0, 0.0]]
         """
+        fetch_rows(documents, ragged=[(self.offsets, self.terms, self.values)])
+        stored, values = mapped(self.terms), mapped(self.values)
         begin = self.offsets[documents]
         length = self.offsets[documents.astype(np.intp) + 1] - begin
         if not len(self.terms) or not len(length) or not len(terms):
@@ -57,12 +60,12 @@ class SparseStore:
         for _ in range(int(length.max()).bit_length()):
             half = left >> 1
             np.add(at, half - 1, out=look)
-            np.less(np.take(self.terms, look, out=seen, mode="clip"), wanted, out=below)
+            np.less(np.take(stored, look, out=seen, mode="clip"), wanted, out=below)
             at += np.multiply(half, below, out=look)
             left = left - half
-        found = (np.take(self.terms, at, out=seen, mode="clip") == wanted) & (length > 0)
+        found = (np.take(stored, at, out=seen, mode="clip") == wanted) & (length > 0)
         impacts = np.zeros(at.shape, np.float32)
-        impacts[found] = self.values[at[found]]
+        impacts[found] = values[at[found]]
         return impacts
 
     def products(self, query: "SparseQuery", documents: NDArray[np.integer]) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.arrays import rows_ascend
+from ranklet.runtime.storage.block_array import fetch_rows
 
 
 class TranslationTable:
@@ -46,6 +47,14 @@ class TranslationTable:
             raise BundleError(f"{name}: the table holds the translation of a token into itself")
         if not rows_ascend(self.offsets, self.sources):
             raise BundleError(f"{name}: the document tokens of a row do not ascend")
+
+    def rows(
+        self, tokens: NDArray[np.integer]
+    ) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """Return what `row` does for each of some tokens; the rows are fetched at once."""
+        known = tokens[(tokens >= 0) & (tokens < len(self.offsets) - 1)]
+        fetch_rows(known, ragged=[(self.offsets, self.sources, self.probabilities)])
+        return [self.row(token) for token in tokens.tolist()]
 
     def row(self, token: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the document tokens that translate into a query token, and their T(q|d)."""

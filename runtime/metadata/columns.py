@@ -7,7 +7,7 @@ numbers.
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from itertools import pairwise
 from math import ceil, floor
@@ -21,6 +21,7 @@ from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.metadata.dates import MICROSECONDS, day_at, microseconds_of, moment_at
 from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
 from ranklet.runtime.pipeline.mask import Mask
+from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole, is_absent
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.text.strings import Strings
 
@@ -244,6 +245,7 @@ def find(distinct: Strings, wanted: str) -> tuple[int, bool]:
     """
     # Not "replace", because a lone surrogate must not match the "?" that would replace it.
     raw = wanted.encode("utf-8", "surrogatepass")
+    fetch_whole(*distinct.packed)  # a bisection by blocks would wait for the network at each step
     place = bisect_left(range(len(distinct)), raw, key=distinct.raw)
     return place, place < len(distinct) and distinct.raw(place) == raw
 
@@ -292,6 +294,27 @@ class Metadata:
             if name not in self._columns:
                 self._columns[name] = self._open(name)
             return self._columns[name]
+
+    def fetch(self, numbers: NDArray[np.integer], others: Sequence[Sequence[NDArray[Any]]]) -> None:
+        """Fetch the values of some documents at once, and their rows of other arrays.
+
+        Args:
+            numbers: of the documents, (documents,).
+            others: offsets, and the arrays that they cut into rows; see `fetch_rows`.
+        """
+        missing = (folder_of(place) + MISSING for place in self._places.values())
+        self._bundle.fetch(name for name in missing if self._bundle.has(name))
+        columns = [self.column(name) for name in self.types]
+        lists = [each for each in columns if isinstance(each, Lists)]
+        keys = [each.keys for each in columns if isinstance(each, Ordered)]
+        ragged = [(each.offsets, each.codes) for each in lists]
+        fetch_rows(numbers, plain=keys, ragged=[*others, *ragged])
+        for column in columns:
+            if isinstance(column, Texts):
+                fetch_rows(column.keys[numbers], ragged=[column.distinct.packed])
+            elif isinstance(column, Lists) and is_absent(column.distinct.data):
+                codes = [column.codes[slice(*column.offsets[n : n + 2])] for n in numbers.tolist()]
+                fetch_rows(np.concatenate([*codes, []]), ragged=[column.distinct.packed])
 
     def of(self, number: int) -> dict[str, Value]:
         """Return a document's values by field, without those that are missing."""

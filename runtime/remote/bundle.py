@@ -48,6 +48,7 @@ class RemoteBundle(Bundle):
         strict: whether a missing device is an error; see `load`.
         token: what Milvus asks for, such as ``user:password``.
         seconds: for a call of Milvus without a budget.
+        cache: the folder for blocks of a bundle's address; see `load`.
 
     Raises:
         InputError: the address is none, or the collection does not belong to the bundle.
@@ -66,8 +67,9 @@ class RemoteBundle(Bundle):
         strict: bool = False,
         token: str = "",
         seconds: float = SECONDS,
+        cache: str | Path | None = None,
     ) -> None:
-        super().__init__(path, check, device=device, strict=strict)
+        super().__init__(path, check, device=device, strict=strict, cache=cache)
         self.address = address
         self._collection = MilvusCollection(self._bundle, address, token=token, seconds=seconds)
         self._remote = RemoteSearch(self._bundle, self._collection)
@@ -93,7 +95,8 @@ class RemoteBundle(Bundle):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as path and address, so that each process opens and connects once."""
         path = str(self.path.absolute())
-        return _open_again, (path, self.address, self.device, self.strict, self._only)
+        cache = None if self.files.cache is None else str(self.files.cache)
+        return _open_again, (path, self.address, self.device, self.strict, self._only, cache)
 
     def under(self, condition: Condition) -> "RemoteBundle":
         """Return the bundle as `only` does, by the condition that was made of a filter."""
@@ -305,13 +308,20 @@ def _plain(query: str | Query) -> str:
 
 
 def _open_again(
-    path: str, address: str, device: str, strict: bool, only: Condition | None
+    path: str,
+    address: str,
+    device: str,
+    strict: bool,
+    only: Condition | None,
+    cache: str | None = None,
 ) -> RemoteBundle:
-    bundle = _connected(path, address, device, strict)
+    bundle = _connected(path, address, device, strict, cache)
     return bundle if only is None else bundle.under(only)
 
 
 @lru_cache(maxsize=8)
-def _connected(path: str, address: str, device: str, strict: bool) -> RemoteBundle:
+def _connected(
+    path: str, address: str, device: str, strict: bool, cache: str | None
+) -> RemoteBundle:
     token = os.environ.get(TOKEN_VARIABLE, "")
-    return RemoteBundle(path, address, device=device, strict=strict, token=token)
+    return RemoteBundle(path, address, device=device, strict=strict, token=token, cache=cache)

@@ -1,9 +1,12 @@
 """Run pipelines on the documents of a bundle that a caller may see."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.hits import Hit
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, numbers_of
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
@@ -120,6 +123,36 @@ class Search:
         order = np.argsort(numbers_of(found))
         scores = {name: column[positions[order]] for name, column in columns.items()}
         return self._visible.ids(found.select(order)), scores
+
+    def hits(
+        self,
+        execution: Execution,
+        selection: Selection,
+        own: Sequence[tuple[str, str, str]] | None,
+        *,
+        explain: bool,
+    ) -> tuple[Hit, ...]:
+        """Return the hits that come back.
+
+        Args:
+            execution: the finished pipeline.
+            selection: which documents come back.
+            own: the id, title and text of each of the caller's documents; None for the collection.
+            explain: whether hits have explanations.
+        """
+        top, positions, scores = self.chosen(execution, selection)
+        if own is None:
+            self._visible.fetch(top, tokens=explain)
+        hits = []
+        for rank, position in enumerate(positions.tolist()):
+            index = position if top.stored is None else int(top.stored[rank])
+            explanation = self.explain(execution, position) if explain else None
+            score = float(scores[rank])
+            if own is None:
+                hits.append(self._visible.hit(index, score, explanation))
+            else:
+                hits.append(Hit(own[index][0], score, *own[index][1:], index, explanation))
+        return tuple(hits)
 
     def explained(
         self, query: QueryContext, document_id: str, stages: Pipeline

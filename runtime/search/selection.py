@@ -102,6 +102,26 @@ def _in_groups(groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.i
     return rank_of[group], earlier
 
 
+def check_metadata_use(
+    where: object, group_by: object, types: Mapping[str, str], *, own: bool
+) -> None:
+    """Raise InputError unless a call can filter and group as it wants to.
+
+    Args:
+        where: a filter by metadata; None for none.
+        group_by: a field to group by; None for none.
+        types: of the fields of the metadata, by name.
+        own: whether the caller's own documents are ranked.
+    """
+    if own and (where is not None or group_by is not None):
+        raise InputError(
+            "where and group_by use metadata, which texts of your own do not have; leave them out, "
+            "or leave out documents"
+        )
+    if group_by is not None:
+        check_group_by(group_by, types)
+
+
 def check_group_by(name: object, types: Mapping[str, str]) -> None:
     """Raise InputError unless documents can be grouped by a field of the metadata."""
     if not isinstance(name, str) or name not in types:

@@ -15,6 +15,7 @@ from ranklet.runtime.metadata.masks import Masks
 from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, numbers_of
 from ranklet.runtime.pipeline.mask import Mask
+from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.bundle_files import PASSAGES, BundleFiles
 
 Where = Mapping[str, Any]  # a filter by metadata; docs/filtering.md describes it
@@ -117,8 +118,15 @@ class Visible:
 
     def ids(self, candidates: Candidates) -> list[str]:
         """Return the ids of stored candidates."""
-        ids = self._files.need_documents().ids
-        return [ids[number] for number in numbers_of(candidates).tolist()]
+        documents, numbers = self._files.need_documents(), numbers_of(candidates)
+        fetch_rows(numbers, ragged=documents.stored(shown=False))
+        return [documents.ids[number] for number in numbers.tolist()]
+
+    def fetch(self, candidates: Candidates, *, tokens: bool) -> None:
+        """Fetch at once what hits show of stored candidates, and perhaps their tokens."""
+        if self._files.is_remote and len(candidates):
+            documents, numbers = self._files.need_documents(), numbers_of(candidates)
+            self._metadata.fetch(numbers, documents.stored(tokens=tokens))
 
     def hit(self, number: int, score: float, explanation: Explanation | None) -> Hit:
         """Return a document, or a passage of one, as a hit with its metadata.

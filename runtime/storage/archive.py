@@ -6,11 +6,15 @@ path inside an archive can escape, and no archive can swell.
 
 import mmap
 import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from struct import error as StructError  # noqa: N812
 from struct import unpack_from
+from typing import IO
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.block_array import AbsentFile
 
 _LOCAL_HEADER = 30  # bytes before a zip member's name; name and extra lengths are at 26 and 28
 _LOCAL_MAGIC = b"PK\x03\x04"
@@ -30,7 +34,7 @@ _BAD_ZIP = (
 )
 
 
-def open_archive(path: Path) -> "_Folder | _Zip":
+def open_archive(path: Path) -> "Archive":
     """Open a bundle's folder or zip.
 
     Its `names` are relative POSIX paths, and `read` returns the mapped content of a file.
@@ -79,28 +83,66 @@ class _Folder:
             raise BundleError(f"{name!r} of the bundle cannot be read: {error}") from error
 
 
-class _Zip:
-    def __init__(self, path: Path) -> None:
-        try:
-            with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-                members = archive.infolist()
-                self._data = _map(file.fileno())
-        except _BAD_ZIP as error:
-            raise BundleError(
-                f"{str(path)!r} is neither a bundle's folder nor a zip of one: {error}"
-            ) from error
-        self._members: dict[str, zipfile.ZipInfo] = {}
-        for member in members:
-            if member.filename.endswith("/"):  # is_dir() fails on an empty name
-                continue
-            if member.filename in self._members:
-                raise BundleError(f"the zip holds {member.filename!r} twice")
-            self._members[member.filename] = member
+def zip_members(shown: str, file: IO[bytes]) -> dict[str, zipfile.ZipInfo]:
+    """Return the members of a zip by their names.
+
+    Args:
+        shown: names the zip in messages.
+        file: the zip.
+
+    Raises:
+        BundleError: it is no zip, or a name occurs twice.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            every = archive.infolist()
+    except _BAD_ZIP as error:
+        raise BundleError(
+            f"{shown!r} is neither a bundle's folder nor a zip of one: {error}"
+        ) from error
+    members: dict[str, zipfile.ZipInfo] = {}
+    for member in every:
+        if member.filename.endswith("/"):  # is_dir() fails on an empty name
+            continue
+        if member.filename in members:
+            raise BundleError(f"the zip holds {member.filename!r} twice")
+        members[member.filename] = member
+    return members
+
+
+class ZipArchive(ABC):
+    """A zip whose members are read where they lie.
+
+    Args:
+        members: by their names.
+    """
+
+    def __init__(self, members: Mapping[str, zipfile.ZipInfo]) -> None:
+        self._members = members
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """The bytes of the zip."""
+
+    @abstractmethod
+    def part(self, begin: int, end: int) -> memoryview:
+        """Return some bytes of the zip."""
+
+    def content(self, name: str, begin: int, size: int) -> memoryview | AbsentFile:  # noqa: ARG002
+        """Return the content of a member, which lies at `begin`."""
+        return self.part(begin, begin + size)
 
     def names(self) -> set[str]:
+        """Return the names of all members."""
         return set(self._members)
 
-    def read(self, name: str) -> memoryview:
+    def read(self, name: str) -> memoryview | AbsentFile:
+        """Return the content of a member.
+
+        Raises:
+            BundleError: it is missing, compressed or damaged.
+        """
         member = self._members.get(name)
         if member is None:
             raise BundleError(f"{name!r} of the bundle cannot be read: it is not in the zip")
@@ -110,16 +152,40 @@ class _Zip:
                 "the zip by `ranklet index -o NAME.zip` or `zip -0 -r`"
             )
         header = member.header_offset
-        if header < 0 or header + _LOCAL_HEADER > len(self._data):
+        if header < 0 or header + _LOCAL_HEADER > self.length:
             raise BundleError(f"{name!r} lies past the end of the zip, so the zip is damaged")
-        name_length, extra_length = unpack_from("<HH", self._data, header + 26)
-        local_name = self._data[header + _LOCAL_HEADER : header + _LOCAL_HEADER + name_length]
-        if self._data[header : header + 4] != _LOCAL_MAGIC or local_name != name.encode():
+        name_at = header + _LOCAL_HEADER
+        head = self.part(header, name_at)
+        name_length, extra_length = unpack_from("<HH", head, 26)
+        local_name = self.part(name_at, min(name_at + name_length, self.length))
+        if head[:4] != _LOCAL_MAGIC or local_name != name.encode():
             raise BundleError(f"{name!r} is not where the zip's directory says; it is damaged")
-        begin = header + _LOCAL_HEADER + name_length + extra_length
-        if begin + member.file_size > len(self._data):
+        begin = name_at + name_length + extra_length
+        if begin + member.file_size > self.length:
             raise BundleError(f"{name!r} lies past the end of the zip, so the zip is damaged")
-        return self._data[begin : begin + member.file_size]
+        return self.content(name, begin, member.file_size)
+
+
+class _Zip(ZipArchive):
+    def __init__(self, path: Path) -> None:
+        try:
+            with path.open("rb") as file:
+                super().__init__(zip_members(str(path), file))
+                self._data = _map(file.fileno())
+        except OSError as error:
+            raise BundleError(
+                f"{str(path)!r} is neither a bundle's folder nor a zip of one: {error}"
+            ) from error
+
+    @property
+    def length(self) -> int:
+        return len(self._data)
+
+    def part(self, begin: int, end: int) -> memoryview:
+        return self._data[begin:end]
+
+
+Archive = _Folder | ZipArchive
 
 
 def _map(descriptor: int) -> memoryview:

@@ -3,11 +3,13 @@
 import math
 import re
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.block_array import AbsentFile
 
 _MAGIC = b"\x93NUMPY\x01\x00"  # version 1.0; the length of the header follows in two bytes
 _MAX_HEADER = 4096  # bytes; a plain one- or two-dimensional array needs 118
@@ -20,12 +22,15 @@ _HEADER = re.compile(
 
 
 def map_array(
-    data: memoryview, name: str, dtypes: Sequence[DTypeLike], shape: tuple[int | None, ...]
+    data: memoryview | AbsentFile,
+    name: str,
+    dtypes: Sequence[DTypeLike],
+    shape: tuple[int | None, ...],
 ) -> NDArray[np.generic]:
     """Return a read-only view of a .npy file's content, without copying it.
 
     Args:
-        data: the whole file.
+        data: the whole file, or one that is fetched by parts, as its array is then, too.
         name: the file's name, for messages.
         dtypes: the accepted element types; never object, so nothing is unpickled.
         shape: the accepted shape; None allows any length in that dimension.
@@ -53,13 +58,15 @@ def map_array(
     ):
         expected = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         raise BundleError(f"{name} has shape {lengths}; it must be {expected}")
-    body, dtype = data[begin:], accepted[descr]
-    if len(body) != math.prod(lengths) * dtype.itemsize:
+    held, dtype = max(0, len(data) - begin), accepted[descr]
+    if held != math.prod(lengths) * dtype.itemsize:
         raise BundleError(
             f"{name} announces {math.prod(lengths)} elements of {dtype.itemsize} bytes but holds "
-            f"{len(body)} bytes, so it was truncated or changed"
+            f"{held} bytes, so it was truncated or changed"
         )
-    return np.frombuffer(body, dtype).reshape(lengths)
+    if isinstance(data, AbsentFile):  # functions of numpy take either kind of array
+        return cast("NDArray[np.generic]", data.array(begin, dtype, lengths))
+    return np.frombuffer(data[begin:], dtype).reshape(lengths)
 
 
 def rows_ascend(offsets: NDArray[np.int64], values: NDArray[np.integer]) -> bool:

@@ -1,7 +1,7 @@
 """Open and check a bundle, whose files are mapped and read on demand."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -15,8 +15,10 @@ from ranklet.runtime.explanation import RANKER_FIELD
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.rankers import ranker_module
 from ranklet.runtime.rankers.protocol import Ranker
-from ranklet.runtime.storage.archive import open_archive
+from ranklet.runtime.storage.address import Address, is_address
+from ranklet.runtime.storage.archive import Archive, open_archive
 from ranklet.runtime.storage.arrays import map_array
+from ranklet.runtime.storage.block_array import SMALL, AbsentFile, fetch_files, is_absent
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.storage.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
 from ranklet.runtime.text.analysis import FIELDS, STOPPED, Analysis, Analyzer, Vocabulary
@@ -24,6 +26,9 @@ from ranklet.runtime.text.strings import SortedStrings, Strings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+    from ranklet.runtime.objects.block_store import BlockStore
+    from ranklet.runtime.objects.remote_zip import RemoteZip
 
 Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
@@ -36,23 +41,31 @@ class BundleFiles:
     """A bundle on disk; immutable and shared by all threads.
 
     Args:
-        path: a folder or an uncompressed .zip.
+        path: a folder or an uncompressed .zip; or the address of a .zip on object storage.
         check: ``fast`` compares every file's size with the manifest now, and every array's type and
             shape with the format on first use. ``full`` also compares every file's sha256 (1 to 2
             GB per second).
         device: where models run, ``cpu``, ``cuda`` or ``auto``.
         strict: raise instead of warning if CUDA is requested but not available.
+        cache: the folder for blocks of an address; None for the default.
 
     Raises:
         BundleError: the bundle is missing, damaged, hostile or of another version.
+        RemoteError: the address cannot be read.
     """
 
     def __init__(
-        self, path: str | Path, check: Check = "fast", *, device: str = "auto", strict: bool = False
+        self,
+        path: str | Path,
+        check: Check = "fast",
+        *,
+        device: str = "auto",
+        strict: bool = False,
+        cache: str | Path | None = None,
     ) -> None:
-        self.path = Path(path)
-        self.device, self.strict = device, strict
-        self._archive = open_archive(self.path)
+        self.path: Path | Address = Address(path) if is_address(path) else Path(path)
+        self.device, self.strict, self.cache = device, strict, cache
+        self._archive = self._opened_archive()
         self._rankers: dict[str, Ranker] = {}
         self._analyzer: Analyzer | None = None
         self._documents: Documents | None = None
@@ -62,14 +75,42 @@ class BundleFiles:
         while True:
             text = self._read_manifest()
             self.manifest = Manifest.from_json(text)
-            self._files: dict[str, memoryview] = {}
+            self._files: dict[str, memoryview | AbsentFile] = {}
             try:
                 self._check_files(check)
             except BundleError:
-                if self._archive.read(MANIFEST) == text:
+                if self._archive.read(MANIFEST)[:] == text:
                     raise
-            if self._archive.read(MANIFEST) == text:
+            if self._archive.read(MANIFEST)[:] == text:
                 return
+
+    def _opened_archive(self) -> "Archive | RemoteZip":
+        if not isinstance(self.path, Address):
+            return open_archive(self.path)
+        from ranklet.runtime.objects.remote_zip import RemoteZip  # saves 30 ms of a cold start
+
+        return RemoteZip(self.path, self.cache)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the bundle is on object storage, so that reading it waits for the network."""
+        return isinstance(self.path, Address)
+
+    def is_current(self, *, look: bool = True) -> bool:
+        """Return whether the object at an address is the one that was opened.
+
+        Args:
+            look: whether its server is called; otherwise queries must have noticed the change.
+
+        Raises:
+            RemoteError: that cannot be found out.
+        """
+        return self.store is None or self.store.is_current(look=look)
+
+    @property
+    def store(self) -> "BlockStore | None":
+        """The blocks of the object at an address; None for a bundle on disk."""
+        return getattr(self._archive, "store", None)
 
     def _read_manifest(self) -> bytes:
         if MANIFEST not in self._archive.names():
@@ -80,7 +121,7 @@ class BundleFiles:
         text = self._archive.read(MANIFEST)
         if len(text) > MAX_MANIFEST_BYTES:
             raise BundleError(f"{MANIFEST} has {len(text)} bytes; at most {MAX_MANIFEST_BYTES}")
-        return bytes(text)
+        return bytes(text[:])
 
     def _check_files(self, check: Check) -> None:
         listed, present = set(self.manifest.files), self._archive.names() - {MANIFEST}
@@ -88,11 +129,14 @@ class BundleFiles:
             raise BundleError(f"{missing[0]!r} is listed in {MANIFEST} and missing from the bundle")
         if extra := sorted(present - listed):
             raise BundleError(f"{extra[0]!r} is in the bundle and not listed in {MANIFEST}")
+        contents = {name: self._archive.read(name) for name in self.manifest.files}
+        if check == "full":
+            fetch_files([each for each in contents.values() if isinstance(each, AbsentFile)])
         for name, entry in self.manifest.files.items():
-            data = self._archive.read(name)
+            data = contents[name]
             if len(data) != entry.bytes:
                 raise BundleError(f"{name} has {len(data)} bytes, {MANIFEST} says {entry.bytes}")
-            if check == "full" and hashlib.sha256(data).hexdigest() != entry.sha256:
+            if check == "full" and hashlib.sha256(data[:]).hexdigest() != entry.sha256:
                 raise BundleError(f"{name} was changed after export, because its sha256 differs")
             self._files[name] = data
 
@@ -101,19 +145,46 @@ class BundleFiles:
         return name in self._files
 
     def file(self, name: str) -> memoryview:
-        """Return the mapped content of a file."""
+        """Return the mapped content of a file; from object storage it is fetched whole."""
+        data = self._listed(name)
+        if isinstance(data, AbsentFile):
+            return data.whole(self.manifest.files[name].sha256)
+        return data
+
+    def _listed(self, name: str) -> memoryview | AbsentFile:
         if name not in self._files:
             raise BundleError(f"the bundle has no {name!r}, which a ranker needs; export it again")
         return self._files[name]
 
     def array(
-        self, name: str, dtype: DTypeLike, shape: tuple[int | None, ...], *others: DTypeLike
+        self,
+        name: str,
+        dtype: DTypeLike,
+        shape: tuple[int | None, ...],
+        *others: DTypeLike,
+        whole: bool = False,
     ) -> NDArray[Any]:
-        """Return a mapped array of this shape and of one of the types; see `map_array`."""
-        return map_array(self.file(name), name, (dtype, *others), shape)
+        """Return a mapped array of this shape and of one of the types; see `map_array`.
 
-    def offsets(self, name: str, rows: int | None = None) -> NDArray[np.int64]:
+        From object storage, an array of more than `SMALL` bytes is a `BlockArray`, unless it is
+        wanted `whole`.
+        """
+        data = self._listed(name)
+        if whole or len(data) <= SMALL:
+            data = self.file(name)
+        return map_array(data, name, (dtype, *others), shape)
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Fetch some files of object storage at once."""
+        absent = [each for name in names if isinstance(each := self._listed(name), AbsentFile)]
+        fetch_files(absent)
+
+    def offsets(
+        self, name: str, rows: int | None = None, *, whole: bool = False
+    ) -> NDArray[np.int64]:
         """Return a mapped array of row offsets that begin with 0 and never decrease.
+
+        Those of a `BlockArray` are compared when they are read; see `BlockArray.places`.
 
         Returns:
             (rows + 1,) int64.
@@ -121,16 +192,24 @@ class BundleFiles:
         Raises:
             BundleError: it is not such an array.
         """
-        offsets = self.array(name, np.int64, (None if rows is None else rows + 1,))
+        shape = (None if rows is None else rows + 1,)
+        offsets = self.array(name, np.int64, shape, whole=whole)
         # Compared, not subtracted, because a difference of int64 can wrap around and look positive.
-        if not len(offsets) or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
+        if (
+            not len(offsets)
+            or offsets[0] != 0
+            or (offsets[-1] < 0 if is_absent(offsets) else (offsets[1:] < offsets[:-1]).any())
+        ):
             raise BundleError(f"{name} is damaged; it must begin with 0 and never decrease")
         return offsets
 
-    def strings(self, name: str, kind: type[S], count: int | None = None) -> S:
+    def strings(
+        self, name: str, kind: type[S], count: int | None = None, *, whole: bool = False
+    ) -> S:
         """Return the strings of ``NAME.npy`` (UTF-8) and ``NAME.offsets.npy``."""
-        offsets = self.offsets(f"{name}.offsets.npy", count)
-        return kind(self.array(f"{name}.npy", np.uint8, (int(offsets[-1]),)), offsets)
+        offsets = self.offsets(f"{name}.offsets.npy", count, whole=whole)
+        shape = (int(offsets[-1]),)
+        return kind(self.array(f"{name}.npy", np.uint8, shape, whole=whole), offsets)
 
     def settings(self, name: str) -> Any:
         """Return the settings of a ranker, an instance of its kind's `Settings`."""
@@ -153,8 +232,9 @@ class BundleFiles:
 
     def _open_vocabulary(self) -> Vocabulary:
         self.need_collection()
-        forms = self.strings("text/forms", SortedStrings)
-        lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),))
+        # Whole, because a bisection by blocks would wait for the network at each step.
+        forms = self.strings("text/forms", SortedStrings, whole=True)
+        lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),), whole=True)
         # It is used for every text, so it is checked now (0.1 ms per million forms).
         if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
             raise BundleError("text/lemma_of.npy is damaged; an id lies past the vocabulary")
@@ -208,7 +288,7 @@ class BundleFiles:
     def _first_passages(self, count: int) -> NDArray[np.uint32] | None:
         if not self.has(PASSAGES):
             return None
-        first: NDArray[np.uint32] = self.array(PASSAGES, np.uint32, (count,))
+        first: NDArray[np.uint32] = self.array(PASSAGES, np.uint32, (count,), whole=True)
         # Passes over it are cheap, and searches rely on its order.
         if first[0] != 0 or (first[1:] < first[:-1]).any() or (first > np.arange(count)).any():
             raise BundleError(f"{PASSAGES} is damaged; numbers must not decrease")

@@ -2,12 +2,14 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, damaged
 from ranklet.runtime.lexical.forward import Forward, Gathered
+from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.strings import Strings
@@ -67,6 +69,8 @@ class Documents:
             raise InputError(f"a document id must be a string, not {document_id!r:.60}")
         # Not "replace", because a lone surrogate must not match the "?" that would replace it.
         wanted = document_id.encode("utf-8", "surrogatepass")
+        # A bisection by blocks would wait for the network at each step.
+        fetch_whole(self.by_id, *self.ids.packed)
         try:
             place = bisect_left(self.by_id, wanted, key=lambda number: self.ids.raw(int(number)))
             if place < len(self.by_id) and self.ids.raw(int(self.by_id[place])) == wanted:
@@ -101,6 +105,21 @@ class Documents:
         begin, end = np.searchsorted(self.first, [number, number + 1]).tolist()
         return np.arange(begin, end, dtype=np.uint32)
 
+    def stored(
+        self, *, shown: bool = True, tokens: bool = False
+    ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """Return the offsets and the content of ids, of titles and texts, and of tokens.
+
+        Args:
+            shown: whether titles and texts are among them.
+            tokens: whether the tokens in all fields are.
+        """
+        strings = [self.ids, *((self.titles, self.texts) if shown else ())]
+        every: list[tuple[NDArray[Any], NDArray[Any]]] = [each.packed for each in strings]
+        if tokens:
+            every += [(each.offsets, each.tokens) for each in self._forwards.values()]
+        return every
+
     def record(self, number: int) -> tuple[str, str, str]:
         """Return a document's id, title and text.
 
@@ -113,7 +132,9 @@ class Documents:
 
     def ranked_texts(self, numbers: Iterable[int]) -> list[str]:
         """Return the ranked texts of some documents, which may include titles."""
-        return [ranked_text(self.titles[n], self.texts[n], self.titled) for n in numbers]
+        wanted = list(numbers)
+        fetch_rows(wanted, ragged=self.stored()[1:])
+        return [ranked_text(self.titles[n], self.texts[n], self.titled) for n in wanted]
 
     def samples(self, count: int, among: Sequence[int] | None = None) -> list[str]:
         """Return the titles of evenly spaced documents, or the beginnings of untitled texts.
@@ -124,6 +145,7 @@ class Documents:
         """
         among = range(len(self)) if among is None else among
         chosen = among[:: max(1, len(among) // max(1, count))][:count]
+        fetch_rows(chosen, ragged=self.stored()[1:])
         return [self.titles[number] or self.texts[number][:60] for number in chosen]
 
     def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:

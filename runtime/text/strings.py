@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.block_array import is_absent
 
 _CACHE_SIZE = 1 << 16  # number of look-ups that are cached before the cache is emptied
 _CACHE_LENGTH = 64  # characters; longer strings are not cached, so that queries cannot fill memory
@@ -18,6 +19,9 @@ _CACHE_LENGTH = 64  # characters; longer strings are not cached, so that queries
 class Strings:
     """An immutable list of strings over UTF-8 bytes and offsets, in memory or memory-mapped.
 
+    Each string of a `BlockArray` that is read waits for the network, unless `fetch_rows` was called
+    for it before.
+
     Args:
         data: the UTF-8 bytes of all strings, concatenated, (bytes,) uint8.
         offsets: string i is ``data[offsets[i]:offsets[i + 1]]``, (strings + 1,) int64.
@@ -25,6 +29,11 @@ class Strings:
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self.data, self.offsets = data, offsets
+        self._data: memoryview | NDArray[np.uint8]
+        self._offsets: memoryview | NDArray[np.int64]
+        if is_absent(data) or is_absent(offsets):
+            self._data, self._offsets = data, offsets
+            return
         # A memoryview slices five times faster than an array, and a look-up is mostly slicing.
         # An array in a zip that another program packed may not start at a multiple of 8 bytes.
         # Without the casts, numpy's view of such an array cannot be indexed.
@@ -42,6 +51,11 @@ class Strings:
             data += string.encode("utf-8", "replace")  # a lone surrogate must not stop indexing
             offsets.append(len(data))
         return cls(np.frombuffer(data, np.uint8), np.frombuffer(offsets, np.int64))
+
+    @property
+    def packed(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The offsets and the bytes, as `fetch_rows` takes them."""
+        return self.offsets, self.data
 
     def __len__(self) -> int:
         return len(self._offsets) - 1

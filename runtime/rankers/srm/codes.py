@@ -6,7 +6,7 @@ A code becomes a vector by sums in a fixed order, and the vector is scored as on
 
 from collections.abc import Sequence
 from math import e
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +158,11 @@ class CodeStore(MaxSimStore):
     def __init__(self, offsets: NDArray[np.int64], codes: Codes, decoder: Decoder) -> None:
         super().__init__(offsets)
         self.codes, self.decoder = codes, decoder
+
+    @property
+    def columns(self) -> Sequence[NDArray[Any]]:
+        """The ids of the tokens and their weights."""
+        return self.codes
 
     def products(
         self,

@@ -27,14 +27,15 @@ class SubEmbeddings:
 
     @classmethod
     def open(cls, bundle: "BundleFiles", folder: str, settings: SRMSettings) -> "SubEmbeddings":
-        """Map the table of a bundle's ranker.
+        """Map the table of a bundle's ranker, which is a model and so is fetched whole.
 
         Raises:
             BundleError: a file is missing, or of another type or shape.
         """
         count, size = settings.sub_embeddings, settings.dimension
-        values = bundle.array(folder + TABLE, np.int8, (None, count, size))
-        return cls(values, bundle.array(folder + TABLE_SCALES, np.float32, (len(values), count)))
+        values = bundle.array(folder + TABLE, np.int8, (None, count, size), whole=True)
+        shape = (len(values), count)
+        return cls(values, bundle.array(folder + TABLE_SCALES, np.float32, shape, whole=True))
 
     def __len__(self) -> int:
         return len(self.values)

@@ -1,0 +1,1 @@
+"""What bundles on object storage cost: bytes, requests and time."""

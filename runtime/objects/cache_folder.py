@@ -1,0 +1,103 @@
+"""The folder of the block cache: where it is, and how much it may hold."""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from stat import S_ISDIR
+
+from ranklet.runtime.errors import BundleError, InputError
+
+FOLDER_VARIABLE = "RANKLET_CACHE"
+LIMIT_VARIABLE = "RANKLET_CACHE_GB"
+DEFAULT_LIMIT = 10.0  # GB, 10⁹ bytes
+SUFFIX = ".blocks"
+_SECTOR = 512  # bytes; the unit of st_blocks
+
+
+def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of the cache, which is made if it is missing.
+
+    Args:
+        folder: the caller's; None for that of RANKLET_CACHE, else ``ranklet`` in the user's folder
+            for caches.
+
+    Raises:
+        BundleError: it cannot be made, or other users can write to it.
+    """
+    chosen = folder or os.environ.get(FOLDER_VARIABLE) or None
+    path = (_default() if chosen is None else Path(chosen)).absolute() / "blocks"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.lstat()
+    except (OSError, ValueError) as error:
+        raise BundleError(
+            f"the folder {str(path)!r} of the cache cannot be made: {error}; set {FOLDER_VARIABLE} "
+            "to another"
+        ) from error
+    if not S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise BundleError(
+            f"{str(path)!r} must be a folder that only this user can write to; set "
+            f"{FOLDER_VARIABLE} to another"
+        )
+    return path
+
+
+def _default() -> Path:
+    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if caches.is_absolute():
+        return caches / "ranklet"
+    with suppress(RuntimeError):  # the user has no home
+        home = Path.home()
+        if os.access(home, os.W_OK):
+            return home / ".cache" / "ranklet"
+    return Path(tempfile.gettempdir()) / f"ranklet-cache-{os.getuid()}"
+
+
+def limit() -> int:
+    """Return how many bytes the cache may hold.
+
+    Raises:
+        InputError: RANKLET_CACHE_GB is not a number above 0.
+    """
+    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT)
+    try:
+        gigabytes = float(text)
+    except ValueError:
+        gigabytes = 0.0
+    if not 0 < gigabytes < 1e9:
+        raise InputError(f"{LIMIT_VARIABLE} is {text[:40]!r}; it must be a number above 0")
+    return int(gigabytes * 1e9)
+
+
+def make_room(folder: Path, most: int) -> None:
+    """Remove the files that were used longest ago until the folder holds at most `most` bytes.
+
+    A file that a process has open stays, so more may be left.
+    """
+    files = []
+    with suppress(OSError):
+        for path in folder.glob(f"*{SUFFIX}"):
+            with suppress(OSError):
+                status = path.stat()
+                files.append((status.st_mtime_ns, status.st_blocks * _SECTOR, path))
+    held = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if held <= most:
+            return
+        with suppress(OSError), _unused(path):
+            path.unlink()
+            held -= size
+
+
+@contextmanager
+def _unused(path: Path) -> Iterator[None]:
+    """Hold a file that no process has open; raise OSError for another."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
