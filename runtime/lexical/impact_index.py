@@ -17,7 +17,7 @@ from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.pipeline.mask import Mask, checked_mask
 from ranklet.runtime.pipeline.topk import Scored, top_k
 from ranklet.runtime.storage.arrays import rows_ascend
-from ranklet.runtime.storage.block_array import fetch_rows
+from ranklet.runtime.storage.block_array import fetch_rows, is_absent
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -144,7 +144,7 @@ class ImpactIndex:
                 "a query has a term weight that is negative or NaN; use weights from 0"
             )
         if k > 0:
-            self._fetch(terms[weights > _NOTHING], self.largest)
+            self._fetch(terms, self.largest)
         lists = [
             _List(documents, impacts, weight * self.scale, weight * float(self.largest[term]))
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
@@ -219,9 +219,10 @@ class ImpactIndex:
 
     def _fetch(self, terms: NDArray[np.int32], *others: NDArray[np.float32]) -> None:
         """Fetch all postings of some terms at once, and the terms' numbers in other arrays."""
-        known = terms[(terms >= 0) & (terms < len(self.offsets) - 1)]
         ragged = (self.offsets, self.documents, self.impacts)
-        fetch_rows(known, plain=others, ragged=[ragged])
+        if any(map(is_absent, (*others, *ragged))):
+            known = terms[(terms >= 0) & (terms < len(self.offsets) - 1)]
+            fetch_rows(known, plain=others, ragged=[ragged])
 
     def _accumulator(self) -> NDArray[np.float32]:
         """Return this thread's array of zeros, one per document, (size,) float32."""

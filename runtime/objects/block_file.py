@@ -11,6 +11,7 @@ import hashlib
 import mmap
 import os
 import time
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
@@ -54,6 +55,7 @@ class BlockFile:
         header = _HEADER.pack(_MAGIC, self.block, size, version.digest())
         try:
             self._descriptor = self._open(header)
+            weakref.finalize(self, os.close, self._descriptor)
             whole = mmap.mmap(self._descriptor, self._begin + size, access=mmap.ACCESS_READ)
         except OSError as error:
             raise self._failure(error) from error
@@ -67,7 +69,8 @@ class BlockFile:
         """Open the file, or make it; a file of another form is replaced."""
         for _ in range(10):  # another process may remove it just then
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(descriptor, fcntl.LOCK_SH)  # held until the process ends: it is in use
+            # Held for as long as the file is mapped, because the mapping has a descriptor, too.
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
             there = os.pread(descriptor, len(header), 0)
             if there in (b"", bytes(len(header))):
                 os.ftruncate(descriptor, max(os.fstat(descriptor).st_size, self._begin + self.size))
@@ -125,16 +128,6 @@ class BlockFile:
             f"the cache {str(self.path)!r} cannot be used: {error.strerror or error}; make room, "
             f"or set {FOLDER_VARIABLE} to another folder"
         )
-
-    def close(self) -> None:
-        """Let other processes remove the file; what was mapped stays mapped."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor = -1
-
-    def __del__(self) -> None:
-        with suppress(AttributeError, OSError):
-            self.close()
 
 
 def _digest(data: memoryview, number: int) -> bytes:

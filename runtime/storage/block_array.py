@@ -240,7 +240,7 @@ def fetch_rows(
     fetch(*(each for each in first if isinstance(each[0], BlockArray)))
     second = []
     for offsets, *columns in ragged:
-        begins, ends = offsets[rows], offsets[rows + 1]
+        begins, ends = mapped(offsets)[rows], mapped(offsets)[rows + 1]
         second += [(each, begins, ends) for each in columns if isinstance(each, BlockArray)]
     try:
         fetch(*second)

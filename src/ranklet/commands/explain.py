@@ -18,7 +18,7 @@ HINT = " (--json or --html FILE shows all)"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument("query", help="the query")
     parser.add_argument(

@@ -6,7 +6,7 @@ import json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--json", action="store_true", help="print the manifest")
 
 

@@ -19,7 +19,7 @@ WHERE = 'filter by metadata, such as \'{"year": {">=": 2020}}\' (docs/filtering.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument("query", help="the query, or - to read queries from standard input")
     parser.add_argument("-k", type=int, default=10, help="number of hits")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument(
         "--collection",
         metavar="ADDRESS",

@@ -5,7 +5,7 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -476,7 +476,7 @@ def test_offsets_that_decrease_are_damage(built: "Built", tmp_path: Path) -> Non
     with RangeServer({"/b.zip": zipped(folder, tmp_path / "b.zip")}) as server:
         far = Bundle(server.address())
         with pytest.raises(BundleError, match="damaged"):
-            far.rank("dough", k=20)
+            far.rank(QUERIES[0], k=20)
 
 
 @pytest.mark.parametrize("seed", range(12))

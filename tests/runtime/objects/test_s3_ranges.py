@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.runtime import Bundle, BundleError, RemoteError, load
+from ranklet.runtime import Bundle, BundleError, RemoteError
 from ranklet.runtime.objects import transport
 from ranklet.runtime.objects.s3_ranges import s3_client
 
@@ -54,7 +54,7 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> It
 
 def test_it_answers_as_the_bundle_on_disk(bucket: Any, built: "Built") -> None:
     bucket.put_object(**PLACE, Body=built.zipped.read_bytes())
-    far, near = load(ADDRESS), Bundle(built.fused)
+    far, near = Bundle(ADDRESS), Bundle(built.fused)
     assert list(far.rank(QUERY, explain=True)) == list(near.rank(QUERY, explain=True))
 
 
@@ -65,7 +65,7 @@ def test_an_object_that_was_replaced_is_opened_again(bucket: Any, built: "Built"
     assert far.files.is_current()
     bucket.put_object(**PLACE, Body=content + b"\0")
     assert not far.files.is_current()
-    assert load(ADDRESS).files.is_current()
+    assert Bundle(ADDRESS).files.is_current()
 
 
 def test_a_missing_object_is_an_error_of_one_line(bucket: Any) -> None:

@@ -65,7 +65,7 @@ def test_a_row_past_the_end_is_an_index_error(key: Any) -> None:
         lambda a: np.searchsorted(a, [3, 50]), lambda a: np.bincount(a), lambda a: a.sum(),
         lambda a: np.take(a, [2, 3]), lambda a: np.isfinite(a), lambda a: np.arange(40) - a,
         lambda a: np.add.reduceat(a, [0, 3]), lambda a: np.concatenate([a, a]), len,
-        lambda a: (a.dtype, a.shape, a.ndim, a.size, a.nbytes), lambda a: bytes(a.data),
+        lambda a: str((a.dtype, a.shape, a.ndim, a.size, a.nbytes)), lambda a: bytes(a.data),
         lambda a: np.array(a, copy=True),
     ],
 )  # fmt: skip

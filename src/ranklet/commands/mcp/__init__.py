@@ -11,7 +11,7 @@ from ranklet.commands.rank import COLLECTION
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument(
         "--about",
