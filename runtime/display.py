@@ -1,7 +1,6 @@
 """Show a ranking in a notebook: an HTML table with the matching words marked."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
 from ranklet.runtime.highlight import Span
@@ -27,7 +26,7 @@ def table(query: str, rows: Sequence[Row]) -> str:
     """Return a table of hits, whose texts are always escaped."""
     lines = "".join(_line(rank, row) for rank, row in enumerate(rows, start=1))
     hits = f"{len(rows):,} hit{'s' if len(rows) != 1 else ''}"
-    return f"<table><caption>{hits} for “{escape(query)}”</caption>{lines}</table>"
+    return f"<table><caption>{hits} for “{_escaped(query)}”</caption>{lines}</table>"
 
 
 def _line(rank: int, row: Row) -> str:
@@ -38,7 +37,7 @@ def _line(rank: int, row: Row) -> str:
     inside = [(b - begin, min(e, end) - begin) for b, e in own if begin <= b < end]
     text = marked_html(row.text[begin:end], inside)
     text = ("…" if begin else "") + text + ("…" if end < len(row.text) else "")
-    cells = (f"{rank}.", f"{row.score:.4g}", escape(row.id), f"<b>{title}</b><br>{text}")
+    cells = (f"{rank}.", f"{row.score:.4g}", _escaped(row.id), f"<b>{title}</b><br>{text}")
     return "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in cells) + "</tr>"
 
 
@@ -65,9 +64,15 @@ def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
     for begin, end in sorted(marks):
         begin, end = max(at, begin), min(end, len(text))
         if begin < end:
-            html += f"{escape(text[at:begin])}<mark>{escape(text[begin:end])}</mark>"
+            html += f"{_escaped(text[at:begin])}<mark>{_escaped(text[begin:end])}</mark>"
             at = end
-    return html + escape(text[at:])
+    return html + _escaped(text[at:])
+
+
+def _escaped(text: str) -> str:
+    from html import escape  # its table of entities is for notebooks only
+
+    return escape(text)
 
 
 def strongest(spans: Sequence[Span]) -> list[tuple[int, int]]:

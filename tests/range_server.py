@@ -44,7 +44,7 @@ class RangeServer:
 
     objects: dict[str, bytes]
     fault: Callable[[int, Reply], None] = lambda _number, _reply: None
-    before: Callable[[int], None] = lambda _number: None
+    before: Callable[[int], object] = lambda _number: None
     requests: list[Requested] = field(default_factory=list)
 
     def __enter__(self) -> Self:

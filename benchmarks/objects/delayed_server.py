@@ -1,4 +1,4 @@
-"""A plain HTTP server of one file, whose every answer is delayed: ``python delayed_server.py FILE``.
+"""A plain HTTP server of one file that delays each answer: ``python delayed_server.py FILE``.
 
 It prints its port. ``GET /MS/NAME`` answers after MS milliseconds, whatever the name, with the
 range that was requested. It runs in a process of its own, so that its work is not the client's.

@@ -106,8 +106,8 @@ def served(bundle: Path) -> Iterator[str]:
     command = [sys.executable, str(Path(delayed_server.__file__)), str(bundle)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
-            assert server.stdout is not None
-            yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
+            port = server.stdout.readline().strip() if server.stdout else ""
+            yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
 

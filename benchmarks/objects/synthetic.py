@@ -20,7 +20,8 @@ MEAN, SPREAD = 90, 0.45  # words of a passage, and the standard deviation of the
 TITLE = 4  # words
 BATCH = 20_000  # passages that are drawn at a time
 QUERY = (3, 4, 5, 6)  # words of a query
-_ONSETS, _VOWELS = "b d f g k l m n p r s t v z br st tr pl".split(), "a e i o u ai ou ea".split()
+_ONSETS = (*"bdfgklmnprstvz", "br", "st", "tr", "pl")
+_VOWELS = (*"aeiou", "ai", "ou", "ea")
 
 
 def words() -> list[str]:
@@ -57,7 +58,7 @@ def passages(count: int, seed: int = 0) -> Iterator[tuple[str, str]]:
 
 
 def queries(count: int, seed: int = 1) -> list[str]:
-    """Return queries of words without stop words; rare ones are preferred, as people prefer them."""
+    """Return queries without stop words, in which rare words are preferred as people do it."""
     spelled, rng = words(), np.random.default_rng(seed)
     first = len(stop_words())
     weights = 1 / (np.arange(first, 60_000) + 1 + SHIFT) ** (EXPONENT / 2)

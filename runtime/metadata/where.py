@@ -7,7 +7,6 @@ opened. `masks` evaluates it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from difflib import get_close_matches
 from math import isfinite
 
 import numpy as np
@@ -233,6 +232,8 @@ def _unknown(name: object, fields: Sequence[str]) -> str:
             f"unknown field {shown}; the documents of this bundle have no metadata. Build it "
             "again from documents with further fields"
         )
+    from difflib import get_close_matches  # for messages only
+
     close = get_close_matches(str(name)[:80], fields, 1)
     meant = f" (did you mean {close[0]!r}?)" if close else ""
     listed = ", ".join(repr(each[:80]) for each in fields[:_SHOWN])

@@ -8,6 +8,7 @@ reads many rows calls `fetch_rows` for all of them before.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import index
 from typing import Any, Protocol
 
@@ -173,6 +174,11 @@ class BlockArray(NDArrayOperatorsMixin):
         return getattr(self.whole(), name)
 
 
+def as_absent(array: object) -> BlockArray | None:
+    """Return an array if parts of it may have to be fetched, otherwise None."""
+    return array if isinstance(array, BlockArray) else None
+
+
 def is_absent(array: object) -> bool:
     """Return whether parts of an array may have to be fetched."""
     return isinstance(array, BlockArray)
@@ -180,12 +186,14 @@ def is_absent(array: object) -> bool:
 
 def mapped(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array of numpy without fetching anything; read only rows that were fetched."""
-    return array.mapped if isinstance(array, BlockArray) else array
+    absent = as_absent(array)
+    return array if absent is None else absent.mapped
 
 
 def whole(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array of numpy; what is missing of it is fetched."""
-    return array.whole() if isinstance(array, BlockArray) else array
+    absent = as_absent(array)
+    return array if absent is None else absent.whole()
 
 
 def fetch(*spans: Spans) -> None:
@@ -208,8 +216,9 @@ def fetch_files(files: Sequence[AbsentFile]) -> None:
 
 def fetch_whole(*arrays: NDArray[Any]) -> None:
     """Fetch several arrays at once; those of numpy are there."""
-    absent = [each for each in arrays if isinstance(each, BlockArray)]
-    fetch(*((each, np.zeros(1, np.int64), np.array([len(each)], np.int64)) for each in absent))
+    first = np.zeros(1, np.int64)
+    absent = [found for array in arrays if (found := as_absent(array)) is not None]
+    fetch(*((each, first, np.array([len(each)], np.int64)) for each in absent))
 
 
 def fetch_rows(
@@ -229,19 +238,24 @@ def fetch_rows(
         IndexError: a number is past the last row.
         BundleError: offsets decrease, or lead past the end of an array.
     """
-    every = [*plain, *(array for arrays in ragged for array in arrays)]
-    if not any(isinstance(each, BlockArray) for each in every):
+    if not any(map(is_absent, (*plain, *chain.from_iterable(ragged)))):
         return
     rows = np.unique(np.array(list(numbers), np.int64))
     if not len(rows):
         return
-    first = [(each, rows, rows + 1) for each in plain]
-    first += [(arrays[0], rows, rows + 2) for arrays in ragged]
-    fetch(*(each for each in first if isinstance(each[0], BlockArray)))
-    second = []
+    wanted = [(each, 1) for each in plain] + [(arrays[0], 2) for arrays in ragged]
+    fetch(
+        *(
+            (found, rows, rows + count)
+            for array, count in wanted
+            if (found := as_absent(array)) is not None
+        )
+    )
+    second: list[Spans] = []
     for offsets, *columns in ragged:
         begins, ends = mapped(offsets)[rows], mapped(offsets)[rows + 1]
-        second += [(each, begins, ends) for each in columns if isinstance(each, BlockArray)]
+        absent = (found for column in columns if (found := as_absent(column)) is not None)
+        second += [(each, begins, ends) for each in absent]
     try:
         fetch(*second)
     except IndexError as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.kinds import ROWS
+from tests.kinds import ROWS, reranked_by, retrieved_by
 from tests.metadata_rows import CATEGORY, a_filter
 from tests.range_server import RangeServer, Reply
 
@@ -27,7 +27,9 @@ from ranklet.runtime import (
     load,
     ranking,
 )
+from ranklet.runtime.dense import binary
 from ranklet.runtime.objects import block_file, block_store, http_ranges, remote_zip, transport
+from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage import bundle_files
 from ranklet.runtime.verification import verify
 
@@ -120,13 +122,38 @@ def test_verify_reads_and_checks_everything(server: RangeServer, built: "Built")
 @pytest.mark.usefixtures("by_blocks")
 @pytest.mark.parametrize("kind", ROWS)
 def test_rankers_of_every_kind_answer_alike(kind: str, tiny: "TinyRankers", tmp_path: Path) -> None:
-    folder = tiny.indexed(kind)
+    near = tiny.bundle(kind)
+    with RangeServer({"/b.zip": zipped(tiny.indexed(kind), tmp_path / "b.zip")}) as server:
+        far = Bundle(server.address(), device="cpu")
+        for name in ROWS[kind].rankers:
+            pipelines = [reranked_by(name)] + [retrieved_by(name)] * KINDS[kind].retrieves
+            for pipeline in pipelines:
+                check_alike(near, far, pipeline)
+
+
+def check_alike(near: Bundle, far: Bundle, pipeline: list[dict[str, Any]]) -> None:
+    for query in ("quiet stream", "an old old fiddle", "gnorp winter"):
+        options: dict[str, Any] = {"pipeline": pipeline, "k": 5, "explain": True}
+        assert answers(near, query, **options) == answers(far, query, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("by_blocks")
+@pytest.mark.parametrize("stored", ["float32", "float16", "int8"])
+def test_codes_choose_the_same_documents(
+    stored: str, tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binary, "RESCORED", 8)
+    monkeypatch.setattr(binary, "PER_HIT", 1)
+    rankers = {
+        "bm25": tiny.checkpoint("bm25"),
+        "dense": tiny.checkpoint("dense", search="binary", stored=stored),
+    }
+    folder = tiny.build(tmp_path, rankers)
     with RangeServer({"/b.zip": zipped(folder, tmp_path / "b.zip")}) as server:
-        near, far = Bundle(folder), Bundle(server.address())
-        for pipeline in near.manifest.pipelines:
-            for query in ("a quiet stream and an old motor", "cold winter"):
-                options: dict[str, Any] = {"pipeline": pipeline, "k": 5, "explain": True}
-                assert answers(near, query, **options) == answers(far, query, **options)
+        near, far = Bundle(folder, device="cpu"), Bundle(server.address(), device="cpu")
+        stages = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
+        check_alike(near, far, stages)
 
 
 @pytest.mark.usefixtures("by_blocks")
