@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -107,8 +108,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
             self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(reply.body)
+        with suppress(ConnectionError):  # the client has hung up
+            self.end_headers()
+            self.wfile.write(reply.body)
         self.close_connection = reply.close
 
     def log_message(self, *_: Any) -> None:
