@@ -1,4 +1,4 @@
-"""The benchmark of object storage runs on a miniature, and its section says whether goals are met."""
+"""The benchmark of object storage runs on a miniature; its section says which goals are met."""
 
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,7 @@ def test_a_miniature_is_built_served_and_measured(tmp_path: Path) -> None:
     assert len(new) == len(again) == 5
     assert sum(row[1] for row in again) == 0
     assert found["cold"][0]["opening"][0] > 1
-    assert 0 < found["held"]
+    assert found["held"] > 0
     section = benchmark.report({1: found}, 3000, bundle.stat().st_size)
     assert "| 1 ms |" in section
 
