@@ -114,7 +114,10 @@ def test_no_folder_has_more_than_12_modules() -> None:
 
 def test_every_benchmark_stands_in_the_package_that_its_list_names() -> None:
     for name, package in BENCHMARKS.items():
-        assert (ROOT / "benchmarks" / package / f"{name}.py").is_file(), name
+        source = ROOT / "benchmarks" / package / f"{name}.py"
+        assert source.is_file(), name
+        # A run of hours ends with a line of the packages' versions.
+        assert "\nPACKAGES" in source.read_text("utf-8"), name
 
 
 # ------------------------------------------------------------------------------ who imports whom

@@ -29,6 +29,7 @@ from ranklet.training.data.sources.source import Source
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder
 
+PACKAGES = ("simplemma", "onnxruntime", "tokenizers")
 COLLECTION, WORDS = "google-wiki", 55
 LEXICAL, DENSE = (10_000, 100_000, 400_000), (2_000, 10_000)  # passages
 SHARE = 0.01  # of the passages that change
