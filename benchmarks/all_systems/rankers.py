@@ -31,7 +31,7 @@ from ranklet.training.rankers.neural_model1 import training as neural_training
 from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
 
 DENSE_WAY = next(iter(dense.WAYS))  # mined negatives
-NEURAL_MODEL1_MINUTES = 10.0  # on qa-mix
+NEURAL_MODEL1_STEPS = 6_000  # on qa-mix, some 10 minutes
 CROSS_STEPS = 450  # of 64 pairs, some 30 minutes
 LIGHT_NAME = "H1: SRM-LCM, static, IDF"
 LIGHT: dict[str, Any] = {"context": "neighbours", "window": 1, "idf": True}
@@ -54,7 +54,7 @@ def neural_model1(place: Place, study: Study) -> Checkpoint:
     name = "qa-mix.neural_model1"
 
     def build(path: Path) -> None:
-        options = NeuralModel1Options(max_minutes=NEURAL_MODEL1_MINUTES)
+        options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS)
         state = place.state(name, NEURAL_MODEL1)
         learn_and_save(place, "qa-mix", neural_training.train, options, path, state)
 

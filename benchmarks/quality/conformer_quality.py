@@ -77,14 +77,13 @@ def section(trained: Conformers, *, limit: int | None = None, few: int = RERANKE
     reranked = evaluate(bundle, some, with_network(), measures=measures, depth=DEPTH)
     proofs = read_reports(path)
     shown = "\n\n".join(f"{name}:\n\n{parity(reports)}" for name, reports in proofs.items())
-    minutes = ", ".join(f"{form} {time:g}" for form, time in trained.minutes)
     return f"""
 ### {trained.collection}{"" if trained.titles else ", without titles"}
 
 {len(bundle):,} documents, as {trained.bm25().field} for all systems; BM25 tuned on \
 {TUNING_QUERIES:,} queries of train. Networks of {trained.hidden} dimensions and {trained.heads} \
 heads (the paper: 256, 32) learn from {trained.queries:,} queries of train at most, on all cores, \
-for some minutes ({minutes}): {_courses(trained)}. TK reads {TK_TERMS} terms of a document, the \
+where TK and the others take as many steps: {_courses(trained)}. TK reads {TK_TERMS} terms of a document, the \
 others 4,000. *rerank*: on BM25's best {DEPTH}; *fullrank*: impacts alone, no network; \
 *fullrank, rescored*: the model on the impacts' best {DEPTH}.
 
@@ -209,8 +208,8 @@ def bundle_of(trained: Conformers) -> Path:
         documents = trained.place.collection(trained.collection)
         index_bundle(rankers, documents, path, titles=trained.titles, overwrite=True)
 
-    minutes = "-".join(f"{time:g}" for _, time in trained.minutes)
-    return trained.place.keep(f"{trained.name}.{minutes}min.ranklet", build, BUNDLE)
+    steps = "-".join(f"{count}" for _, count in trained.steps)
+    return trained.place.keep(f"{trained.name}.{steps}.ranklet", build, BUNDLE)
 
 
 def _courses(trained: Conformers) -> str:

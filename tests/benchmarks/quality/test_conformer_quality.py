@@ -11,7 +11,7 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 
-MINUTES = (("ndrm1", 0.02), ("ndrm2", 0.01), ("ndrm3", 0.02), ("tk", 0.01))
+STEPS = (("ndrm1", 2), ("ndrm2", 2), ("ndrm3", 2), ("tk", 2))
 
 
 @pytest.mark.slow
@@ -33,7 +33,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     (tmp_path / "data").mkdir()
     shutil.copytree(tiny_collection.path, tmp_path / "data" / "tiny")
     here = place.Place(tmp_path / "data", tmp_path / "work")
-    given: dict[str, Any] = {"minutes": MINUTES, "queries": 30, "tuning": 8, "batch": 8}
+    given: dict[str, Any] = {"steps": STEPS, "queries": 30, "tuning": 8, "batch": 8}
     networks = trained.Conformers(
         here, "tiny", titles=True, hidden=16, heads=4, groups=4, every=5, **given
     )
@@ -56,8 +56,8 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
         len(rows) == 2 + 1 + 3 + 1 + 3 + 3 + 2
     )  # head, network, kinds, own terms, floors, kept, stored
     assert "| 100.0% |" in rows[2]
-    # Other minutes are another training, and titles another BM25.
-    other = trained.Conformers(here, "tiny", **{**given, "minutes": (("ndrm2", 9.0),)})
+    # Other steps are another training, and titles another BM25.
+    other = trained.Conformers(here, "tiny", **{**given, "steps": (("ndrm2", 9),)})
     with pytest.raises(AssertionError, match="trained again"):
         other.checkpoint("ndrm2")
     assert (here.work / "tiny.untitled.bm25").is_dir()
