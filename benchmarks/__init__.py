@@ -4,6 +4,7 @@
 BENCHMARKS = {
     "bm25_parity": "parity",
     "normalisers": "lexical",
+    "translation_networks": "lexical",
     "model1_quality": "quality",
     "model1_collections": "quality",
     "imported_quality": "quality",

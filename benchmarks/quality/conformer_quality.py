@@ -84,8 +84,8 @@ def section(trained: Conformers, *, limit: int | None = None, few: int = RERANKE
 {TUNING_QUERIES:,} queries of train. Networks of {trained.hidden} dimensions and {trained.heads} \
 heads (the paper: 256, 32) learn from {trained.queries:,} queries of train at most, on all cores, \
 where NDRM1, NDRM3 and TK take as many steps: {_courses(trained)}. TK reads {TK_TERMS} terms of \
-a document, the others 4,000. *rerank*: on BM25's best {DEPTH}; *fullrank*: impacts alone, no network; \
-*fullrank, rescored*: the model on the impacts' best {DEPTH}.
+a document, the others 4,000. *rerank*: on BM25's best {DEPTH}; *fullrank*: impacts alone, no \
+network; *fullrank, rescored*: the model on the impacts' best {DEPTH}.
 
 No network runs, {len(asked):,} dev queries:
 
