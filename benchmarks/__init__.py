@@ -22,6 +22,7 @@ BENCHMARKS = {
     "marking_zero_shot": "cross_encoders",
     "conformer_quality": "quality",
     "conformer_impacts": "quality",
+    "query_log": "quality",
     "conformer_memory": "footprint",
     "retrieval_speed": "speed",
     "filter_speed": "speed",
