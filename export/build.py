@@ -41,6 +41,7 @@ def build(
     language: str = TextOptions.language,
     normaliser: str = TextOptions.normaliser,
     title_boost: float = BM25Settings.title_boost,
+    impacts: str = BM25Settings.impacts,
     overwrite: bool = False,
 ) -> Path:
     """Write a bundle that searches texts with BM25, and with models if there are any.
@@ -61,6 +62,7 @@ def build(
             ``auto``, which finds out that of each document.
         normaliser: what the forms of a word have in common, one of lemma, lemma+stem, stem, none.
         title_boost: how often BM25 counts each word of a title, from 1 to 100.
+        impacts: how BM25's impacts are stored, as float32, float16 or uint8.
         overwrite: whether an existing bundle is replaced.
 
     Returns:
@@ -73,7 +75,7 @@ def build(
         MissingPackageError: a package is not installed.
     """
     words = TextOptions(language=language, normaliser=normaliser)
-    bm25 = BM25Settings(title_boost=title_boost)
+    bm25 = BM25Settings(title_boost=title_boost, impacts=impacts)
     bm25.check_titles(titles)
     source = documents if isinstance(documents, Source) else Source(documents, options)
     with (

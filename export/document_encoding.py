@@ -17,6 +17,7 @@ from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.bundle_files import CUT
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.packer import packed
 from ranklet.training.indexing.reuse.origins import Origins
 from ranklet.training.progress import progress
 
@@ -30,7 +31,7 @@ class Encoding(NamedTuple):
     """The rows of new documents, and which of all documents were truncated."""
 
     origins: Origins  # of all documents; those are new that no bundle has encoded alike
-    rows: NDArray[Any]  # (new documents, …)
+    rows: NDArray[Any]  # (new documents, …), in a temporary file
     cut: NDArray[np.uint32]  # numbers of the truncated documents, ascending, (truncated,)
 
 
@@ -64,13 +65,16 @@ def encode_documents(
         rows, cut = encode(block)
         return {"rows": rows, "cut rows": np.array(cut, np.int64)}
 
-    origins = encoded_before(analysed, name, digest)
-    rows, cut = [np.empty((0, *shape), dtype)], [np.empty(0, np.int64)]
-    for begin, block in blocks(analysed, origins.new):
-        arrays = cache.block("rows", tuple(block), types, partial(encoded, block))
-        rows.append(arrays["rows"])
-        cut.append(arrays["cut rows"] + begin)
-    return Encoding(origins, np.concatenate(rows), all_cut(origins, name, np.concatenate(cut)))
+    origins, cut = encoded_before(analysed, name, digest), [np.empty(0, np.int64)]
+
+    def pieces() -> Iterator[NDArray[Any]]:
+        for begin, block in blocks(analysed, origins.new):
+            arrays = cache.block("rows", tuple(block), types, partial(encoded, block))
+            cut.append(arrays["cut rows"] + begin)
+            yield arrays["rows"]
+
+    rows = packed(pieces(), dtype, shape)  # also completes `cut`
+    return Encoding(origins, rows, all_cut(origins, name, np.concatenate(cut)))
 
 
 def blocks(

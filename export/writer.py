@@ -41,6 +41,7 @@ from ranklet.version import __version__
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
 INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
 _CHUNK = 1 << 20  # bytes that are read at a time for a digest
+_WRITTEN = 16 << 20  # bytes of an array that are written at a time
 
 
 class BundleWriter:
@@ -81,12 +82,20 @@ class BundleWriter:
         self._claim.release()
 
     def array(self, name: str, values: NDArray[Any]) -> None:
-        """Write an array as ``NAME``, which ends in .npy, version 1.0, C order."""
+        """Write an array as ``NAME``, which ends in .npy, version 1.0, C order.
+
+        The pages of a mapped array are dropped as they are written.
+        """
+        if values.dtype.hasobject:
+            raise ValueError(f"{name} has objects, which need allow_pickle; give numbers")
+        values = np.ascontiguousarray(values)
         with self._new(name).open("wb") as file:
-            np.lib.format.write_array(
-                file, np.ascontiguousarray(values), version=(1, 0), allow_pickle=False
-            )
-        release(values)
+            header = np.lib.format.header_data_from_array_1_0(values)
+            np.lib.format.write_array_header_1_0(file, header)
+            content = values.reshape(-1).view(np.uint8)
+            for begin in range(0, len(content), _WRITTEN):
+                file.write(content[begin : begin + _WRITTEN].data)
+                release(values)
 
     def strings(self, name: str, strings: Strings) -> None:
         """Write strings as ``NAME.npy`` and ``NAME.offsets.npy``."""

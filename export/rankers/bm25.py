@@ -12,6 +12,9 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.impacts import in_fewer_bits
+
+LATER = ("title_boost", "impacts")  # settings that are left out of a bundle at their defaults
 
 
 def export(
@@ -22,8 +25,9 @@ def export(
 ) -> RankerEntry:
     """Write nothing, because BM25 is only its settings."""
     settings = asdict(checkpoint.settings)
-    if settings["title_boost"] == 1:  # readers from before it existed know no such setting
-        del settings["title_boost"]
+    for later in LATER:  # readers from before they existed know no such setting
+        if settings[later] == getattr(BM25Settings, later):
+            del settings[later]
     return RankerEntry(checkpoint.kind, settings)
 
 
@@ -35,9 +39,10 @@ def index(
     settings: BM25Settings = source.settings(name)
     postings = analysed.bm25_postings(settings)
     folder = f"rankers/{name}/"
-    writer.index(folder, postings.bm25(settings.k1, settings.b))
+    exact = postings.bm25(settings.k1, settings.b)
+    writer.index(folder, in_fewer_bits(exact, settings.impacts))
     writer.array(folder + STATISTICS, np.array([postings.average_length], np.float64))
     return entry
 
 
-EXPORTER = Exporter(export, index, indexed=(*INDEX_FILES, STATISTICS), settings=("title_boost",))
+EXPORTER = Exporter(export, index, indexed=(*INDEX_FILES, STATISTICS), settings=LATER)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.errors import BundleError, InputError, damaged
 from ranklet.runtime.lexical.sparse_store import SparseQuery
@@ -179,6 +179,12 @@ class ImpactIndex:
             _probe(*self.postings(term), documents, row)
         return impacts if self.scale == 1 else impacts * np.float32(self.scale)
 
+    def rounded(self, impacts: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return impacts as they would be if the index stored them, of the same shape."""
+        if self.impacts.dtype == np.float32:
+            return impacts
+        return as_stored(impacts, self.impacts.dtype, self.scale) * np.float32(self.scale)
+
     def by_document(self) -> Iterator[SparseQuery]:
         """Yield the terms of each document and their impacts, `scale` included.
 
@@ -240,6 +246,24 @@ def largest_impacts(
     filled = np.diff(offsets) > 0  # reduceat does not allow empty rows
     largest[filled] = np.maximum.reduceat(impacts, offsets[:-1][filled])
     return largest * np.float32(scale)
+
+
+def as_stored(impacts: NDArray[np.float32], dtype: DTypeLike, scale: float) -> NDArray[np.float32]:
+    """Return the nearest numbers that a type of `IMPACT_TYPES` holds, divided by `scale`.
+
+    An impact above 0 never becomes 0, so that no posting is lost.
+
+    >>> as_stored(np.array([0, 0.01, 1, 2.6], np.float32), np.uint8, 1.0).tolist()
+    [0.0, 1.0, 1.0, 3.0]
+    """
+    if dtype == np.float32:
+        return impacts
+    if dtype == np.uint8:
+        values, least = np.rint(impacts / np.float32(scale)), np.float32(1)
+    else:
+        values = impacts.astype(np.float16).astype(np.float32)
+        least = np.float32(2.0**-24)
+    return np.where(impacts > 0, np.maximum(values, least), np.float32(0))
 
 
 class _List:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
-from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.options import check_options, number, one_of
 from ranklet.runtime.pipeline.candidates import Candidates
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # The files of the kind in rankers/NAME/, in addition to the impact index, whose impacts are
-# idf · saturation in float32. All cover the indexed collection.
+# idf · saturation. All cover the indexed collection.
 STATISTICS = "statistics.npy"  # mean number of tokens per document, (1,) float64
 
 
@@ -36,6 +36,7 @@ class BM25Settings(Settings):
     k1: float = number(0.9, "how slowly repetitions of a term saturate", 0, 100)
     b: float = number(0.4, "strength of the length normalisation", 0, 1)
     title_boost: float = number(1.0, "how often each word of a title counts", 1, 100)
+    impacts: str = one_of("float32", tuple(IMPACT_TYPES), "type of stored impacts")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -71,7 +72,7 @@ class BM25(Retriever):
             raise BundleError(f"{name}: words of titles are boosted, but titles are not ranked")
         folder = f"rankers/{name}/"
         terms = bundle.analyzer.size(settings.field)
-        index = ImpactIndex.open(bundle, folder, terms, ("float32",))
+        index = ImpactIndex.open(bundle, folder, terms, (settings.impacts,))
         average = float(bundle.array(folder + STATISTICS, np.float64, (1,))[0])
         if not 0 <= average < float("inf"):
             raise BundleError(f"{folder + STATISTICS}: the average document length is {average}")
@@ -150,7 +151,7 @@ class BM25(Retriever):
             tf = boosted(tf, titles.frequencies(terms), boost)
             lengths = boosted(lengths, titles.lengths[None, :], boost)
         weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)
-        return self._idf(terms)[:, None] * weight
+        return self.index.rounded(self._idf(terms)[:, None] * weight)
 
 
 RANKER = BM25

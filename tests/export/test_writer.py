@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from ranklet.export import writer as writer_module
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import ALIGNMENT, BundleWriter, write_zip
 from ranklet.runtime.bundle import Bundle
@@ -17,6 +19,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
+from ranklet.training.indexing.packer import packed
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -64,6 +67,31 @@ def test_what_was_written_reads_back(target: Path) -> None:
     assert list(bundle.strings("rankers/bm25/names", Strings)) == ["a", "é"]
     assert bytes(bundle.file("notes/more.json")) == b"{}"
     assert names(target.parent) == [target.name]
+
+
+@pytest.mark.parametrize("written", [3, 16, 1 << 24])
+def test_arrays_are_written_as_numpy_writes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    monkeypatch.setattr(writer_module, "_WRITTEN", written)
+    arrays: list[NDArray[Any]] = [
+        np.arange(7),
+        np.arange(6, dtype=np.float16).reshape(2, 3),
+        np.arange(12, dtype=np.uint64).reshape(3, 4)[:, ::2],
+        np.empty((0, 5), np.int8),
+        np.array([2.5]),
+        packed([np.arange(9)], np.int32),
+    ]
+    with BundleWriter(tmp_path / "b") as writer:
+        for at, values in enumerate(arrays):
+            writer.array(f"{at}.npy", values)
+        finish(writer)
+    for at, values in enumerate(arrays):
+        with (tmp_path / "expected.npy").open("wb") as file:
+            np.lib.format.write_array(file, np.ascontiguousarray(values), version=(1, 0))
+        assert (tmp_path / "b" / f"{at}.npy").read_bytes() == (
+            tmp_path / "expected.npy"
+        ).read_bytes()
 
 
 def test_folders_on_the_way_are_made(target: Path) -> None:

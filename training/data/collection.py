@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.storage.manifest import Splitting
+from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.trec import (
     check_id,
     check_text,
@@ -243,7 +244,7 @@ def _check_target(target: Path, overwrite: bool) -> None:
 
 def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield FILE:LINE, the id and the JSON object of every line that is not blank."""
-    seen: set[str] = set()
+    seen = SeenIds()
     for number, line in read_lines(path):
         if not line.strip():
             continue
@@ -262,9 +263,8 @@ def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]
                 f"{where}: the {what} id (_id or id) is {_kind(name)}, expected a string"
             )
         check_id(name, f"{where}: {what} id")
-        if name in seen:
+        if not seen.add(name):
             raise CollectionError(f"{where}: {what} id {name!r} occurs twice")
-        seen.add(name)
         # The line was UTF-8, so only an escape can introduce a lone surrogate.
         if "\\u" in line:
             for key in record if what == "document" else ("title", "text"):
@@ -316,12 +316,11 @@ def record_lines(records: Iterable[Document | Query], what: str) -> Iterator[str
         CollectionError: an id is invalid or occurs twice, a query is empty, or a text cannot be
             written as UTF-8.
     """
-    seen: set[str] = set()
+    seen = SeenIds()
     for record in records:
         check_id(record.id, f"{what} id")
-        if record.id in seen:
+        if not seen.add(record.id):
             raise CollectionError(f"{what} id {record.id!r} occurs twice")
-        seen.add(record.id)
         fields = record._asdict()
         metadata = fields.pop("metadata", {})
         fields = {"_id": fields.pop("id"), **fields}

@@ -14,13 +14,13 @@ from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS, STOPPED, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
-from ranklet.runtime.text.strings import Strings
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.collection_words import CollectionWords
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import Field, MetadataCollector, of_whole_documents
-from ranklet.training.indexing.packer import Packer
-from ranklet.training.indexing.postings import Postings, invert
+from ranklet.training.indexing.ordering import order_of
+from ranklet.training.indexing.packer import Packer, packed, release
+from ranklet.training.indexing.postings import Postings, Titles, invert
 from ranklet.training.indexing.reuse.origins import Origins
 from ranklet.training.progress import progress
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 ANALYSING = "reading texts"  # the step's name in a progress bar
+_COUNTED = 1 << 22  # tokens that are counted at a time
 _BATCH = 1024  # documents that are tokenised into word pieces at once, on all cores
 
 
@@ -91,20 +92,21 @@ class AnalysedCollection:
 
     def tokens(self, field: str) -> NDArray[np.integer]:
         """Return the concatenated tokens of all documents in a field, (tokens,)."""
-        if field != "lemmas":
-            return self.forwards[field].tokens
-        return np.take(self.analyzer.vocabulary.lemma_of, self.forwards["words"].tokens)
+        stored, renumber = self._stored(field)
+        return stored.tokens if renumber is None else np.take(renumber, stored.tokens)
 
     def offsets(self, field: str) -> NDArray[np.int64]:
         """Return where each document's tokens begin and end, (documents + 1,) int64."""
-        return self.forwards["words" if field == "lemmas" else field].offsets
+        return self._stored(field)[0].offsets
 
     def postings(self, field: str) -> Postings:
         """Return the documents of each token of a field and its frequency in them."""
-        if field != "lemmas":
-            return invert(self.tokens(field), self.offsets(field), self.analyzer.size(field))
-        words, lemma_of = self.forwards["words"], self.analyzer.vocabulary.lemma_of
-        return invert(words.tokens, words.offsets, self.analyzer.size(field), lemma_of)
+        return self._postings(field)
+
+    def _postings(self, field: str, titles: Titles | None = None) -> Postings:
+        stored, renumber = self._stored(field)
+        size = self.analyzer.size(field)
+        return invert(stored.tokens, stored.offsets, size, renumber, titles)
 
     def bm25(self, settings: BM25Settings) -> BM25:
         """Return a BM25 ranker over the collection in memory, for negatives and candidates.
@@ -121,17 +123,10 @@ class AnalysedCollection:
             InputError: titles count more than once, but are not ranked.
         """
         settings.check_titles(self.titles)
-        every = self.postings(settings.field)
         if settings.title_boost == 1:
-            return every
-        begins, lengths = self.offsets(settings.field)[:-1], self._title_lengths()
-        ends = np.cumsum(lengths)
+            return self.postings(settings.field)
         # Title and text are on lines of their own, so the words of the title come first.
-        places = np.arange(ends[-1]) + np.repeat(begins - (ends - lengths), lengths)
-        tokens = self.tokens(settings.field)[places]
-        offsets = np.concatenate([[0], ends]).astype(np.int64)
-        titles = invert(tokens, offsets, self.analyzer.size(settings.field))
-        return every.boosted(titles, settings.title_boost)
+        return self._postings(settings.field, Titles(self._title_lengths(), settings.title_boost))
 
     def _title_lengths(self) -> NDArray[np.int64]:
         """Return the number of words of each title, without stop words, (documents,) int64."""
@@ -139,12 +134,29 @@ class AnalysedCollection:
         ids = np.flatnonzero(vocabulary.lemma_of == STOPPED).tolist()
         stopped = {vocabulary.forms[each] for each in ids}
         split = vocabulary.splitter.words
-        counts = [sum(w not in stopped for w in split(title)) for title in self.documents.titles]
-        return np.array(counts, np.int64)
+        titles = self.documents.titles
+        counts = (sum(w not in stopped for w in split(title)) for title in titles)
+        return np.fromiter(counts, np.int64, len(titles))
 
     def frequencies(self, field: str) -> NDArray[np.int64]:
         """Return how often each token occurs in the collection, (size of the field,) int64."""
-        return np.bincount(self.tokens(field), minlength=self.analyzer.size(field))
+        found = np.zeros(self.analyzer.size(field), np.int64)
+        stored, renumber = self._stored(field)
+        for begin in range(0, len(stored.tokens), _COUNTED):
+            part = stored.tokens[begin : begin + _COUNTED]
+            tokens = part if renumber is None else renumber[part]
+            found += np.bincount(tokens, minlength=len(found))
+            release(part)
+        return found
+
+    def _stored(self, field: str) -> tuple[Forward, NDArray[np.int32] | None]:
+        """Return the tokens that are stored for a field, and the field's token of each of them.
+
+        None stands for tokens that are those of the field.
+        """
+        if field == "lemmas":
+            return self.forwards["words"], self.analyzer.vocabulary.lemma_of
+        return self.forwards[field], None
 
 
 def open_bm25(settings: BM25Settings, postings: Postings) -> BM25:
@@ -206,7 +218,7 @@ def analyse(
     forwards = {"words": word_ids}
     stored = Documents(
         packed_ids,
-        by_id(packed_ids),
+        order_of(packed_ids),
         packed_titles,
         packed_texts,
         forwards,
@@ -238,11 +250,6 @@ def wanted_fields(fields: Iterable[str], tokenizer: "Tokenizer | None") -> tuple
     return tuple(field for field in FIELDS if field in names)
 
 
-def by_id(ids: Strings) -> NDArray[np.uint32]:
-    """Return document numbers in the order of the bytes of their ids, (documents,) uint32."""
-    return np.array(sorted(range(len(ids)), key=ids.every_raw().__getitem__), np.uint32)
-
-
 def if_split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:
     """Return the first passage of each passage's document, or None if all documents are whole."""
     return None if np.array_equal(first, np.arange(len(first))) else first
@@ -251,11 +258,15 @@ def if_split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:
 def wordpieces(documents: Documents, tokenizer: "Tokenizer", numbers: Sequence[int]) -> Forward:
     """Return the word pieces of some documents, a row per document, uint16 if they fit."""
     dtype = np.uint16 if tokenizer.get_vocab_size() <= 1 << 16 else np.int32
-    parts, lengths = [], []
-    for begin in progress(range(0, len(numbers), _BATCH), "word pieces"):
-        texts = documents.ranked_texts(numbers[begin : begin + _BATCH])
-        batch = tokenizer.encode_batch(texts, add_special_tokens=False)
-        parts += [np.array(encoded.ids, dtype) for encoded in batch]
-        lengths += [len(encoded.ids) for encoded in batch]
-    tokens = np.concatenate([*parts, np.empty(0, dtype)])
-    return Forward(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), tokens)
+    ends = np.zeros(len(numbers) + 1, np.int64)
+
+    def pieces() -> Iterator[NDArray[np.integer]]:
+        for begin in progress(range(0, len(numbers), _BATCH), "word pieces"):
+            texts = documents.ranked_texts(numbers[begin : begin + _BATCH])
+            batch = tokenizer.encode_batch(texts, add_special_tokens=False)
+            lengths = [len(encoded.ids) for encoded in batch]
+            ends[begin + 1 : begin + 1 + len(lengths)] = ends[begin] + np.cumsum(lengths)
+            yield np.array([each for encoded in batch for each in encoded.ids], dtype)
+
+    tokens = packed(pieces(), dtype)  # also completes `ends`
+    return Forward(ends, tokens)

@@ -1,15 +1,24 @@
 """Build an impact index of learned sparse vectors and store impacts in fewer bits."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex, Impacts, largest_impacts
+from ranklet.runtime.lexical.impact_index import (
+    IMPACT_TYPES,
+    ImpactIndex,
+    Impacts,
+    as_stored,
+    largest_impacts,
+)
 from ranklet.runtime.storage.checks import check_one_of
+from ranklet.training.indexing.packer import packed, release
 
 _CODES = 255  # the codes of uint8 above 0
+_AT_ONCE = 1 << 20  # impacts that are converted at a time
 
 
 class StoredImpacts(NamedTuple):
@@ -49,9 +58,41 @@ def store_impacts(impacts: NDArray[np.floating], dtype: str) -> StoredImpacts:
         raise InputError(f"an impact is {largest:g}, which is too large for {dtype}")
     if dtype != "uint8":
         return StoredImpacts(exact.astype(IMPACT_TYPES[dtype]), 1.0)
-    # Rounded to float32 first, because a bundle stores the scale in float32.
-    scale = np.float32(largest / _CODES if largest else 1)
+    scale = _scale(largest)
     return StoredImpacts(np.rint(exact / scale).clip(0, _CODES).astype(np.uint8), float(scale))
+
+
+def _scale(largest: float) -> np.float32:
+    """Return the scale of uint8, with which the largest impact is 255."""
+    # Rounded to float32, because a bundle stores the scale in float32.
+    return np.float32(largest / _CODES if largest else 1)
+
+
+def in_fewer_bits(index: ImpactIndex, dtype: str) -> ImpactIndex:
+    """Return an index with impacts of another type of `IMPACT_TYPES`, in a temporary file.
+
+    It has the same postings, because an impact that is too small for the type becomes the least
+    that is above 0.
+
+    Args:
+        index: with impacts float32.
+        dtype: float32, float16 or uint8.
+    """
+    check_one_of("dtype", dtype, tuple(IMPACT_TYPES))
+    if dtype == "float32":
+        return index
+    kind = np.dtype(IMPACT_TYPES[dtype])
+    scale = float(_scale(float(index.largest.max(initial=0)))) if dtype == "uint8" else 1.0
+
+    def values() -> Iterator[NDArray[Any]]:
+        for begin in range(0, len(index.impacts), _AT_ONCE):
+            part = index.impacts[begin : begin + _AT_ONCE]
+            yield as_stored(part.astype(np.float32, copy=False), kind, scale).astype(kind)
+            release(part)
+
+    largest = as_stored(index.largest, kind, scale) * np.float32(scale)
+    stored = packed(values(), kind)
+    return ImpactIndex(index.offsets, index.documents, stored, largest, index.size, scale)
 
 
 def storage_loss(impacts: NDArray[np.floating], dtype: str) -> float:

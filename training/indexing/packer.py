@@ -1,8 +1,8 @@
-"""Pack strings into files, so that a large collection's texts take no memory."""
+"""Pack strings and numbers into files, so that those of a large collection take no memory."""
 
 import mmap
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -11,37 +11,83 @@ from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.text.strings import Strings
 
+_OFFSETS = 1 << 16  # offsets of strings that wait in memory
+_WRITTEN = 16 << 20  # bytes of an array that are written at a time
+
 
 class Packer:
     """Packs strings one by one into a temporary file, which vanishes with its strings."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115 (the mapping outlives any context)
-        self._offsets = array("q", [0])
+        self._offsets, self._waiting = NumberPacker(np.int64), array("q", [0])
+        self._count = self._end = 0
 
     def __del__(self) -> None:
         self._file.close()  # without a warning if an error has ended the reading
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return self._count
 
     def add(self, string: str) -> None:
         """Add a string at the end."""
         data = string.encode("utf-8", "replace")  # a lone surrogate must not stop indexing
         self._file.write(data)
-        self._offsets.append(self._offsets[-1] + len(data))
+        self._count += 1
+        self._end += len(data)
+        self._waiting.append(self._end)
+        if len(self._waiting) >= _OFFSETS:
+            self._pack_offsets()
 
     def strings(self) -> Strings:
         """Return the strings, mapped; nothing can be added then."""
-        offsets = np.frombuffer(self._offsets, np.int64)
+        self._pack_offsets()
+        offsets = self._offsets.array()
         self._file.flush()
         data = np.empty(0, np.uint8)
-        if offsets[-1]:
+        if self._end:
             data = np.frombuffer(
                 mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8
             )
         self._file.close()
         return Strings(data, offsets)
+
+    def _pack_offsets(self) -> None:
+        self._offsets.add(np.array(self._waiting, np.int64))
+        self._waiting = array("q")
+
+
+class NumberPacker:
+    """Packs arrays end to end into a temporary file, which vanishes with the joined array.
+
+    Args:
+        dtype: of their numbers.
+        row: the shape of a row.
+    """
+
+    def __init__(self, dtype: DTypeLike, row: tuple[int, ...] = ()) -> None:
+        self._dtype, self._row = np.dtype(dtype), row
+        self._file = TemporaryFile()  # noqa: SIM115 (the mapping outlives any context)
+
+    def __del__(self) -> None:
+        self._file.close()  # without a warning if an error has ended the packing
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Add rows at the end; their pages are dropped if they are mapped themselves."""
+        step = max(1, _WRITTEN // max(1, values[:1].nbytes))
+        for begin in range(0, len(values), step):
+            part = values[begin : begin + step]
+            self._file.write(np.ascontiguousarray(part, self._dtype).data)
+            release(part)
+
+    def array(self) -> NDArray[Any]:
+        """Return the rows, mapped, (rows, …); nothing can be added then."""
+        self._file.flush()
+        if not self._file.tell():
+            return np.empty((0, *self._row), self._dtype)
+        content = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._file.close()
+        return np.frombuffer(content, self._dtype).reshape(-1, *self._row)
 
 
 def packed(
@@ -54,14 +100,31 @@ def packed(
         dtype: of their numbers.
         row: the shape of a row.
     """
-    with TemporaryFile() as file:
-        for piece in pieces:
-            file.write(np.ascontiguousarray(piece, dtype).data)
-        file.flush()
-        if not file.tell():
-            return np.empty((0, *row), dtype)
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return np.frombuffer(content, dtype).reshape(-1, *row)
+    packer = NumberPacker(dtype, row)
+    for piece in pieces:
+        packer.add(piece)
+    return packer.array()
+
+
+def spans(
+    offsets: NDArray[np.int64], most: int, rows: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of blocks of successive rows that are not too large together.
+
+    Args:
+        offsets: the numbers of row r are at ``offsets[r]:offsets[r + 1]``, (rows + 1,) int64.
+        most: numbers in a block, unless a single row has more.
+        rows: rows in a block; None for any number.
+
+    >>> list(spans(np.array([0, 2, 3, 9, 9]), 4)), list(spans(np.array([0, 1, 2]), 4, rows=1))
+    ([(0, 2), (2, 4)], [(0, 1), (1, 2)])
+    """
+    begin, count = 0, len(offsets) - 1
+    while begin < count:
+        fitting = int(np.searchsorted(offsets, offsets[begin] + most, side="right")) - 1
+        end = min(max(fitting, begin + 1), count, begin + (rows or count))
+        yield begin, end
+        begin = end
 
 
 def release(values: NDArray[Any]) -> None:

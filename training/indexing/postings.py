@@ -1,20 +1,27 @@
-"""Invert a collection's tokens into postings, block by block, so that only the result is large."""
+"""Invert a collection's tokens into postings, in files, so that neither takes memory.
+
+Blocks of documents are inverted one by one and written as they are. Then the blocks are joined for
+some terms at a time, and what results is the next part of the postings.
+"""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
+from ranklet.training.indexing.packer import NumberPacker, packed, release, spans
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
-BLOCK = 1 << 16  # documents that are inverted at a time
-_IMPACTS = 1 << 20  # impacts that are computed at a time
+BLOCK = 1 << 16  # documents that are inverted at a time, at most; 16 bits number them
+_TOKENS = 1 << 22  # tokens that are inverted at a time, unless one document has more
+_JOINED = 1 << 21  # postings that are joined at a time, unless one term has more
+_IMPACTS = 1 << 20  # impacts that are computed at a time, unless one term has more
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,40 +45,33 @@ class Postings:
         """The mean number of tokens per document, 0 for an empty collection."""
         return float(self.lengths.mean()) if len(self.lengths) else 0.0
 
-    def boosted(self, titles: "Postings", title_boost: float) -> "Postings":
-        """Return the postings in which tokens of titles count so often.
-
-        Args:
-            titles: the postings of the titles, which are a part of the documents.
-            title_boost: how often they count, ≥ 1.
-        """
-        of_title = np.zeros_like(self.frequencies)
-        of_title[np.searchsorted(self._places(), titles._places())] = titles.frequencies
-        return replace(
-            self,
-            frequencies=boosted(self.frequencies, of_title, title_boost),
-            lengths=boosted(self.lengths, titles.lengths, title_boost),
-        )
-
-    def _places(self) -> NDArray[np.int64]:
-        """Return term · documents + document of each posting, ascending, (postings,) int64."""
-        terms = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-        return terms * len(self.lengths) + self.documents
-
     def bm25(self, k1: float, b: float) -> ImpactIndex:
         """Return an impact index of BM25 with these parameters."""
         weights = idf(np.diff(self.offsets), len(self.lengths))
         average = self.average_length
-        impacts = np.empty(len(self.documents), np.float32)
-        for begin in range(0, len(impacts), _IMPACTS):
-            part = slice(begin, begin + _IMPACTS)
-            lengths = self.lengths[self.documents[part]]
-            impacts[part] = saturation(self.frequencies[part], lengths, average, k1, b)
-            end = min(begin + _IMPACTS, len(impacts))
-            terms = np.searchsorted(self.offsets, np.arange(begin, end), side="right") - 1
-            impacts[part] *= weights[terms]
-        largest = largest_impacts(self.offsets, impacts)
-        return ImpactIndex(self.offsets, self.documents, impacts, largest, len(self.lengths))
+        largest = np.zeros(len(weights), np.float32)
+
+        def impacts() -> Iterator[NDArray[np.float32]]:
+            for begin, end in spans(self.offsets, _IMPACTS):
+                own = self.offsets[begin : end + 1]
+                part = slice(own[0], own[-1])
+                lengths = self.lengths[self.documents[part]]
+                found = saturation(self.frequencies[part], lengths, average, k1, b)
+                found *= np.repeat(weights[begin:end], np.diff(own))
+                largest[begin:end] = largest_impacts(own - own[0], found)
+                yield found
+                release(self.documents)
+                release(self.frequencies)
+
+        every = packed(impacts(), np.float32)  # also completes `largest`
+        return ImpactIndex(self.offsets, self.documents, every, largest, len(self.lengths))
+
+
+class Titles(NamedTuple):
+    """How often the tokens of titles count, which are the first of their documents."""
+
+    lengths: NDArray[np.int64]  # number of tokens of each title, (documents,)
+    boost: float  # how often each of them counts, ≥ 1
 
 
 def invert(
@@ -79,50 +79,111 @@ def invert(
     offsets: NDArray[np.int64],
     terms: int,
     renumber: NDArray[np.integer] | None = None,
+    titles: Titles | None = None,
 ) -> Postings:
-    """Return the documents of each term and its frequency in them.
-
-    The blocks are inverted twice, first to count the postings of each term and then to place them,
-    because keeping them would double the memory.
+    """Return the documents of each term and its frequency in them, in temporary files.
 
     Args:
         tokens: tokens of all documents, concatenated, (tokens,).
         offsets: where each document's tokens begin and end, (documents + 1,) int64.
         terms: number of terms.
         renumber: the term of each token number, or None if tokens are terms.
+        titles: how often tokens of titles count; None for once.
     """
-    df = np.zeros(terms, np.int64)
-    for _, block in _blocks(tokens, offsets, terms, renumber):
-        df += np.diff(block.indptr)
+    runs, df = _Runs(), np.zeros(terms, np.int64)
+    for begin, end in spans(offsets, _TOKENS, BLOCK):
+        own = offsets[begin : end + 1]
+        part = tokens[own[0] : own[-1]]
+        columns = part if renumber is None else renumber[part]
+        block = _by_term(columns, own - own[0], terms, np.ones(len(part), np.float32))
+        frequencies = block.data
+        if titles is not None:
+            in_title = _is_of_title(own - own[0], titles.lengths[begin:end])
+            # The same places, because zeros stay.
+            of_title = _by_term(columns, own - own[0], terms, in_title).data
+            frequencies = boosted(frequencies, of_title, titles.boost)
+        df += runs.add(begin, block, frequencies)
+        release(tokens)
     ends = np.concatenate([[0], np.cumsum(df)])
-    documents = np.empty(int(ends[-1]), np.uint32)
-    frequencies = np.empty(int(ends[-1]), np.float32)
-    place = ends[:-1].copy()  # of the next posting of each term
-    for first, block in _blocks(tokens, offsets, terms, renumber):
-        counts = np.diff(block.indptr)
-        places = np.repeat(place - block.indptr[:-1], counts)
-        places += np.arange(len(places))
-        documents[places] = block.indices + first
-        frequencies[places] = block.data
-        place += counts
-    return Postings(ends, documents, frequencies, np.diff(offsets).astype(np.float32))
+    documents, counts = runs.joined(ends)
+    lengths = np.diff(offsets).astype(np.float32)
+    if titles is not None:
+        lengths = boosted(lengths, titles.lengths, titles.boost)
+    return Postings(ends, documents, counts, lengths)
 
 
-def _blocks(
-    tokens: NDArray[np.integer],
+class _Runs:
+    """The postings of blocks of documents, one block after the other, in temporary files."""
+
+    def __init__(self) -> None:
+        self._terms, self._counts = NumberPacker(np.uint32), NumberPacker(np.uint32)
+        self._documents, self._frequencies = NumberPacker(np.uint16), NumberPacker(np.float32)
+        self._first: list[int] = []  # each block's first document
+        self._ends = [(0, 0)]  # where each block's terms and postings end
+
+    def add(
+        self, first: int, block: "csc_matrix[Any]", frequencies: NDArray[np.float32]
+    ) -> NDArray[np.int64]:
+        """Add the postings of the next block and return the number of each term, (terms,) int64."""
+        df: NDArray[np.int64] = np.diff(block.indptr).astype(np.int64)
+        terms = np.flatnonzero(df)
+        self._terms.add(terms)
+        self._counts.add(df[terms])
+        self._documents.add(block.indices)
+        self._frequencies.add(frequencies)
+        self._first.append(first)
+        of_terms, of_postings = self._ends[-1]
+        self._ends.append((of_terms + len(terms), of_postings + len(frequencies)))
+        return df
+
+    def joined(self, ends: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        """Return the documents and frequencies of all postings, by term; see `Postings`.
+
+        Args:
+            ends: where the postings of each term begin and end, (terms + 1,).
+        """
+        terms, counts = self._terms.array(), self._counts.array()
+        documents, frequencies = self._documents.array(), self._frequencies.array()
+        numbers, values = NumberPacker(np.uint32), NumberPacker(np.float32)
+        at = [list(each) for each in self._ends[:-1]]  # what each block has not given yet
+        for begin, end in spans(ends, _JOINED):
+            place = ends[begin:end] - ends[begin]  # of the next posting of each term
+            count = int(ends[end] - ends[begin])
+            own_numbers, own_values = np.empty(count, np.uint32), np.empty(count, np.float32)
+            for run, first in enumerate(self._first):
+                (of_terms, of_postings), last = at[run], self._ends[run + 1][0]
+                more = int(np.searchsorted(terms[of_terms:last], np.uint32(end)))
+                own = slice(of_terms, of_terms + more)
+                which, times = terms[own] - np.uint32(begin), counts[own].astype(np.int64)
+                places = np.repeat(place[which] - (np.cumsum(times) - times), times)
+                places += np.arange(len(places))
+                given = slice(of_postings, of_postings + len(places))
+                own_numbers[places] = documents[given].astype(np.uint32) + np.uint32(first)
+                own_values[places] = frequencies[given]
+                place[which] += times
+                at[run] = [own.stop, given.stop]
+            numbers.add(own_numbers)
+            values.add(own_values)
+            for each in (terms, counts, documents, frequencies):
+                release(each)
+        return numbers.array(), values.array()
+
+
+def _by_term(
+    columns: NDArray[np.integer],
     offsets: NDArray[np.int64],
     terms: int,
-    renumber: NDArray[np.integer] | None,
-) -> "Iterator[tuple[int, csc_matrix[Any]]]":
-    """Yield the first document of each block and the block's frequencies by term."""
+    weights: NDArray[np.float32],
+) -> "csc_matrix[Any]":
+    """Return the sums of the tokens' weights by term and document, documents ascending."""
     from scipy.sparse import csr_matrix
 
-    for first in range(0, len(offsets) - 1, BLOCK):
-        ends = offsets[first : first + BLOCK + 1]
-        part = tokens[ends[0] : ends[-1]]
-        columns = part if renumber is None else renumber[part]
-        shape = (len(ends) - 1, terms)
-        ones = np.ones(len(part), np.float32)
-        by_term = csr_matrix((ones, columns, ends - ends[0]), shape).tocsc()
-        by_term.sum_duplicates()  # also sorts the documents of each term
-        yield first, by_term
+    by_term = csr_matrix((weights, columns, offsets), (len(offsets) - 1, terms)).tocsc()
+    by_term.sum_duplicates()  # also sorts the documents of each term
+    return by_term
+
+
+def _is_of_title(offsets: NDArray[np.int64], titles: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return 1 for the first tokens of each document, as many as its title has, otherwise 0."""
+    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+    return (place < np.repeat(titles, np.diff(offsets))).astype(np.float32)

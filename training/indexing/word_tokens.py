@@ -1,7 +1,7 @@
-"""Collect the words of many texts as numbers, without keeping any text."""
+"""Collect the words of many texts as numbers in a file, without keeping any text."""
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 from ranklet.runtime.text.words import words
+from ranklet.training.indexing.packer import NumberPacker, packed, release, spans
 from ranklet.training.indexing.reuse.vocabulary import places
 
 _TEXTS = 256  # texts whose words are numbered at a time
@@ -38,7 +39,7 @@ class WordTokens:
         for word in stopped:
             self._numbers[word]
         self._stopped = len(self._numbers)  # smaller numbers are stop words
-        self._tokens, self._ends = array("i"), array("q", [0])
+        self._tokens, self._ends = NumberPacker(np.int32), array("q", [0])
         self._waiting: list[list[str]] = []
 
     def add(self, text: str) -> None:
@@ -55,22 +56,28 @@ class WordTokens:
     def forward(self, vocabulary: Vocabulary) -> Forward:
         """Return the tokens of every text as numbers of a vocabulary that has all words.
 
-        Stop words of the vocabulary are left out. The object cannot be used afterwards, because its
-        memory becomes the result's.
+        Stop words of the vocabulary are left out. The object cannot be used afterwards.
         """
         self._number()
         number_of = places(vocabulary.forms, self._numbers)
         table = np.array([number_of[word] for word in self._numbers], np.int32)
-        tokens: NDArray[np.int32] = np.frombuffer(self._tokens, np.int32)
-        for begin in range(0, len(tokens), _TOKENS):
-            part = tokens[begin : begin + _TOKENS]
-            part[:] = table[part]
-        ends: NDArray[np.int64] = np.frombuffer(self._ends, np.int64)
-        if (vocabulary.lemma_of[table[self._stopped :]] == STOPPED).any():
-            kept = vocabulary.lemma_of[tokens] != STOPPED
-            ends = np.concatenate([[0], np.cumsum(kept)])[ends]
-            tokens = tokens[kept]
-        return Forward(ends, tokens)
+        stopped = vocabulary.lemma_of[table] == STOPPED
+        before: NDArray[np.int64] = np.frombuffer(self._ends, np.int64)
+        ends = np.zeros(len(before), np.int64)
+        tokens = self._tokens.array()
+
+        def renumbered() -> Iterator[NDArray[np.int32]]:
+            for begin, end in spans(before, _TOKENS):
+                own = before[begin : end + 1]
+                part = tokens[own[0] : own[-1]]
+                kept = ~stopped[part]
+                counts = np.append(0, np.cumsum(kept))  # of the tokens before each one
+                ends[begin + 1 : end + 1] = ends[begin] + counts[own[1:] - own[0]]
+                yield table[part[kept]]
+                release(tokens)
+
+        kept_tokens = packed(renumbered(), np.int32)  # also completes `ends`
+        return Forward(ends, kept_tokens)
 
     def _number(self) -> None:
         lengths = [len(text) for text in self._waiting]
@@ -79,6 +86,6 @@ class WordTokens:
         kept = tokens >= self._stopped
         text = np.repeat(np.arange(len(lengths)), lengths)
         counts = np.bincount(text[kept], minlength=len(lengths))
-        self._tokens.frombytes(tokens[kept].tobytes())
+        self._tokens.add(tokens[kept])
         self._ends.extend((self._ends[-1] + np.cumsum(counts)).tolist())
         self._waiting = []

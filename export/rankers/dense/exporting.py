@@ -1,9 +1,10 @@
 """Export a dense encoder with proofs; index vectors, and search them by codes if they are many."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
-from ranklet.runtime.dense.stored import StoredVectors
+from ranklet.runtime.dense.stored import BLOCK, FORMS, WHOLE, StoredVectors
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.dense import (
@@ -49,6 +50,7 @@ from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.packer import packed, release
 
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
 RECALL_QUERIES, RECALL_AT = 200, 10
@@ -154,13 +156,34 @@ def index(
 
 def _all_vectors(encoded: Encoding, name: str, settings: DenseSettings) -> StoredVectors:
     """Return the vectors of all documents, of which those encoded before are copied as they are."""
-    origins, form = encoded.origins, settings.stored
+    origins = encoded.origins
     parts = [open_vectors(bundle, name, settings) for bundle in origins.bundles]
-    parts.append(StoredVectors.of(encoded.rows, form))
+    parts.append(_in_form(encoded.rows, settings.stored))
+    if not origins.bundles:
+        return parts[-1]
     runs = [(parts[run.part], slice(run.begin, run.end)) for run in origins.runs()]
-    values = np.concatenate([part.values[own] for part, own in runs])
+    dtype, dimension = parts[-1].values.dtype, settings.dimension
+    values = packed((part.values[own] for part, own in runs), dtype, (dimension,))
     scales = [part.scales[own] for part, own in runs if part.scales is not None]
     return StoredVectors(values, np.concatenate(scales) if scales else None)
+
+
+def _in_form(vectors: NDArray[np.float32], form: str) -> StoredVectors:
+    """Return vectors in a form of `FORMS`, in a temporary file unless they have it already."""
+    if form == WHOLE:
+        return StoredVectors(vectors)
+    scales = [np.empty(0, np.float32)]
+
+    def values() -> Iterator[NDArray[Any]]:
+        for begin in range(0, len(vectors), BLOCK):
+            part = StoredVectors.of(vectors[begin : begin + BLOCK], form)
+            if part.scales is not None:
+                scales.append(part.scales)
+            yield part.values
+            release(vectors)
+
+    stored = packed(values(), FORMS[form], vectors.shape[1:])  # also completes `scales`
+    return StoredVectors(stored, np.concatenate(scales) if form == "int8" else None)
 
 
 def _write_hnsw(

@@ -53,8 +53,10 @@ def _idf(encoder: LightEncoder, name: str, analysed: AnalysedCollection) -> NDAr
     origins = encoded_before(analysed, name, encoder.digest)
     counted = [_counted(bundle, name) for bundle in origins.bundles]
     origins = origins.only([counts is not None for counts in counted])
-    texts = analysed.documents.ranked_texts(origins.new.tolist())
-    total = document_frequencies(encoder.layout, texts)
+    total, new = document_frequencies(encoder.layout, []), origins.new
+    for begin in range(0, len(new), BLOCK):
+        texts = analysed.documents.ranked_texts(new[begin : begin + BLOCK].tolist())
+        total += document_frequencies(encoder.layout, texts)
     for part, counts in enumerate(each for each in counted if each is not None):
         stored = origins.bundles[part].need_documents()
         times = np.bincount(origins.number[origins.part == part], minlength=len(stored))

@@ -42,6 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--title-boost", type=float, default=1.0, metavar="X",
         help="how often BM25 counts each word of a title, from 1 (default) to 100",
     )  # fmt: skip
+    parser.add_argument(
+        "--impacts", default="float32", metavar="TYPE",
+        help="how BM25's impacts are stored: float32 (default), float16 or uint8",
+    )  # fmt: skip
     group = parser.add_argument_group(SourceOptions.GROUP)
     add_options(lambda _: group, SourceOptions())
     words = parser.add_argument_group(TextOptions.GROUP)
@@ -76,6 +80,7 @@ def run(options: argparse.Namespace) -> None:
         language=words.language,
         normaliser=words.normaliser,
         title_boost=options.title_boost,
+        impacts=options.impacts,
         overwrite=options.force,
     )
     bundle = load(target)

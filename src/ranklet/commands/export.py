@@ -104,7 +104,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--title-boost", type=float, metavar="X",
         help="BM25: how often each word of a title counts, from 1 to 100",
     )  # fmt: skip
-    group.add_argument("--impacts", help="learned impacts: stored as float32, float16 or uint8")
+    group.add_argument(
+        "--impacts", help="impacts of BM25 and learned ones: stored as float32, float16 or uint8"
+    )
     group.add_argument(
         "--scorer", help="onnx to run the network, or what a kind has instead, table or impacts"
     )

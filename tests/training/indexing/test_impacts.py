@@ -12,7 +12,13 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.training.indexing.impacts import index_of_rows, storage_loss, store_impacts
+from ranklet.training.indexing import impacts as module
+from ranklet.training.indexing.impacts import (
+    in_fewer_bits,
+    index_of_rows,
+    storage_loss,
+    store_impacts,
+)
 
 Triples = list[tuple[int, int, float]]
 FORMS = ("float32", "float16", "uint8")
@@ -191,3 +197,43 @@ def test_wrong_bounds_are_found_by_verify_in_every_form() -> None:
         damaged = ImpactIndex(made.offsets, made.documents, made.impacts, low, 2, made.scale)
         with pytest.raises(BundleError, match="not its largest impact"):
             damaged.verify("the ranker")
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+@pytest.mark.parametrize("form", FORMS)
+def test_fewer_bits_lose_no_posting(
+    form: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    documents, terms = np.divmod(np.flatnonzero(rng.random(200) < 0.3), 10)
+    impacts = rng.random(len(terms)) * 10 ** rng.uniform(-9, 1, len(terms))
+    exact = index_of_triples(documents, terms, impacts, 11, 20)
+    stored = in_fewer_bits(exact, form)
+    stored.verify("stored")
+    assert stored.impacts.dtype == np.dtype(form)
+    assert np.array_equal(stored.offsets, exact.offsets)
+    assert np.array_equal(stored.documents, exact.documents)
+    restored = stored.impacts.astype(np.float32) * np.float32(stored.scale)
+    before = exact.impacts.astype(np.float32)
+    assert np.array_equal(restored, stored.rounded(before))
+    most = {
+        "float32": np.zeros(len(before)),
+        "float16": 2.0**-11 * before + 2.0**-24,
+        "uint8": np.maximum(stored.scale / 2, stored.scale - before),
+    }[form]
+    assert (np.abs(restored - before) <= most * 1.001).all()
+    assert stored.largest[10] == 0  # a term without postings
+
+
+def test_fewer_bits_of_no_postings() -> None:
+    empty = np.array([], np.int64)
+    exact = index_of_triples(empty, empty, np.array([], np.float64), 2, 1)
+    assert len(in_fewer_bits(exact, "uint8").impacts) == 0
+
+
+def test_an_unknown_type_is_refused() -> None:
+    empty = np.array([], np.int64)
+    exact = index_of_triples(empty, empty, np.array([], np.float64), 2, 1)
+    with pytest.raises(InputError, match="dtype is 'int4'; allowed are float32, float16, uint8"):
+        in_fewer_bits(exact, "int4")

@@ -32,3 +32,18 @@ def test_no_texts_have_no_tokens() -> None:
         Vocabulary(SortedStrings.pack(["the"]), np.zeros(1, np.int32))
     )
     assert (forward.tokens.tolist(), forward.offsets.tolist()) == ([], [0])
+
+
+@pytest.mark.parametrize("together", [1, 3, 100])
+def test_stop_words_that_only_the_vocabulary_knows_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    monkeypatch.setattr(module, "_TOKENS", together)
+    tokens = WordTokens([])
+    for text in TEXTS:
+        tokens.add(text)
+    forms = sorted(tokens.words())
+    lemma_of = np.array([-1 if form in ("and", "the") else 0 for form in forms], np.int32)
+    forward = tokens.forward(Vocabulary(SortedStrings.pack(forms), lemma_of))
+    assert [forms[token] for token in forward.tokens] == ["cat", "dog", "dog", "cafe", "cat", "cat"]
+    assert forward.offsets.tolist() == [0, 2, 2, 4, 4, 6]

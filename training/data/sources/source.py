@@ -13,6 +13,7 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.data.cells import texts_in
 from ranklet.training.data.collection import Document, inner_fields
+from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.sources.columns import SAMPLE, Columns, choose_columns, listed
 from ranklet.training.data.sources.json_files import as_record, kind_of
 from ranklet.training.data.sources.options import SourceOptions
@@ -111,15 +112,14 @@ class Source:
             _log.warning("left out %s:\n%s", left_out, self.problems)
 
     def _checked(self, records: Records) -> Iterator[Document]:
-        ids = set[str]()
+        ids = SeenIds()
         for number, record in enumerate(records, start=1):
             result = record if isinstance(record, Bad) else self._document(record, number)
-            if isinstance(result, Document) and result.id in ids:
+            if isinstance(result, Document) and not ids.add(result.id):
                 result = Bad(record.place, "duplicate", repr(result.id))
             if isinstance(result, Bad):
                 self.problems.add(result)
                 continue
-            ids.add(result.id)
             yield result
 
     def _document(self, record: Record, number: int) -> Document | Bad:

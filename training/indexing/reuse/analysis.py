@@ -3,7 +3,7 @@
 The result is what `analyse` would return, but only the texts of new documents are read.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,19 +17,22 @@ from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.indexing.analysed import (
     AnalysedCollection,
-    by_id,
     if_split,
     wanted_fields,
     wordpieces,
 )
 from ranklet.training.indexing.language.stop_lists import stop_list
 from ranklet.training.indexing.metadata import MetadataCollector, of_whole_documents
-from ranklet.training.indexing.reuse.origins import Origins, Rows, joined_rows
+from ranklet.training.indexing.ordering import order_of
+from ranklet.training.indexing.packer import packed, release
+from ranklet.training.indexing.reuse.origins import Origins, Rows, joined_offsets, joined_rows
 from ranklet.training.indexing.reuse.vocabulary import Changed, Words, changed_vocabulary
 from ranklet.training.indexing.word_tokens import WordTokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+_TOKENS = 1 << 22  # tokens that are renumbered at a time
 
 
 class Contents(NamedTuple):
@@ -72,11 +75,11 @@ def analyse_again(
     unread = WordTokens(sorted(stop_list("en")))
     any_words = origins.bundles[0].analyzer.vocabulary  # nothing looks it up
     bare = Documents(
-        contents.ids, by_id(contents.ids), contents.titles, contents.texts, {}, any_words,
+        contents.ids, order_of(contents.ids), contents.titles, contents.texts, {}, any_words,
         titled=titles, first=if_split(contents.first),
     )  # fmt: skip
-    for text in bare.ranked_texts(new):
-        unread.add(text)
+    for number in new:
+        unread.add(*bare.ranked_texts([number]))
     stored = [bundle.need_documents().forward("words") for bundle in origins.bundles]
     used = [_words(bundle, origins, at) for at, bundle in enumerate(origins.bundles)]
     changed = changed_vocabulary(used, unread.words() | set(known_words))
@@ -119,11 +122,19 @@ def _renumbered(
     origins: Origins, stored: Sequence[Forward], new: Forward, changed: Changed
 ) -> Forward:
     """Return the words of all documents as numbers of the changed vocabulary."""
-    parts = [
-        Forward(words.offsets, numbers[words.tokens])
-        for words, numbers in zip(stored, changed.numbers, strict=True)
-    ]
-    return _joined(origins, [*parts, new])
+    parts = [*stored, new]
+    offsets = [part.offsets for part in parts]
+
+    def renumbered() -> Iterator[NDArray[np.integer]]:
+        for part, first, last in origins.runs():
+            begin, end = int(offsets[part][first]), int(offsets[part][last])
+            for at in range(begin, end, _TOKENS):
+                tokens = parts[part].tokens[at : min(at + _TOKENS, end)]
+                yield tokens if part == len(stored) else changed.numbers[part][tokens]
+                release(tokens)
+
+    tokens = packed(renumbered(), np.int32)
+    return Forward(joined_offsets(origins, offsets), tokens)
 
 
 def _joined(origins: Origins, parts: Sequence[Forward]) -> Forward:

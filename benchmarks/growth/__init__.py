@@ -1,0 +1,1 @@
+"""How time, memory and disk grow with documents, candidates and lengths."""

@@ -1,0 +1,147 @@
+"""How time, memory and disk grow from ten thousand passages to ten million.
+
+The passages are synthetic; benchmarks/growth/synthetic.py says how. The figures of a collection
+are kept, so a run that was interrupted goes on with the next one.
+"""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.built.bundles import google_wiki_model1
+from benchmarks.growth import depths, sizes
+from benchmarks.growth.picture import draw
+from benchmarks.growth.synthetic import EXPONENT, MEAN, REPEATED, SHIFT, Model, learned
+from benchmarks.harness.place import CODE, ROOT, Place
+from benchmarks.harness.report import goal, table
+
+PACKAGES = ("bm25s", "tantivy", "matplotlib")
+COLLECTION = "google-wiki"
+COUNTS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+MOST = 0.25  # private memory of a build beyond that of the smallest collection, of the bundle
+FIGURE = "docs/growth.png"
+_OWN = ("benchmarks/growth", "benchmarks/footprint/build_memory.py")
+
+
+def run(place: Place) -> str:
+    """Measure what is not kept, draw the picture and return the tables."""
+    model = _model(place)
+    found = [
+        _figures(place, f"growth.{count}.json", partial(sizes.measure, model, count, place.work))
+        for count in COUNTS
+    ]
+    rankers = google_wiki_model1(place)
+    by_depth = _figures(
+        place, "growth.depths.json", partial(depths.measure, model, rankers, place.work)
+    )
+    draw(found, by_depth, ROOT / FIGURE)
+    return report(found, by_depth)
+
+
+def report(found: list[dict[str, Any]], by_depth: dict[str, Any]) -> str:
+    """Return the tables of some collections, ascending, and of rescoring."""
+    first, last = found[0], found[-1]
+    share = (last["build"]["private"] - first["build"]["private"]) * 1e6 / last["bundle"]
+    return f"""
+Passages of {MEAN:g} words on average, whose lengths are those of {COLLECTION}'s, scaled. \
+The n-th most frequent word has the probability (n + {SHIFT})^-{EXPONENT}, and {REPEATED:.0%} of \
+the words repeat one of their passage. {sizes.QUESTIONS} questions of {sizes.TERMS} words that are \
+no stop words, from a text to the texts of 10 hits, one thread, the median of {sizes.ROUNDS} \
+rounds each.
+
+{_by_count(found)}
+
+{
+        goal(
+            "private memory of the largest build beyond the smallest one's, by its bundle,",
+            share,
+            MOST,
+            "×",
+        )
+    }
+- *Private* memory is the process's own. *Resident* memory counts pages of mapped files, too, \
+which the system takes back when it needs them. A *first answer* is import, opening and one \
+question in a fresh process, beyond `import numpy`, {sizes.STARTS} processes; *from disk* means \
+that the bundle's files were dropped from the page cache before.
+
+Bytes of a passage. All store the texts. `--impacts uint8` is computed: 3 bytes less per posting. \
+tantivy's index has frequencies, positions and stored texts; bm25s keeps scores as float32 and \
+document numbers as int32, and its texts as JSON.
+
+{_by_bytes(found)}
+
+Rescoring by Model 1, questions of {sizes.TERMS} words, p50 and p99 in ms from a text to the texts \
+of 10 hits: {depths.PASSAGES:,} passages by candidates, and {depths.DEPTH:,} candidates of \
+{depths.DOCUMENTS:,} documents by their length.
+
+{_by_depth(by_depth)}
+
+![Growth]({"../" + FIGURE})
+"""
+
+
+def _by_count(found: list[dict[str, Any]]) -> str:
+    rows = [
+        [
+            f"{each['passages']:,}", f"{each['bundle'] / 1e6:,.0f}",
+            f"{each['build']['seconds']:,.0f}", f"{each['tantivy']['seconds']:,.0f}",
+            f"{each['build']['private']:,.0f}", f"{each['build']['resident']:,.0f}",
+            f"{each['p50']:.2f}", f"{each['p99']:.2f}", f"{each['serving']:.0f}",
+            f"{each['start']:.0f}", f"{each['start from disk']:.0f}",
+        ]
+        for each in found
+    ]  # fmt: skip
+    head = ["passages", "bundle, MB", "build, s", "tantivy's, s", "its private MB"]
+    head += ["resident MB", "query p50, ms", "p99", "serving, private MB", "first answer, ms"]
+    return table([*head, "from disk"], rows)
+
+
+def _by_bytes(found: list[dict[str, Any]]) -> str:
+    rows = []
+    for each in found:
+        count, other = each["passages"], each.get("bm25s")
+        values = [each["text"], *each["parts"].values(), each["bundle"], each["small"]]
+        values.append(each["tantivy"]["bytes"])
+        row = [f"{count:,}", *(f"{value / count:.0f}" for value in values)]
+        peer = f"{other['bytes'] / count:.0f} ({other['index'] / count:.0f})" if other else ""
+        rows.append([*row, peer])
+    head = ["passages", "CSV file", *sizes.PARTS, "bundle", "with `--impacts uint8`", "tantivy"]
+    return table([*head, "bm25s (without texts)"], rows)
+
+
+def _by_depth(by_depth: dict[str, Any]) -> str:
+    rows = []
+    for of, label in (("candidates", "candidates"), ("words", "words of a document")):
+        for at, found in by_depth[of].items():
+            cells = [found[name][part] for name in ("bm25", "model1") for part in ("p50", "p99")]
+            rows.append([f"{int(at):,} {label}", *(f"{cell:.2f}" for cell in cells)])
+    return table(["", "BM25 alone, p50", "p99", "with Model 1, p50", "p99"], rows)
+
+
+def _model(place: Place) -> Model:
+    """Return what passages are drawn from; reading the collection takes a while, so it is kept."""
+
+    def build(path: Path) -> None:
+        model = learned(each.text for each in place.collection(COLLECTION).documents())
+        with path.open("wb") as file:
+            np.savez(file, allow_pickle=False, **_arrays(model))
+
+    path = place.keep("growth.words.npz", build, _OWN)
+    with np.load(path, allow_pickle=False) as arrays:
+        spellings = bytes(arrays["spellings"]).decode().split("\n")
+        return Model(spellings, arrays["below"], arrays["lengths"])
+
+
+def _arrays(model: Model) -> dict[str, Any]:
+    spelled = np.frombuffer("\n".join(model.spellings).encode(), np.uint8)
+    return {"spellings": spelled, "below": model.below, "lengths": model.lengths}
+
+
+def _figures(place: Place, name: str, measure: Any) -> dict[str, Any]:
+    """Return kept figures; what is missing or of other code is measured."""
+    path = place.keep(name, measure, (*CODE, *_OWN))
+    figures: dict[str, Any] = json.loads(path.read_text())
+    return figures

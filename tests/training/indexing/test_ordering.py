@@ -1,0 +1,35 @@
+import random
+
+import pytest
+
+from ranklet.runtime.text.strings import Strings
+from ranklet.training.indexing import ordering as module
+from ranklet.training.indexing.ordering import order_of
+
+
+def expected(strings: list[str]) -> list[int]:
+    return sorted(range(len(strings)), key=lambda at: strings[at].encode())
+
+
+@pytest.mark.parametrize("read", [1, 3, 1 << 16])
+@pytest.mark.parametrize("letters", ["ab", "a\0", "é€😀"])
+def test_strings_are_ordered_by_their_bytes(
+    monkeypatch: pytest.MonkeyPatch, read: int, letters: str
+) -> None:
+    monkeypatch.setattr(module, "_READ", read)
+    rng = random.Random(0)
+    for longest in (0, 1, 3, 8, 9, 30):
+        strings = ["".join(rng.choices(letters, k=rng.randint(0, longest))) for _ in range(60)]
+        assert order_of(Strings.pack(strings)).tolist() == expected(strings)
+
+
+def test_strings_that_begin_alike_and_equal_ones_are_ordered() -> None:
+    strings = [f"https://example.org/{at % 7}{'/page' * (at % 3)}" for at in range(50)]
+    found = order_of(Strings.pack(strings))
+    assert found.tolist() == expected(strings)
+    assert found.dtype.name == "uint32"
+
+
+@pytest.mark.parametrize("strings", [[], [""], ["", ""], ["b", "a"]])
+def test_few_strings_are_ordered(strings: list[str]) -> None:
+    assert order_of(Strings.pack(strings)).tolist() == expected(strings)

@@ -1,0 +1,66 @@
+"""Sort strings by the bytes of their UTF-8, in numbers of eight bytes and not string by string."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.text.strings import Strings
+
+_WORD = 8  # bytes that are compared at once
+_READ = 1 << 16  # strings that are read at a time
+
+
+def order_of(strings: Strings) -> NDArray[np.uint32]:
+    """Return the numbers of strings in the order of their bytes, (strings,) uint32.
+
+    Equal strings are in the order of their numbers.
+
+    It takes some 40 bytes of memory per string. Sorting a list of the strings takes three times as
+    much, and longer.
+
+    >>> order_of(Strings.pack(["b", "", "abcdefghi", "abcdefgh", "b"])).tolist()
+    [1, 3, 2, 0, 4]
+    """
+    order = np.arange(len(strings), dtype=np.uint32)
+    group = np.zeros(len(strings), np.uint32)  # of each place: the first place of equal beginnings
+    open_ = np.arange(len(strings), dtype=np.uint32)  # places whose strings are not in order yet
+    depth = 0
+    while len(open_) > 1:
+        words, lengths = _words(strings, order[open_], depth)
+        ranked = np.lexsort((lengths, words, group[open_]))
+        words, lengths, own = words[ranked], lengths[ranked], group[open_][ranked]
+        order[open_] = order[open_][ranked]
+        differs = (words[1:] != words[:-1]) | (lengths[1:] != lengths[:-1]) | (own[1:] != own[:-1])
+        begins = np.flatnonzero(np.append(True, differs))
+        sizes = np.diff(np.append(begins, len(open_)))
+        group[open_] = np.repeat(open_[begins], sizes)
+        open_ = open_[np.repeat(sizes > 1, sizes) & (lengths == _WORD)]
+        depth += _WORD
+    return order
+
+
+def _words(
+    strings: Strings, numbers: NDArray[np.uint32], depth: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """Return the next eight bytes of some strings as numbers, and how many bytes these are.
+
+    Missing bytes are 0. Of two strings with the same number, the shorter one comes first.
+
+    Args:
+        strings: all of them.
+        numbers: which of them, (some,).
+        depth: how many bytes of each come before.
+    """
+    words = np.zeros(len(numbers), np.uint64)
+    lengths = np.zeros(len(numbers), np.uint8)
+    places = np.arange(_WORD)
+    for at in range(0, len(numbers), _READ):
+        part = slice(at, at + _READ)
+        begins = strings.offsets[numbers[part]] + depth
+        ends = strings.offsets[numbers[part].astype(np.int64) + 1]
+        rest = np.clip(ends - begins, 0, _WORD)
+        lengths[part] = rest
+        read = np.zeros((len(rest), _WORD), np.uint8)
+        has = places < rest[:, None]
+        read[has] = strings.data[(begins[:, None] + places)[has]]
+        words[part] = read.view(">u8")[:, 0]
+    return words, lengths
