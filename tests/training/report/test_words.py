@@ -12,7 +12,7 @@ def test_only_what_was_changed_is_marked() -> None:
     options = Options(learning_rate=1e-3, titles=False, bm25=BM25Settings(k1=2))
     found = {each.name: each for each in options_said("dense", recorded(options))}
     changed = {name: each.value for name, each in found.items() if each.changed}
-    bm25 = "field lemmas, k1 2, b 0.4, title_boost 1"
+    bm25 = "field lemmas, k1 2, b 0.4, title_boost 1, impacts float32"
     assert changed == {"--lr": "0.001", "--no-titles": "yes", "--bm25": bm25}
     assert found["--float32"].value == "no"
     assert found["--batch"].about == "queries per batch, each with a relevant document"
