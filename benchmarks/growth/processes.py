@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import perf_counter, sleep
 from typing import NamedTuple
 
@@ -32,24 +33,26 @@ def watched(code: str, *arguments: str | Path) -> Watched:
     Raises:
         RuntimeError: it failed; the message has the end of what it printed.
     """
+    paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     begin, resident, private = perf_counter(), 0.0, 0.0
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while process.poll() is None:
-        status = _status(process.pid)
-        # VmHWM is the peak itself, RssAnon what is there now.
-        resident = max(resident, status.get("VmHWM", 0.0))
-        private = max(private, status.get("RssAnon", 0.0))
-        sleep(_EVERY)
-    seconds = perf_counter() - begin
-    errors = process.stderr.read() if process.stderr else ""
-    if process.returncode:
-        raise RuntimeError(f"the process ended with {process.returncode}:\n{errors[-2000:]}")
+    with TemporaryFile("w+") as errors:  # a pipe would fill up
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        while process.poll() is None:
+            status = _status(process.pid)
+            # VmHWM is the peak itself, RssAnon what is there now.
+            resident = max(resident, status.get("VmHWM", 0.0))
+            private = max(private, status.get("RssAnon", 0.0))
+            sleep(_EVERY)
+        seconds = perf_counter() - begin
+        errors.seek(0)
+        if process.returncode:
+            said = errors.read()[-2000:]
+            raise RuntimeError(f"the process ended with {process.returncode}:\n{said}")
     return Watched(seconds, resident, private)
 
 

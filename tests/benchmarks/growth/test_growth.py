@@ -51,7 +51,7 @@ def test_growth_is_measured_tabled_and_drawn(
         (depths, "QUESTIONS", 3),
         (depths, "ROUNDS", 1),
         (depths, "CANDIDATES", (10, 100)),
-        (depths, "LENGTHS", (32, 64)),
+        (depths, "LENGTHS", (64,)),
         (depths, "DEPTH", 50),
     ):
         monkeypatch.setattr(module, name, value)
