@@ -12,6 +12,7 @@ import mmap
 import os
 import time
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
@@ -89,9 +90,17 @@ class BlockFile:
 
     def valid(self, number: int) -> bool:
         """Return whether a block is there, by its digest."""
-        stored = self._digests[number].tobytes()
+        return bool(self.all_valid([number]))
+
+    def all_valid(self, numbers: Sequence[int]) -> list[int]:
+        """Return those of some blocks that are there, by their digests."""
+        stored = self._digests[list(numbers)]
+        there = np.flatnonzero(stored.any(axis=1)).tolist()
+        return [numbers[at] for at in there if stored[at].tobytes() == self._actual(numbers[at])]
+
+    def _actual(self, number: int) -> bytes:
         begin = number * self.block
-        return any(stored) and stored == _digest(self.data[begin : begin + self.block], number)
+        return _digest(self.data[begin : begin + self.block], number)
 
     def write(self, first: int, data: bytes) -> None:
         """Write blocks that follow each other.

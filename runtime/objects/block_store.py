@@ -2,7 +2,7 @@
 
 import os
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Lock
@@ -51,7 +51,8 @@ class BlockStore:
         self.requests, self.bytes_read = 1, len(tail.data)
         self._file = BlockFile(self._folder, transport.address.shown, tail.etag, tail.size)
         self.data, self._block = self._file.data, self._file.block
-        self._states = np.zeros(self._file.count, np.uint8)
+        self._flags = bytearray(self._file.count)
+        self._states = np.frombuffer(self._flags, np.uint8)  # the same bytes, for many at once
         self._flights: dict[int, Event] = {}  # by block, what another thread is fetching
         self._lock = Lock()
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
@@ -59,6 +60,11 @@ class BlockStore:
         if first < self._file.count:
             self._keep(first, tail.data[first * self._block - tail.begin :])
         make_room(self._folder, self._most)
+
+    def holds(self, begin: int, end: int) -> bool:
+        """Return whether a part is there."""
+        block = self._block
+        return self._flags.find(_ABSENT, begin // block, -(-end // block)) < 0
 
     def fetch(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         """Fetch the bytes from each of `begins` to before each of `ends`, all at once.
@@ -74,13 +80,12 @@ class BlockStore:
         if begins.min() < 0 or ends.max() > self.size:
             raise BundleError(f"{self._transport.address.shown} ends before a part of it")
         firsts, lasts = begins // self._block, (ends - 1) // self._block
-        states = self._states
-        if (lasts - firsts).max() <= 1 and states[firsts].all() and states[lasts].all():
-            return  # most reads of blocks that are there
-        wanted = np.zeros(self._file.count + 1, np.int32)
-        np.add.at(wanted, firsts, 1)
-        np.add.at(wanted, lasts + 1, -1)
-        blocks = np.flatnonzero(np.cumsum(wanted[:-1]))
+        borders, states = np.concatenate([firsts, lasts]), self._states
+        missing = [borders[states[borders] == _ABSENT]]
+        is_long = lasts - firsts > 1  # most spans are of one or two blocks
+        for first, last in zip(firsts[is_long].tolist(), lasts[is_long].tolist(), strict=True):
+            missing.append(first + np.flatnonzero(states[first : last + 1] == _ABSENT))
+        blocks = np.unique(np.concatenate(missing))
         while len(blocks := blocks[states[blocks] == _ABSENT]):
             self._claimed(blocks.tolist())
 
@@ -103,18 +108,13 @@ class BlockStore:
 
     def _load(self, blocks: list[int]) -> None:
         """Take blocks from the cache, and read those that it does not have."""
-        missing = []
-        for each in blocks:
-            if self._file.valid(each):
-                self._states[each] = _CACHED
-            else:
-                missing.append(each)
-        if not missing:
-            return
-        spans = list(self._runs(missing))
-        if len(spans) == 1:
+        there = self._file.all_valid(blocks)
+        self._states[there] = _CACHED
+        known = set(there)
+        spans = list(self._runs(each for each in blocks if each not in known))
+        if len(spans) == 1:  # no thread is needed
             self._read(spans[0])
-        else:
+        elif spans:
             tasks = [self._threads().submit(self._read, span) for span in spans]
             try:
                 for task in tasks:
@@ -123,7 +123,7 @@ class BlockStore:
                 for task in tasks:  # after a failure the other ranges are useless
                     task.cancel()
 
-    def _runs(self, blocks: Iterable[int]) -> Iterable[tuple[int, int]]:
+    def _runs(self, blocks: Iterable[int]) -> Iterator[tuple[int, int]]:
         """Yield spans of blocks, from the first to before the second, that are one range each."""
         most = max(1, PART // self._block)
         begin = end = -1
@@ -134,7 +134,8 @@ class BlockStore:
             if begin >= 0:
                 yield begin, end
             begin, end = each, each + 1
-        yield begin, end
+        if begin >= 0:
+            yield begin, end
 
     def _read(self, span: tuple[int, int]) -> None:
         first, after = span

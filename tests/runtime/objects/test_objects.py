@@ -5,7 +5,9 @@ import pickle
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -200,6 +202,40 @@ def test_another_process_needs_one_range_where_the_cache_is_filled(server: Range
     before = len(server.requests)
     Bundle(server.address()).rank("dough")  # its own store, as another process has
     assert len(server.requests) == before + 1
+
+
+def test_threads_share_what_they_read(
+    server: RangeServer, built: "Built", by_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_store, "GAP", 0)  # no blocks are read besides those that are missing
+    near, far = Bundle(built.fused), Bundle(server.address())
+    opening = len(server.requests)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda query: answers(far, query), QUERIES * 8))
+    assert found == [answers(near, query) for query in QUERIES] * 8
+    # No byte is read twice, because a thread waits for what another one reads.
+    spans = []
+    for each in server.requests[opening:]:
+        begin, end = each.wanted.removeprefix("bytes=").split("-")
+        spans.append((int(begin), int(end)))
+    spans.sort()
+    assert spans
+    assert all(one[1] < other[0] for one, other in pairwise(spans))
+
+
+def test_a_cache_that_was_damaged_is_read_again(
+    server: RangeServer, built: "Built", tmp_path: Path
+) -> None:
+    wanted = answers(Bundle(built.fused), QUERIES[0])
+    assert answers(Bundle(server.address()), QUERIES[0]) == wanted
+    (file,) = (tmp_path / "cache/blocks").iterdir()
+    content = bytearray(file.read_bytes())
+    for at in range(5000, len(content), 1000):
+        content[at] ^= 255
+    file.write_bytes(content)
+    before = len(server.requests)
+    assert answers(Bundle(server.address()), QUERIES[0]) == wanted
+    assert len(server.requests) > before + 1
 
 
 def test_full_check_reads_everything(server: RangeServer) -> None:

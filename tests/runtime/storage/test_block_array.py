@@ -24,6 +24,9 @@ class Memory:
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             self._there[begin:end] = self._content[begin:end]
 
+    def holds(self, begin: int, end: int) -> bool:
+        return self._there[begin:end] == self._content[begin:end]
+
     def arrived(self, begin: int, end: int) -> bool:
         return end > begin
 
