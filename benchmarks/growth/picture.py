@@ -1,4 +1,4 @@
-"""Draw how everything grows, six panels with logarithmic axes."""
+"""Draw how everything grows, six panels, logarithmic where numbers differ much."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,6 +6,8 @@ from typing import Any
 
 Lines = Mapping[str, tuple[Sequence[float], Sequence[float]]]  # by label: x and y
 MARKS = ("o-", "s--", "^:", "d-.")
+FEW = 5  # values on a horizontal axis that are labelled one by one
+WIDE = 10  # ratio of heights from which on an axis is logarithmic
 
 
 def draw(sizes: Sequence[Mapping[str, Any]], depths: Mapping[str, Any], path: Path) -> None:
@@ -29,7 +31,15 @@ def draw(sizes: Sequence[Mapping[str, Any]], depths: Mapping[str, Any], path: Pa
         panel.set_xlabel(across)
         panel.set_ylabel(up)
         panel.set_xscale("log")
-        panel.set_yscale("log")
+        across_all = sorted({x for xs, _ in lines.values() for x in xs})
+        if len(across_all) <= FEW:
+            panel.set_xticks(across_all, [f"{x:,.0f}" for x in across_all])
+            panel.minorticks_off()
+        heights = [y for _, ys in lines.values() for y in ys]
+        if max(heights) < WIDE * min(heights):
+            panel.set_ylim(0, 1.1 * max(heights))
+        else:
+            panel.set_yscale("log")
         panel.grid(alpha=0.3, which="both")
         panel.legend()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -85,12 +85,12 @@ def test_blocks_change_no_byte(
 @pytest.mark.parametrize(("form", "most"), [("float16", 1e-3), ("uint8", 0.02)])
 def test_scores_are_those_of_the_stored_impacts(form: str, most: float, tmp_path: Path) -> None:
     rows = documents(80)
-    exact = load(build(rows, tmp_path / "exact.ranklet"))
-    bundle = load(build(rows, tmp_path / "b.ranklet", impacts=form))
-    assert list(verify(bundle.path))
-    assert bundle.path.joinpath("rankers/bm25/impacts.npy").stat().st_size < (
-        exact.path.joinpath("rankers/bm25/impacts.npy").stat().st_size
-    )
+    paths = [build(rows, tmp_path / "exact.ranklet")]
+    paths.append(build(rows, tmp_path / "b.ranklet", impacts=form))
+    exact, bundle = map(load, paths)
+    assert list(verify(paths[1]))
+    whole, small = (path.joinpath("rankers/bm25/impacts.npy").stat().st_size for path in paths)
+    assert small < whole
     for query in QUERIES:
         found = {hit.id: hit for hit in bundle.rank(query, k=80, explain=True)}
         wanted = {hit.id: hit.score for hit in exact.rank(query, k=80)}
