@@ -52,9 +52,10 @@ def open_archive(path: Path) -> "Archive":
         raise BundleError(f"{str(path)!r} cannot be read: {error}") from error
     if exists:  # opening a pipe or a device could block forever
         raise BundleError(f"{str(path)!r} is neither a folder nor a file, so it is not a bundle")
+    hint = "; an address is a text that begins with s3://, https:// or http://"
     raise BundleError(
         f"no bundle at {str(path)!r}; give the folder or the .zip that `ranklet index` or "
-        "`export` wrote"
+        f"`export` wrote{hint if ':/' in str(path) else ''}"
     )
 
 

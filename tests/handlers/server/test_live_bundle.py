@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import Built
+from tests.range_server import RangeServer
 from tests.updates import WHOLE, indexed
 
 from ranklet.export.updating.update import update
+from ranklet.export.writer import write_zip
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server import live_bundle
 from ranklet.handlers.server.live_bundle import TRIAL_DEPTH, LiveBundle, try_out
-from ranklet.runtime import load
+from ranklet.runtime import load, ranking
 from ranklet.runtime.errors import BundleError, RankletError
 from ranklet.runtime.rankers.model1 import Model1
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 class Watched:
     """A live bundle of a path, and what it logs."""
 
-    def __init__(self, path: Path, full_check: bool = False, device: str = "auto") -> None:
+    def __init__(self, path: Path | str, full_check: bool = False, device: str = "auto") -> None:
         self.lines: list[str] = []
         self.live = LiveBundle(str(path), full_check, device, self._log)
 
@@ -53,6 +55,27 @@ def put(bundle: Path | None, path: Path) -> None:
     else:
         shutil.copytree(bundle, coming)
     coming.rename(path)
+
+
+def test_a_bundle_on_object_storage_is_replaced_while_it_serves(
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKLET_CACHE", str(tmp_path / "cache"))
+    write_zip(built.indexed, tmp_path / "other.zip")
+    with RangeServer({"/b.zip": built.zipped.read_bytes()}) as server:
+        watched = Watched(server.address())
+        assert "serves 42 documents" in watched.refresh()
+        first = watched.live.bundle
+        assert watched.refresh() == ""
+        server.objects["/b.zip"] = (tmp_path / "other.zip").read_bytes()
+        monkeypatch.setattr(ranking, "LOOK_AGAIN", -1.0)  # no half minute passes here
+        assert "was replaced and serves" in watched.refresh()
+        assert watched.live.bundle is not first
+        del server.objects["/b.zip"]
+        assert watched.refresh() == ""  # what is being served goes on
+    missing = Watched(server.address("/other.zip"))
+    assert "cannot be read" in missing.refresh()
+    assert "cannot be read" in str(missing.reason())
 
 
 def test_a_bundle_may_come_late_and_its_absence_is_logged_once(

@@ -441,6 +441,12 @@ def test_malformed_addresses_are_refused(address: str) -> None:
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize("wanted", ["gs://bucket/b.zip", Path("s3://bucket/b.zip")], ids=str)
+def test_what_is_taken_for_a_path_says_how_addresses_begin(wanted: str | Path) -> None:
+    with pytest.raises(BundleError, match="begins with s3://, https://"):
+        load(wanted)
+
+
 # --------------------------------------------------------------------------------------- changes
 
 
