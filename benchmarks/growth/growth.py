@@ -14,7 +14,16 @@ import numpy as np
 from benchmarks.built.bundles import google_wiki_model1
 from benchmarks.growth import depths, sizes
 from benchmarks.growth.picture import draw
-from benchmarks.growth.synthetic import EXPONENT, MEAN, REPEATED, SHIFT, Model, learned
+from benchmarks.growth.synthetic import (
+    EXPONENT,
+    MEAN,
+    RARE,
+    RARE_EXPONENT,
+    REPEATED,
+    SHIFT,
+    Model,
+    learned,
+)
 from benchmarks.harness.place import CODE, ROOT, Place
 from benchmarks.harness.report import goal, table
 
@@ -47,8 +56,9 @@ def report(found: list[dict[str, Any]], by_depth: dict[str, Any]) -> str:
     share = (last["build"]["private"] - first["build"]["private"]) * 1e6 / last["bundle"]
     return f"""
 Passages of {MEAN:g} words on average, whose lengths are those of {COLLECTION}'s, scaled. \
-The n-th most frequent word has the probability (n + {SHIFT})^-{EXPONENT}, and {REPEATED:.0%} of \
-the words repeat one of their passage. {sizes.QUESTIONS} questions of {sizes.TERMS} words that are \
+The n-th most frequent word has a probability proportional to (n + {SHIFT})^-{EXPONENT}, beyond \
+the {RARE:,}th with the exponent {RARE_EXPONENT}, and {REPEATED:.0%} of the words repeat one of \
+their passage. {sizes.QUESTIONS} questions of {sizes.TERMS} words that are \
 no stop words, from a text to the texts of 10 hits, one thread, the median of {sizes.ROUNDS} \
 rounds each.
 

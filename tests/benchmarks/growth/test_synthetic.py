@@ -31,6 +31,16 @@ def test_frequencies_follow_zipf_and_mandelbrot() -> None:
     assert np.allclose(share[:20], wanted[:20], rtol=0.05)
 
 
+def test_rare_words_are_rarer() -> None:
+    below = model(2 * module.RARE).below
+    share = np.diff(below, prepend=0)
+    assert (np.diff(share) < 0).all()
+    fall = np.log(share[-1] / share[module.RARE]) / np.log(
+        (2 * module.RARE + module.SHIFT) / (module.RARE + 1 + module.SHIFT)
+    )
+    assert np.isclose(fall, -module.RARE_EXPONENT)
+
+
 def test_passages_repeat_their_words() -> None:
     (drawn,) = passages(model(), 2_000, seed=0, length=50)
     parts = np.split(drawn.tokens, drawn.ends[:-1])
