@@ -6,6 +6,7 @@
     │   └── ModelFolderError       a model's folder that cannot be imported
     ├── UnknownRankerError      an unknown ranker kind, ranker name or pipeline
     ├── BundleError             a bundle that is missing, damaged, hostile or of another version
+    ├── RemoteError             another system, such as Milvus or S3, that does not answer
     ├── MissingPackageError     a package that is not installed, with the command that installs it
     ├── CollectionError         a corpus, queries, qrels or run file that cannot be read
     ├── training.TrainingError  a training that cannot continue
