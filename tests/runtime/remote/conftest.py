@@ -1,11 +1,15 @@
 """One Milvus Lite for a module, and connections that end with their test."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from tests.metadata_rows import rows
+
+from ranklet.export.build import build
+from ranklet.export.feeds.publishing import publish
 
 
 @pytest.fixture(autouse=True)
@@ -36,3 +40,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> str:
 def documents() -> list[dict[str, Any]]:
     """Documents with metadata."""
     return rows(Random(7), 60)
+
+
+@pytest.fixture(scope="module")
+def books(
+    documents: list[dict[str, Any]], place: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A bundle of these documents, which is also the collection ``books`` in Milvus."""
+    path = build(documents, tmp_path_factory.mktemp("books") / "books.ranklet")
+    publish(path, place)
+    return path

@@ -83,18 +83,9 @@ def test_a_bundle_without_documents_retrieves_rescores_and_explains(
     assert search.rank(TEXT, k=0, pipeline=pipeline).hits == ()
 
 
-@pytest.fixture(scope="module")
-def published(
-    documents: list[dict[str, Any]], place: str, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    path = build(documents, tmp_path_factory.mktemp("filtered") / "books.ranklet")
-    publish(path, place)
-    return path
-
-
 @pytest.fixture
-def filtered(published: Path, place: str) -> tuple[Bundle, RemoteBundle]:
-    return Bundle(published), RemoteBundle(published, f"{place}#books")
+def filtered(books: Path, place: str) -> tuple[Bundle, RemoteBundle]:
+    return Bundle(books), RemoteBundle(books, f"{place}#books")
 
 
 def test_filters_allow_the_documents_that_the_bundle_allows(
@@ -304,12 +295,14 @@ def test_a_restriction_hides_the_other_documents(filtered: tuple[Bundle, RemoteB
     again.close()
 
 
-def test_the_other_calls_of_a_bundle(filtered: tuple[Bundle, RemoteBundle], place: str) -> None:
+def test_the_other_calls_of_a_bundle(
+    filtered: tuple[Bundle, RemoteBundle], place: str, documents: list[dict[str, Any]]
+) -> None:
     bundle, search = filtered
     assert search.metadata == bundle.metadata
     samples = search.sample_texts(3)
     assert len(samples) == 3
-    assert set(samples) <= {hit.text for hit in search.rank("bread water house", k=60)}
+    assert set(samples) <= {each["text"] for each in documents}
     assert dict(search.rank_ids("bread", k=60)).keys() == dict(bundle.rank_ids("bread")).keys()
     (ranking,) = search.rank_batch(["bread"])
     assert ranking.hits == search.rank("bread").hits
@@ -321,12 +314,12 @@ def test_the_other_calls_of_a_bundle(filtered: tuple[Bundle, RemoteBundle], plac
     assert search.rank(Query("bread")).hits == search.rank("bread").hits
 
 
-def test_load_takes_the_address(published: Path, place: str) -> None:
-    found = load(published, collection=f"{place}#books")
+def test_load_takes_the_address(books: Path, place: str) -> None:
+    found = load(books, collection=f"{place}#books")
     assert isinstance(found, RemoteBundle)
-    assert load(published, collection=f"{place}#books") is found
-    assert not isinstance(load(published), RemoteBundle)
+    assert load(books, collection=f"{place}#books") is found
+    assert not isinstance(load(books), RemoteBundle)
     assert found.highlight(found.rank("bread", k=1, explain=True)[0])
     assert found.rank("bread", k=1)._repr_html_()
     found.close()
-    assert len(load(published, collection=f"{place}#books").rank("bread", k=1)) == 1
+    assert len(load(books, collection=f"{place}#books").rank("bread", k=1)) == 1

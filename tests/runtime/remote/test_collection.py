@@ -17,16 +17,6 @@ from ranklet.runtime.remote.collection import MilvusCollection, ReplacedError
 
 pytest.importorskip("milvus_lite")
 pytest.importorskip("pymilvus")
-FOREVER = 300.0  # seconds that no test waits for
-
-
-@pytest.fixture(scope="module")
-def books(
-    documents: list[dict[str, Any]], place: str, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    path = build(documents, tmp_path_factory.mktemp("books") / "books.ranklet")
-    publish(path, place)
-    return path
 
 
 @pytest.fixture
