@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.buckets import empty_bucket, s3_server, use_s3
 from tests.conftest import Built
 
 from ranklet.handlers.aws import s3
@@ -77,37 +78,19 @@ def got(body: Any) -> list[tuple[str, float]]:
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[str]:
-    pytest.importorskip("boto3")
-    moto_server = pytest.importorskip("moto.server")
-    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with s3_server() as address:
+        yield address
 
 
 @pytest.fixture
 def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """Return a client of an empty bucket. Downloads go to a folder of the test."""
-    given = {
-        "AWS_ENDPOINT_URL_S3": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "TMPDIR": str(tmp_path),
-    }
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
+    use_s3(endpoint, monkeypatch)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)  # so that TMPDIR is read
     monkeypatch.setattr(s3, "FIRST_PAUSE", 0.001)
-    client = s3.client()
-    client.create_bucket(Bucket="bundles")
-    yield client
-    for each in client.list_objects_v2(Bucket="bundles").get("Contents", []):
-        client.delete_object(Bucket="bundles", Key=each["Key"])
-    client.delete_bucket(Bucket="bundles")
-    client.close()
+    with empty_bucket(s3.client()) as client:
+        yield client
 
 
 def digest(data: bytes) -> str:

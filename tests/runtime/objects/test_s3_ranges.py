@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.buckets import empty_bucket, s3_server, use_s3
 
 from ranklet.runtime import Bundle, BundleError, RemoteError
 from ranklet.runtime.objects import transport
@@ -22,34 +23,17 @@ QUERY = "how long to knead dough with water"
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    moto_server = pytest.importorskip("moto.server")
-    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with s3_server() as address:
+        yield address
 
 
 @pytest.fixture
 def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-    given = {
-        "AWS_ENDPOINT_URL_S3": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "RANKLET_CACHE": str(tmp_path / "cache"),
-    }
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
+    use_s3(endpoint, monkeypatch)
+    monkeypatch.setenv("RANKLET_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(transport, "FIRST_PAUSE", 0.001)
-    client = s3_client(2)
-    client.create_bucket(Bucket="bundles")
-    yield client
-    for each in client.list_objects_v2(Bucket="bundles").get("Contents", []):
-        client.delete_object(Bucket="bundles", Key=each["Key"])
-    client.delete_bucket(Bucket="bundles")
-    client.close()
+    with empty_bucket(s3_client(2)) as client:
+        yield client
 
 
 def test_it_answers_as_the_bundle_on_disk(bucket: Any, built: "Built") -> None:
