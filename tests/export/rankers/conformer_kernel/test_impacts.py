@@ -153,7 +153,7 @@ def test_an_interrupted_indexing_continues_to_the_same_result(
         for form in ("ndrm1", "ndrm3"):
             one, other, past = (
                 np.load(path / f"rankers/{form}/{part}.npy")
-                for path in (target, tmp_path / "whole", indexed._bundle.path)
+                for path in (target, tmp_path / "whole", Path(str(indexed._bundle.path)))
             )
             np.testing.assert_array_equal(one, other)
             np.testing.assert_array_equal(one, past)
