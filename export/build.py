@@ -1,13 +1,20 @@
 """Build a bundle that searches any texts, without judgements and without training."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from ranklet.export.bundles import EXPORTING, INDEXING, export_bundle, write_indexed
+from ranklet.export.bundles import EXPORTING, export_bundle
+from ranklet.export.distributed.cluster import Cluster, connected
+from ranklet.export.distributed.indexing import analysed_on
+from ranklet.export.distributed.options import LOCAL, EngineOptions
+from ranklet.export.distributed.shards import Shards
 from ranklet.export.document_encoding import ENCODING
 from ranklet.export.imported import COMPARING, ranker_name, with_probes
+from ranklet.export.indexing.writing import INDEXING, write_indexed
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import InputError
@@ -16,11 +23,12 @@ from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
 from ranklet.training.imported.importing import is_cross_encoder, needed_extra, read_model
-from ranklet.training.indexing.analysed import ANALYSING, analyse
+from ranklet.training.indexing.analysed import ANALYSING, AnalysedCollection, analyse
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.progress import expect, one_bar, progress
 
@@ -43,6 +51,7 @@ def build(
     title_boost: float = BM25Settings.title_boost,
     impacts: str = BM25Settings.impacts,
     overwrite: bool = False,
+    engine: EngineOptions = LOCAL,
 ) -> Path:
     """Write a bundle that searches texts with BM25, and with models if there are any.
 
@@ -64,6 +73,7 @@ def build(
         title_boost: how often BM25 counts each word of a title, from 1 to 100.
         impacts: how BM25's impacts are stored, as float32, float16 or uint8.
         overwrite: whether an existing bundle is replaced.
+        engine: where documents are analysed and encoded, on this machine or on several by Ray.
 
     Returns:
         The bundle's path.
@@ -73,6 +83,7 @@ def build(
         InputError: a column does not exist, a model cannot be used, or an option is wrong.
         ExportError: the target exists, or no variant of a model can be verified.
         MissingPackageError: a package is not installed.
+        ClusterError: the cluster cannot be used.
     """
     words = TextOptions(language=language, normaliser=normaliser)
     bm25 = BM25Settings(title_boost=title_boost, impacts=impacts)
@@ -80,24 +91,47 @@ def build(
     source = documents if isinstance(documents, Source) else Source(documents, options)
     with (
         hinted(lambda: needed_extra(models) or "lexical"),
+        connected(engine) as cluster,
         one_bar(*_plan(len(models))),
         BundleWriter(target, overwrite=overwrite) as writer,
     ):
         checkpoints = read_models(models, label)
-        analysed = analyse(
-            source.documents(), {bm25.field}, titles=titles, keep_metadata=True, options=words
-        )
-        expect(ENCODING, len(analysed.documents) * ENCODING_SECONDS)
+        given = _read(cluster, source, titles=titles, words=words)
         if checkpoints:
-            probes = unjudged_probes(analysed.listed(), titles=titles)
+            probes = unjudged_probes(given.listed(), titles=titles)
             folders = dict(zip(checkpoints, models, strict=True))
             checkpoints = with_probes(checkpoints, folders, probes)
         with tempfile.TemporaryDirectory() as scratch:
             own: Mapping[str, Checkpoint] = {BM25: Checkpoint("bm25", bm25)}
             rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
+            bundle = engine.opened(rankers)
+            analysed = given.analysed(bundle, writer.resume_folder)
             provenance = {"collection": {"name": source.name, "titles": titles}}
-            bundle = BundleFiles(rankers)
             return write_indexed(bundle, analysed, writer, source.splitting, provenance)
+
+
+class _Given(NamedTuple):
+    """A collection that was read before there are rankers to index it for."""
+
+    listed: Callable[[], Iterator[Document]]  # its passages
+    analysed: Callable[[BundleFiles, Path], AnalysedCollection]  # for rankers; see `analysed_on`
+
+
+def _read(cluster: Cluster | None, source: Source, *, titles: bool, words: TextOptions) -> _Given:
+    """Read a source, and analyse it unless a cluster will do that.
+
+    Raises:
+        CollectionError: documents cannot be read.
+    """
+    if cluster is not None:
+        shards = Shards(source)
+        return _Given(
+            shards.listed, partial(analysed_on, cluster, shards, titles=titles, words=words)
+        )
+    fields = {BM25Settings().field}
+    found = analyse(source.documents(), fields, titles=titles, keep_metadata=True, options=words)
+    expect(ENCODING, len(found.documents) * ENCODING_SECONDS)
+    return _Given(found.listed, lambda *_: found)
 
 
 def _plan(models: int) -> list[tuple[str, float]]:

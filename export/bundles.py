@@ -4,32 +4,35 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Protocol
 
 from ranklet.export.default_pipelines import standard_pipelines
+from ranklet.export.distributed.cluster import connected
+from ranklet.export.distributed.indexing import analysed_on
+from ranklet.export.distributed.options import LOCAL, EngineOptions
+from ranklet.export.distributed.shards import Shards
 from ranklet.export.errors import ExportError
+from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.options import allowed_values
 from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.storage.bundle_files import PASSAGES, TOKENIZER, BundleFiles
+from ranklet.runtime.storage.bundle_files import TOKENIZER
 from ranklet.runtime.storage.checks import check_one_of
 from ranklet.runtime.storage.manifest import Manifest, RankerEntry, Splitting, check_name
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
-from ranklet.training.indexing.analysed import AnalysedCollection, WordAnalysis, analyse
+from ranklet.training.indexing.analysed import WordAnalysis, analyse
 from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.indexing.metadata import Field
 from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-EXPORTING, INDEXING = "exporting and verifying models", "indexing"  # steps of a progress bar
+EXPORTING = "exporting and verifying models"  # a step of a progress bar
 
 _log = logging.getLogger(__name__)
 
@@ -116,6 +119,7 @@ def index_bundle(
     titles: bool = True,
     words: TextOptions | None = None,
     overwrite: bool = False,
+    engine: EngineOptions = LOCAL,
 ) -> Path:
     """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
 
@@ -127,25 +131,33 @@ def index_bundle(
         words: the language of the texts, and what the forms of a word have in common; None for what
             the bundle says, which is how its rankers were trained.
         overwrite: whether an existing bundle is replaced.
+        engine: where documents are analysed and encoded, on this machine or on several by Ray.
 
     Raises:
         BundleError: the source cannot be read.
         CollectionError: the collection cannot be read or is empty.
         ExportError: the target exists, or the source has no ranker.
+        ClusterError: the cluster cannot be used.
     """
-    bundle = BundleFiles(source, check="full")
+    bundle = engine.opened(source)
     rankers = bundle.manifest.rankers
     if not rankers:
         raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
     _warn_if_none_retrieves(rankers)
-    with BundleWriter(target, overwrite=overwrite) as writer:
-        analysed = analyse(
-            collection.documents(),
-            titles=titles,
-            keep_metadata=True,
-            options=words or words_of(bundle.manifest),
-            **needs_of(bundle),
-        )
+    words = words or words_of(bundle.manifest)
+    with BundleWriter(target, overwrite=overwrite) as writer, connected(engine) as cluster:
+        if cluster is None:
+            analysed = analyse(
+                collection.documents(),
+                titles=titles,
+                keep_metadata=True,
+                options=words,
+                **needs_of(bundle),
+            )
+        else:
+            given = Shards(collection)
+            folder = writer.resume_folder
+            analysed = analysed_on(cluster, given, bundle, folder, titles=titles, words=words)
         provenance = {"collection": {"name": collection.name, "titles": titles}}
         return write_indexed(bundle, analysed, writer, collection.splitting, provenance)
 
@@ -153,64 +165,6 @@ def index_bundle(
 def words_of(manifest: Manifest) -> TextOptions:
     """Return how the words of a collection are read for a bundle, unless others are chosen."""
     return TextOptions.of(manifest.languages, manifest.normaliser)
-
-
-class Needs(TypedDict):
-    """What the rankers of a bundle need of the analysis of a collection; see `analyse`."""
-
-    fields: set[str]
-    tokenizer: "Tokenizer | None"
-    known_words: list[str]
-
-
-def needs_of(bundle: BundleFiles) -> Needs:
-    """Return what the rankers of a bundle need."""
-    rankers = bundle.manifest.rankers
-    known = [w for name, e in rankers.items() for w in exporter(e.kind).known_words(bundle, name)]
-    return {
-        "fields": {entry.read_settings(name).field for name, entry in rankers.items()} - {""},
-        "tokenizer": bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
-        "known_words": known,
-    }
-
-
-def write_indexed(
-    bundle: BundleFiles,
-    analysed: AnalysedCollection,
-    writer: BundleWriter,
-    splitting: Splitting | None,
-    provenance: Mapping[str, Any],
-) -> Path:
-    """Write a bundle's rankers with an analysed collection.
-
-    Args:
-        bundle: of the rankers; what it has of another collection is not written.
-        analysed: the collection.
-        writer: of the new bundle.
-        splitting: how the documents were split; None if it is not known.
-        provenance: is added to that of the bundle.
-    """
-    rankers = bundle.manifest.rankers
-    _write_text(bundle, analysed, writer)
-    _write_documents(analysed, writer)
-    _write_metadata(analysed.metadata, writer)
-    indexed = {
-        ranker: exporter(entry.kind).index(bundle, ranker, analysed, writer)
-        for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
-    }
-    return writer.finish(
-        documents=len(analysed.documents),
-        fields=analysed.fields,
-        rankers=indexed,
-        pipelines=bundle.manifest.pipelines,
-        default_pipeline=bundle.manifest.default_pipeline,
-        titles=analysed.titles,
-        metadata={name: field.type for name, field in analysed.metadata.items()},
-        languages=analysed.languages,
-        normaliser=analysed.normaliser,
-        splitting=splitting,
-        provenance={**bundle.manifest.provenance, **provenance},
-    )
 
 
 def _warn_if_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
@@ -321,33 +275,3 @@ def _one_analysis(checkpoints: Mapping[str, Checkpoint]) -> WordAnalysis:
 
 def _in_words(words: WordAnalysis) -> str:
     return f"{', '.join(words['languages'])} by {words['normaliser']}"
-
-
-def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:
-    vocabulary = analysed.analyzer.vocabulary
-    writer.strings("text/forms", vocabulary.forms)
-    writer.array("text/lemma_of.npy", vocabulary.lemma_of)
-    if TOKENIZER in source.manifest.files:
-        writer.data(TOKENIZER, source.file(TOKENIZER))
-
-
-def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None:
-    documents = analysed.documents
-    writer.strings("documents/ids", documents.ids)
-    writer.array("documents/by_id.npy", documents.by_id)
-    if documents.first is not None:
-        writer.array(PASSAGES, documents.first)
-    writer.strings("documents/titles", documents.titles)
-    writer.strings("documents/texts", documents.texts)
-    for field, forward in analysed.forwards.items():
-        writer.array(f"documents/{field}.offsets.npy", forward.offsets)
-        writer.array(f"documents/{field}.npy", forward.tokens)
-
-
-def _write_metadata(fields: Mapping[str, Field], writer: BundleWriter) -> None:
-    for place, field in enumerate(fields.values()):
-        folder = folder_of(place)
-        for name, values in field.arrays.items():
-            writer.array(folder + name, values)
-        if field.distinct is not None:
-            writer.strings(folder + DISTINCT, field.distinct)

@@ -5,3 +5,7 @@ from ranklet.runtime.errors import RankletError
 
 class ExportError(RankletError):
     """A bundle that cannot be written: the target is taken, or the parts do not fit."""
+
+
+class ClusterError(RankletError):
+    """A cluster that does not answer, is lost, or has other packages than this machine."""

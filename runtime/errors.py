@@ -10,7 +10,8 @@
     ├── MissingPackageError     a package that is not installed, with the command that installs it
     ├── CollectionError         a corpus, queries, qrels or run file that cannot be read
     ├── training.TrainingError  a training that cannot continue
-    └── export.ExportError      a bundle that cannot be written
+    ├── export.ExportError      a bundle that cannot be written
+    └── export.ClusterError     a cluster that does not answer, or is lost
 
 A message says what was given, what is allowed and what to do.
 """

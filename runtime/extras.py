@@ -29,6 +29,7 @@ EXTRAS = {
         "tqdm",
     ),
     "parquet": ("pyarrow",),
+    "ray": ("ray",),
     "zst": ("zstandard",),
     "train": ("safetensors", "torch", "transformers"),
     "word2vec": ("gensim",),

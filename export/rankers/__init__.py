@@ -1,8 +1,9 @@
 """One module or package per kind of ranker, named as in ranklet.runtime.rankers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
@@ -26,6 +27,8 @@ class Exporter:
         learned: returns a digest of what was exported and is in one of these files, too.
         settings: names of the kind's settings that an export may change.
         prunes: whether `ExportOptions.prune` has a meaning for the kind.
+        parts: for a kind whose rows of documents are used again when bundles are joined, the
+            settings under which part of a collection is indexed only for that; None for others.
     """
 
     export: Callable[[Checkpoint, str, BundleWriter, ExportOptions], RankerEntry]
@@ -35,6 +38,7 @@ class Exporter:
     learned: Callable[[BundleFiles, str], str] = lambda *_: ""
     settings: tuple[str, ...] = ()
     prunes: bool = False
+    parts: Mapping[str, Any] | None = None
 
 
 def exporter(kind: str) -> Exporter:

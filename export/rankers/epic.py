@@ -90,4 +90,4 @@ def _exact_scores(
     return scores_of(queries, terms, torch.cat(values).numpy() - floors[terms])
 
 
-EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("impacts",), prunes=True)
+EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("impacts",), prunes=True, parts={})

@@ -46,4 +46,4 @@ def export(
     )  # fmt: skip
 
 
-EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("impacts",), prunes=True)
+EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("impacts",), prunes=True, parts={})

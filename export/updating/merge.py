@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.bundles import write_indexed
+from ranklet.export.indexing.writing import write_indexed
 from ranklet.export.updating.changes import Changes, Counts
 from ranklet.export.updating.same_rankers import check_same
 from ranklet.export.updating.update import analysed

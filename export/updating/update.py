@@ -1,14 +1,17 @@
 """Add, replace and delete documents of a bundle."""
 
 import dataclasses
-import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
-from ranklet.export.bundles import needs_of, write_indexed
+from ranklet.export.distributed.cluster import connected
+from ranklet.export.distributed.indexing import with_shards
+from ranklet.export.distributed.options import LOCAL, EngineOptions
+from ranklet.export.indexing.joined import joined
+from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.leftovers import clean_up
 from ranklet.export.updating.changes import Changes, Counts, changed
 from ranklet.export.writer import BundleWriter
@@ -16,18 +19,13 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import Splitting
-from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.data.collection import Collection, Document, is_collection
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.indexing.reuse.analysis import Contents, analyse_again
-from ranklet.version import __version__
 
 _RECORDED = ("added", "replaced", "deleted")  # in the provenance
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,7 @@ def update(
     options: SourceOptions | None = None,
     missing_ok: bool = False,
     overwrite: bool = False,
+    engine: EngineOptions = LOCAL,
 ) -> Update:
     """Write a bundle with other documents: some added, some replaced and some deleted.
 
@@ -70,6 +69,7 @@ def update(
         options: how the documents to add are read. Texts are split as those of the bundle were.
         missing_ok: whether ids to delete may be unknown.
         overwrite: whether another bundle at the target is replaced.
+        engine: where new documents are analysed and encoded, on this machine or on several by Ray.
 
     Returns:
         The path, and how many documents were added, replaced, deleted and left.
@@ -81,6 +81,7 @@ def update(
             not known how texts must be split.
         UnknownDocumentError: an id to delete is unknown.
         ExportError: the target exists.
+        ClusterError: the cluster cannot be used.
     """
     if isinstance(delete, str):
         raise InputError(f"delete must be a list of ids, not a string; pass [{delete!r:.80}]")
@@ -89,15 +90,18 @@ def update(
         raise InputError("there is nothing to change; give documents to add, or ids to delete")
     in_place = target is None or Path(target).absolute() == Path(bundle).absolute()
     clean_up(Path(bundle).absolute())  # a killed writer may have moved it aside
-    source = BundleFiles(bundle, check="full")
+    source = engine.opened(bundle)
     source.need_collection()
     with (
         hinted(lambda: "lexical"),
         source.damage_reported(),
         BundleWriter(bundle if in_place else str(target), overwrite=overwrite or in_place) as out,
+        connected(engine) as cluster,
     ):
         added, splitting = _documents(source, add, options)
         changes = changed(source, added, wanted, missing_ok=missing_ok)
+        if cluster is not None:
+            changes = with_shards(cluster, changes, source, out.resume_folder)
         done = Update(**dataclasses.asdict(changes.counts), path=out.target)
         provenance = {"update": {name: getattr(done, name) for name in _RECORDED}}
         write_indexed(source, analysed(changes, source), out, splitting, provenance)
@@ -105,33 +109,11 @@ def update(
 
 
 def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:
-    """Return the analysis of a changed collection, for the rankers of a bundle.
-
-    Texts of old documents are read again if they are not in English or have stems, because a word's
-    most frequent spelling counts then, and if another version wrote a bundle, because text analysis
-    may have changed since.
-    """
-    titles, needs = source.manifest.titles, needs_of(source)
-    contents, origins = changes.contents, changes.origins
-    plain = (ENGLISH, TextOptions.normaliser, __version__)
-    manifests = [each.manifest for each in origins.bundles]
-    if all((m.languages, m.normaliser, m.ranklet_version) == plain for m in manifests):
-        return analyse_again(contents, origins, titles=titles, **needs)
-    languages = {language for each in manifests for language in each.languages}
-    words = TextOptions.of(languages, manifests[0].normaliser)
-    _log.info("the words of all documents are analysed again")
-    again = analyse(_passages(contents), titles=titles, keep_metadata=True, options=words, **needs)
-    return dataclasses.replace(again, before=origins)
-
-
-def _passages(contents: Contents) -> Iterator[Document]:
-    """Yield each passage of a collection, with the metadata of its document."""
-    metadata, own = iter(contents.metadata), dict[str, Any]()
-    for number, first in enumerate(contents.first.tolist()):
-        if first == number:
-            own = dict(next(metadata, {}))
-        texts = contents.titles[number], contents.texts[number]
-        yield Document(contents.ids[number], *texts, own)
+    """Return the analysis of a changed collection, for the rankers of a bundle; see `joined`."""
+    manifest = source.manifest
+    words = TextOptions.of(manifest.languages, manifest.normaliser)
+    needs = needs_of(source)
+    return joined(changes.contents, changes.origins, needs, titles=manifest.titles, words=words)
 
 
 def _documents(

@@ -79,11 +79,16 @@ def variant_files(file: str) -> tuple[str, ...]:
 def open_session(bundle: "BundleFiles", folder: str, *, many: bool = False) -> Runs:
     """Open an exported model of a bundle; see `variant_file` and, for `many`, `Session`."""
     name, *weights = variant_files(variant_file(bundle, folder))
-    if weights:
-        from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 
-        return OpenVINOSession(bundle.file(name), bundle.file(weights[0]), name, many=many)
-    return Session(bundle.file(name), name, device=bundle.device, strict=bundle.strict, many=many)
+    def opened() -> Runs:
+        if weights:
+            from ranklet.runtime.onnx.openvino_session import OpenVINOSession
+
+            return OpenVINOSession(bundle.file(name), bundle.file(weights[0]), name, many=many)
+        model, device = bundle.file(name), bundle.device
+        return Session(model, name, device=device, strict=bundle.strict, many=many)
+
+    return bundle.kept((name, many), opened)
 
 
 def open_encoder(

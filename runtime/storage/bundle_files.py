@@ -1,7 +1,7 @@
 """Open and check a bundle, whose files are mapped and read on demand."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -35,6 +35,7 @@ PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.fi
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
 S = TypeVar("S", bound=Strings)
+T = TypeVar("T")
 
 
 class BundleFiles:
@@ -48,6 +49,7 @@ class BundleFiles:
         device: where models run, ``cpu``, ``cuda`` or ``auto``.
         strict: raise instead of warning if CUDA is requested but not available.
         cache: the folder for blocks of an address; None for the default.
+        keep: whether sessions of models are kept that otherwise end with those who opened them.
 
     Raises:
         BundleError: the bundle is missing, damaged, hostile or of another version.
@@ -62,9 +64,11 @@ class BundleFiles:
         device: str = "auto",
         strict: bool = False,
         cache: str | Path | None = None,
+        keep: bool = False,
     ) -> None:
         self.path: Path | Address = Address(path) if is_address(path) else Path(path)
         self.device, self.strict, self.cache = device, strict, cache
+        self._kept: dict[Hashable, Any] | None = {} if keep else None
         self._archive = self._opened_archive()
         self._rankers: dict[str, Ranker] = {}
         self._analyzer: Analyzer | None = None
@@ -335,6 +339,16 @@ class BundleFiles:
         if field in FIELDS:
             return self.analyzer.begin()
         return (self.ranker(field.removeprefix(RANKER_FIELD)).analyzer or self.analyzer).begin()
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what was made for a key before, if the bundle keeps it, or else make it."""
+        if self._kept is None:
+            return make()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            made: T = self._kept[key]
+            return made
 
     @contextmanager
     def damage_reported(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from tests.commands.running import Capture, fails, strict, succeeds
 
 from ranklet.commands import main
 from ranklet.commands.explain import HINT
-from ranklet.commands.rank import ROWS
+from ranklet.commands.rank.answers import ROWS
 from ranklet.runtime import Bundle
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from tests.commands.running import Capture, fails, process, strict, succeeds
 from tests.metadata_rows import WORDS
 
-from ranklet.commands.rank import ROWS
+from ranklet.commands.rank.answers import ROWS
 from ranklet.runtime import Bundle
 
 if TYPE_CHECKING:

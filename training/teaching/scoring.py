@@ -17,7 +17,7 @@ from ranklet.training.sampling.negatives import Numbers, relevant_numbers
 from ranklet.training.sampling.ragged import packed
 from ranklet.training.teaching.options import ScoreOptions
 from ranklet.training.teaching.score_file import ScoreFile, checksum
-from ranklet.training.teaching.teacher import Teacher, teacher_scores
+from ranklet.training.teaching.teacher import ScoreEach, Teacher, teacher_scores
 
 
 def score(
@@ -29,6 +29,7 @@ def score(
     candidates: Sequence[Bundle] = (),
     facts: Mapping[str, Any] | None = None,
     folder: Path | None = None,
+    each: ScoreEach | None = None,
 ) -> ScoreFile:
     """Score the candidates of queries.
 
@@ -42,7 +43,8 @@ def score(
         options: how many candidates a query has.
         candidates: bundles over the same documents, which rank more candidates.
         facts: what the file also says of the scores, plain values by name.
-        folder: scores are kept here block by block, so that an interruption loses little.
+        folder: scores are kept here every few blocks, so that an interruption loses little.
+        each: scores blocks of pairs in place of the teacher, on other machines.
 
     Raises:
         InputError: no query has a relevant document in the collection, or a bundle's pipeline or
@@ -75,7 +77,7 @@ def score(
         ),
         offsets=offsets,
         numbers=places.astype(np.int32),
-        scores=teacher_scores(teacher, pairs, folder),
+        scores=teacher_scores(teacher, pairs, folder, each),
     )
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
@@ -20,10 +20,14 @@ from ranklet.training.progress import progress
 
 SCORES = "teacher.npz"  # in the folder of the state
 TEACHERS = ("cross_encoder",)  # kinds whose training module has `text_scorer`
-BLOCK = 256  # pairs that an interruption costs at most
+BLOCK = 256  # pairs that are scored at a time
+SAVED = 50  # scores are kept whenever there are a fiftieth more of them
 
 # Returns the scores of pairs of a query and a document, (pairs,) float32.
-Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]
+Pairs = Sequence[tuple[str, str]]
+Score = Callable[[Pairs], NDArray[np.float32]]
+# Returns those of many blocks of pairs, in order.
+ScoreEach = Callable[[Iterable[Pairs]], Iterator[NDArray[np.float32]]]
 
 
 class Teacher(NamedTuple):
@@ -116,25 +120,33 @@ def bundle_teacher(bundle: Bundle, ranker: str | None = None) -> Teacher:
 
 
 def teacher_scores(
-    teacher: Teacher, pairs: Sequence[tuple[str, str]], folder: Path | None = None
+    teacher: Teacher, pairs: Pairs, folder: Path | None = None, each: ScoreEach | None = None
 ) -> NDArray[np.float32]:
     """Return a teacher's scores of pairs of a query and a document, (pairs,) float32.
 
     Args:
         teacher: a cross-encoder.
         pairs: texts.
-        folder: scores are kept here block by block, so that an interruption loses little.
+        folder: scores are kept here every few blocks, so that an interruption loses little.
+        each: scores blocks in place of the teacher, on other machines.
     """
     path = None if folder is None else folder / SCORES
     digest = _digest(teacher, pairs)
     scores = _read(path, digest)[: len(pairs)]
     if len(scores) == len(pairs):
         return scores
-    score = teacher.open()
-    for begin in progress(range(len(scores), len(pairs), BLOCK), "scores of the teacher"):
-        scores = np.concatenate([scores, score(pairs[begin : begin + BLOCK])])
-        if path is not None:
-            _write(path, digest, scores)
+    begins = range(len(scores), len(pairs), BLOCK)
+    blocks = (pairs[begin : begin + BLOCK] for begin in begins)
+    made = map(teacher.open(), blocks) if each is None else each(blocks)
+    waiting: list[NDArray[np.float32]] = []
+    kept = done = len(scores)
+    for _, block in progress(zip(begins, made, strict=True), "scores of the teacher", len(begins)):
+        waiting.append(block)
+        done += len(block)
+        if done == len(pairs) or SAVED * (done - kept) >= done:
+            scores, waiting, kept = np.concatenate([scores, *waiting]), [], done
+            if path is not None:
+                _write(path, digest, scores)
     return scores
 
 

@@ -118,4 +118,4 @@ def token_groups(
     return list(map(layout.groups, layout.rows(probes.documents, "document")[0], vectors))
 
 
-EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored",))
+EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored",), parts={})

@@ -210,5 +210,9 @@ def recall(index: BinaryIndex | HNSWIndex, vectors: StoredVectors) -> float:
 
 
 EXPORTER = Exporter(
-    export, index, indexed=INDEXED, settings=("stored", "search", "m", "ef_construction", "ef")
+    export,
+    index,
+    indexed=INDEXED,
+    settings=("stored", "search", "m", "ef_construction", "ef"),
+    parts={"search": EXHAUSTIVE},  # whatever searches is made of all vectors
 )

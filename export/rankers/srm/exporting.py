@@ -204,4 +204,4 @@ def _material(
     return probes, tokenizer
 
 
-EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored", "idf"))
+EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored", "idf"), parts={})

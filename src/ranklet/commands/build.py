@@ -7,6 +7,7 @@ such files, or a saved dataset. Names may end in .gz or .zst. Without --model, w
 
 import argparse
 
+from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.export import STORED
 from ranklet.commands.train.arguments import add_options, options_from
 
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(lambda _: group, SourceOptions())
     words = parser.add_argument_group(TextOptions.GROUP)
     add_options(lambda _: words, TextOptions())
+    add_engine(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -82,6 +84,7 @@ def run(options: argparse.Namespace) -> None:
         title_boost=options.title_boost,
         impacts=options.impacts,
         overwrite=options.force,
+        engine=engine_from(options),
     )
     bundle = load(target)
     print(f"{bundle.size} → {target}")

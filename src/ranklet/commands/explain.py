@@ -6,7 +6,8 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklet.commands.rank import COLLECTION, ROWS, WHERE, read_filter
+from ranklet.commands.rank import COLLECTION, WHERE, read_filter
+from ranklet.commands.rank.answers import ROWS
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 import argparse
 
+from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.indexing.language.options import TextOptions
@@ -27,12 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         TextOptions.GROUP, "Without them, words are read as the bundle's rankers were trained."
     )
     add_options(lambda _: words, TextOptions())
+    add_engine(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Index the collection."""
-    from ranklet.export.bundles import INDEXING, index_bundle, words_of
+    from ranklet.export.bundles import index_bundle, words_of
     from ranklet.export.document_encoding import ENCODING
+    from ranklet.export.indexing.writing import INDEXING
     from ranklet.runtime import load
     from ranklet.runtime.metadata.types import in_words
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -51,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
             titles=not options.no_titles,
             words=options_from(words_of(BundleFiles(options.bundle).manifest), vars(options)),
             overwrite=options.force,
+            engine=engine_from(options),
         )
     bundle = load(target)
     print(f"{bundle.size} → {target}")

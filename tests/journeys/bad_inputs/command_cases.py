@@ -55,6 +55,14 @@ OPTIONS = [
     option("k is a word", "invalid int", "rank", BUNDLE, "dough", "-k", "many", status=2),
     option("k has 5,000 digits", "int", "rank", BUNDLE, "dough", "-k", "9" * 5000, status=2),
     option("the pipeline is unknown", "unknown pipeline", "rank", BUNDLE, "x", "--pipeline", "y"),
+    option(
+        "an option of a cluster without one", "has no effect", "rank", BUNDLE, "x",
+        "--num-actors", "2",
+    ),
+    option(
+        "no cluster answers", "no cluster of Ray answers", "rank", BUNDLE, "x", "--engine", "ray",
+        "--address", "127.0.0.1:1",
+    ),
     option("the query is empty", "is empty", "rank", BUNDLE, ""),
     option("the query is blank", "is empty", "rank", BUNDLE, " \t\n"),
     option("the query has only stop words", "no hits for", "rank", BUNDLE, "the of and", status=0),

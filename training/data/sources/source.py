@@ -79,6 +79,17 @@ class Source:
         """Yield the documents in their order; a long one as passages that share its id.
 
         Raises:
+            CollectionError: see `whole`.
+            InputError: see `whole`.
+        """
+        for document in self.whole():
+            for part in passages(document.text, *self.splitting):
+                yield document._replace(text=part)
+
+    def whole(self) -> Iterator[Document]:
+        """Yield the documents in their order, and none of them split.
+
+        Raises:
             CollectionError: something is wrong, and `skip_bad` is not set; the message counts all
                 faults and names the first places. Or nothing remains.
             InputError: a column does not exist, or no column looks like a text.
@@ -92,10 +103,7 @@ class Source:
         count = 0
         for document in self._checked(chain(first, records)):
             count += 1
-            for part in passages(
-                document.text, self.options.passage_words, self.options.overlap_words
-            ):
-                yield document._replace(text=part)
+            yield document
         self._check_wanted()
         bad = self.problems.counts.total()
         if bad and not self.options.skip_bad:

@@ -9,7 +9,7 @@ from time import perf_counter
 
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.results import FIRST, answered, conclusion, results_table
-from ranklet.commands.rank import as_text
+from ranklet.commands.rank.answers import as_text
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.export.options import ExportOptions

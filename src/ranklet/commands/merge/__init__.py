@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Merge the bundles."""
-    from ranklet.export.bundles import INDEXING
     from ranklet.export.document_encoding import ENCODING
+    from ranklet.export.indexing.writing import INDEXING
     from ranklet.export.updating.merge import merge
     from ranklet.runtime import load
     from ranklet.training.progress import one_bar

@@ -8,11 +8,16 @@ import argparse
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.errors import InputError
 from ranklet.training.checkpoint import RANKLET as CHECKPOINT
 from ranklet.training.teaching.options import ScoreOptions
+
+if TYPE_CHECKING:
+    from ranklet.export.distributed.options import EngineOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="bundle whose best documents are scored, too; may be repeated",
     )  # fmt: skip
     add_options(lambda _: parser, ScoreOptions())
+    add_engine(parser)
 
 
 def needs(arguments: argparse.Namespace) -> str:
@@ -45,6 +51,7 @@ def needs(arguments: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> None:
     """Score the candidates and write the file."""
+    from ranklet.export.distributed.cluster import connected
     from ranklet.runtime import load
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
@@ -54,7 +61,8 @@ def run(options: argparse.Namespace) -> None:
 
     output = Path(options.output)
     _check_place(output, force=options.force)
-    chosen = options_from(ScoreOptions(), vars(options))
+    chosen, engine = options_from(ScoreOptions(), vars(options)), engine_from(options)
+    _check_device(chosen.device, engine)
     teacher = read_teacher(options.teacher, options.ranker, chosen.device)
     bundles = [load(path, device=chosen.device) for path in options.candidates or []]
     collection = Collection(options.collection)
@@ -62,10 +70,16 @@ def run(options: argparse.Namespace) -> None:
     queries = read_split(collection, options.split, limit=options.max_queries)
     state = output.with_name(f"{output.name}.run")
     try:
-        found = score(
-            teacher, collection, queries, chosen, candidates=bundles,
-            facts={"split": options.split}, folder=state,
-        )  # fmt: skip
+        with connected(engine) as cluster:
+            each = None
+            if cluster is not None:
+                from ranklet.commands.score.blocks import scorer_on
+
+                each = scorer_on(cluster, Path(options.teacher), options.ranker, engine.device)
+            found = score(
+                teacher, collection, queries, chosen, candidates=bundles,
+                facts={"split": options.split}, folder=state, each=each,
+            )  # fmt: skip
     except KeyboardInterrupt:
         if state.exists():
             print(f"\nthe same command goes on from {state}", file=sys.stderr)
@@ -73,6 +87,14 @@ def run(options: argparse.Namespace) -> None:
     found.save(output)
     shutil.rmtree(state, ignore_errors=True)
     print(f"{len(found.scores):,} scores of {len(found.queries):,} queries → {output}")
+
+
+def _check_device(device: str, engine: "EngineOptions") -> None:
+    """Raise InputError if models would run elsewhere on a cluster than the options say."""
+    if engine.on_ray and device not in ("auto", engine.device):
+        raise InputError(
+            f"--device {device} is not what --gpus-per-actor says; on a cluster leave --device out"
+        )
 
 
 def _check_place(path: Path, *, force: bool) -> None:

@@ -6,6 +6,7 @@ for documents that do not change is used again, so only new ones are encoded.
 
 import argparse
 
+from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.data.sources.options import SourceOptions
 
@@ -31,12 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "only say if the bundle does not.",
     )
     add_options(lambda _: group, SourceOptions())
+    add_engine(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Update the bundle."""
-    from ranklet.export.bundles import INDEXING
     from ranklet.export.document_encoding import ENCODING
+    from ranklet.export.indexing.writing import INDEXING
     from ranklet.export.updating.update import update
     from ranklet.runtime import load
     from ranklet.training.progress import one_bar
@@ -52,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
             options=options_from(SourceOptions(), given) if read else None,
             missing_ok=options.missing_ok,
             overwrite=options.force,
+            engine=engine_from(options),
         )
     print(f"{done}: {load(done.path).size} → {done.path}")
 

@@ -4,14 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
-if TYPE_CHECKING:
-    from ranklet.runtime import Ranking
-
-SHOWN = 300  # maximum number of characters that are printed of a document's text
-ROWS = 10  # maximum number of rows that are printed of an explanation
-
+from ranklet.commands.engine import add_engine, engine_from
 
 COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
 WHERE = 'filter by metadata, such as \'{"year": {">=": 2020}}\' (docs/filtering.md)'
@@ -50,30 +46,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="replace unknown words by ones that differ in one letter",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")
+    add_engine(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Rank and print the hits."""
-    from ranklet.runtime import load
-    from ranklet.runtime.lexical.query_syntax import typed_query
+    from ranklet.commands.rank.answers import answers, answers_on
+    from ranklet.runtime import InputError, load
+    from ranklet.runtime.storage.address import is_address
 
+    engine = engine_from(options)
+    settings = {
+        "rank": {
+            "k": options.k,
+            "where": None if options.where is None else read_filter(options.where),
+            "offset": options.offset,
+            "min_score": options.min_score,
+            "group_by": options.group_by,
+            "group_size": options.group_size,
+            "pipeline": options.pipeline,
+            "explain": options.explain,
+            "budget_ms": options.budget_ms,
+        },
+        "typed": {"syntax": options.syntax, "typos": options.typos},
+        "json": options.json,
+    }
+    queries = _lines(sys.stdin.buffer) if options.query == "-" else iter([options.query])
+    if engine.on_ray:
+        if options.collection or is_address(options.bundle):
+            raise InputError(
+                "--engine ray ranks a bundle with its documents on a disk of this machine; give "
+                "such a one, or leave --engine out"
+            )
+        for text in answers_on(engine, Path(options.bundle), queries, settings):
+            print(text)
+        return
     bundle = load(options.bundle, collection=options.collection)
-    where = None if options.where is None else read_filter(options.where)
-    queries = _lines(sys.stdin.buffer) if options.query == "-" else [options.query]
-    for text in queries:
-        ranking = bundle.rank(
-            typed_query(text, syntax=options.syntax, typos=options.typos),
-            k=options.k,
-            where=where,
-            offset=options.offset,
-            min_score=options.min_score,
-            group_by=options.group_by,
-            group_size=options.group_size,
-            pipeline=options.pipeline,
-            explain=options.explain,
-            budget_ms=options.budget_ms,
-        )
-        print(ranking.to_json() if options.json else as_text(ranking, options.offset))
+    for text in map(answers(bundle, settings), queries):
+        print(text)
 
 
 def read_filter(text: str) -> dict[str, Any]:
@@ -96,31 +106,3 @@ def _lines(source: BinaryIO) -> Iterator[str]:
     for line in source:
         if query := line.decode("utf-8", "replace").strip():
             yield query
-
-
-def as_text(ranking: "Ranking", offset: int = 0) -> str:
-    """Return a ranking as readable text, whose first hit has the place after `offset`."""
-    from ranklet.runtime.hits import in_line
-
-    lines = [
-        f"searched for {better!r} instead of {word!r}"
-        for word, better in ranking.corrections.items()
-    ]
-    if not len(ranking):
-        return "\n".join([*lines, f"no hits for {ranking.query!r}"])
-    for place, hit in enumerate(ranking, offset + 1):
-        lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
-        text = " ".join(hit.text.split())
-        lines.append(f"              {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}")
-        if hit.metadata:
-            lines.append(f"              {in_line(hit.metadata)}")
-        if hit.explanation is not None:
-            tree = hit.explanation.text(ROWS, " (--json, or explain --html FILE, shows all)")
-            lines += [f"      {line}" for line in tree.splitlines()]
-    total = sum(timing.ms for timing in ranking.timings)
-    lines.append(f"({total:.1f} ms)")
-    for ranker, count in ranking.truncated.items():
-        lines.append(f"truncated because longer than {ranker} reads: {count}")
-    if ranking.left_out:
-        lines.append(f"no time for: {'; '.join(ranking.left_out)}")
-    return "\n".join(lines)

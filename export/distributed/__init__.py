@@ -1,0 +1,1 @@
+"""Index, rank and score on several machines by Ray."""

@@ -1,0 +1,125 @@
+"""Cut a collection into shards, each of which is indexed alone."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.storage.manifest import Splitting
+from ranklet.training.data.collection import Document
+from ranklet.training.data.sources.passages import passages
+from ranklet.training.data.sources.source import Source
+from ranklet.training.indexing.analysed import ANALYSING
+from ranklet.training.indexing.metadata import MetadataCollector
+from ranklet.training.indexing.packer import Packer
+from ranklet.training.progress import progress
+
+MOST_DOCUMENTS = 2048  # of a shard
+MOST_CHARACTERS = 4 << 20  # of its texts; a document is never cut
+# Every so many shards they become twice as long, so that a large collection has not too many files.
+DOUBLED_AFTER, DOUBLED = 128, 4
+
+UNSPLIT = Splitting(0, 0)
+
+
+class Documents(Protocol):
+    """What can be indexed; see `ranklet.export.bundles.Documents`."""
+
+    def documents(self) -> Iterable[Document]:
+        """Return the documents, which are read once."""
+        ...
+
+
+class Shard(NamedTuple):
+    """Documents that are indexed together, and how long texts among them are split."""
+
+    documents: list[Document]  # without metadata
+    splitting: Splitting
+
+    def passages(self) -> Iterator[Document]:
+        """Yield the passages of the documents."""
+        for each in self.documents:
+            for part in passages(each.text, *self.splitting):
+                yield each._replace(text=part)
+
+    def to_json(self) -> str:
+        """Return the shard as JSON in ASCII, which keeps every character."""
+        rows = [[each.id, each.title, each.text] for each in self.documents]
+        return json.dumps({"splitting": self.splitting, "documents": rows})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Shard":
+        """Return the shard that `to_json` wrote."""
+        held = json.loads(text)
+        return cls([Document(*row) for row in held["documents"]], Splitting(*held["splitting"]))
+
+
+class Shards:
+    """The shards of a collection, which is read once. They are kept in a temporary file.
+
+    The passages of a document are in one shard, also if the collection yields them as successive
+    documents of one id.
+
+    Args:
+        collection: documents; a `Source` is split where its shards are indexed.
+
+    Attributes:
+        metadata: of all documents.
+
+    Raises:
+        CollectionError: documents cannot be read, or there is none.
+    """
+
+    def __init__(self, collection: Documents) -> None:
+        self.metadata = MetadataCollector()
+        documents, splitting = collection.documents, UNSPLIT
+        if isinstance(collection, Source):
+            documents, splitting = collection.whole, collection.splitting
+        packer = Packer()
+        for shard in cut(self._collected(progress(documents(), ANALYSING)), splitting):
+            packer.add(shard.to_json())
+        self._texts = packer.strings()
+        if not len(self):
+            raise CollectionError("the collection has no document")
+
+    def _collected(self, documents: Iterable[Document]) -> Iterator[Document]:
+        last = None
+        for document in documents:
+            if document.id != last:
+                self.metadata.add(document.metadata)
+            last = document.id
+            yield document
+
+    def __len__(self) -> int:
+        """Return the number of shards."""
+        return len(self._texts)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the shards as JSON, in their order."""
+        return (self._texts.raw(at) for at in range(len(self)))
+
+    def listed(self) -> Iterator[Document]:
+        """Yield the passages of all documents in their order, without metadata."""
+        for text in self:
+            yield from Shard.from_json(text).passages()
+
+
+def cut(documents: Iterable[Document], splitting: Splitting = UNSPLIT) -> Iterator[Shard]:
+    """Yield documents as shards of about the same length.
+
+    Args:
+        documents: successive ones with one id stay together.
+        splitting: how long texts are split where the shards are indexed.
+    """
+    shard: list[Document] = []
+    count = characters = 0
+    for document in documents:
+        longer = 1 << min(DOUBLED, count // DOUBLED_AFTER)
+        full = len(shard) >= longer * MOST_DOCUMENTS or characters >= longer * MOST_CHARACTERS
+        if full and document.id != shard[-1].id:
+            yield Shard(shard, splitting)
+            shard, characters, count = [], 0, count + 1
+        shard.append(document)
+        characters += len(document.title) + len(document.text)
+    if shard:
+        yield Shard(shard, splitting)

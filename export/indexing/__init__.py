@@ -1,0 +1,1 @@
+"""Index a collection for the rankers of a bundle."""

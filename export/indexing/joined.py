@@ -1,0 +1,53 @@
+"""Analyse a collection whose documents some bundles have, for the rankers of a bundle."""
+
+import dataclasses
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from ranklet.export.indexing.writing import Needs
+from ranklet.runtime.text.analysis import ENGLISH
+from ranklet.training.data.collection import Document
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.language.options import TextOptions
+from ranklet.training.indexing.reuse.analysis import Contents, analyse_again
+from ranklet.training.indexing.reuse.origins import Origins
+from ranklet.version import __version__
+
+_log = logging.getLogger(__name__)
+
+
+def joined(
+    contents: Contents, origins: Origins, needs: Needs, *, titles: bool, words: TextOptions
+) -> AnalysedCollection:
+    """Return the analysis of documents, of which that in the bundles is used again if possible.
+
+    Texts are read again if they are not in English or have stems, because a word's most frequent
+    spelling counts then, and if another version wrote a bundle, because text analysis may have
+    changed since.
+
+    Args:
+        contents: the documents.
+        origins: where their ranked texts were indexed before.
+        needs: what the rankers need.
+        titles: whether titles are ranked.
+        words: the language, and what the forms of a word have in common.
+    """
+    plain = (ENGLISH, TextOptions.normaliser, __version__)
+    manifests = [each.manifest for each in origins.bundles]
+    alike = all((m.languages, m.normaliser, m.ranklet_version) == plain for m in manifests)
+    if words == TextOptions() and alike:
+        return analyse_again(contents, origins, titles=titles, **needs)
+    _log.info("the words of all documents are analysed again")
+    again = analyse(_passages(contents), titles=titles, keep_metadata=True, options=words, **needs)
+    return dataclasses.replace(again, before=origins)
+
+
+def _passages(contents: Contents) -> Iterator[Document]:
+    """Yield each passage of a collection, with the metadata of its document."""
+    metadata, own = iter(contents.metadata), dict[str, Any]()
+    for number, first in enumerate(contents.first.tolist()):
+        if first == number:
+            own = dict(next(metadata, {}))
+        texts = contents.titles[number], contents.texts[number]
+        yield Document(contents.ids[number], *texts, own)

@@ -1,0 +1,107 @@
+"""Write the rankers of a bundle with an analysed collection."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from ranklet.export.rankers import exporter
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.metadata.columns import DISTINCT, folder_of
+from ranklet.runtime.storage.bundle_files import PASSAGES, TOKENIZER, BundleFiles
+from ranklet.runtime.storage.manifest import Splitting
+from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.metadata import Field
+from ranklet.training.progress import progress
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+INDEXING = "indexing"  # a step of a progress bar
+
+
+class Needs(TypedDict):
+    """What the rankers of a bundle need of the analysis of a collection; see `analyse`."""
+
+    fields: set[str]
+    tokenizer: "Tokenizer | None"
+    known_words: list[str]
+
+
+def needs_of(bundle: BundleFiles) -> Needs:
+    """Return what the rankers of a bundle need."""
+    rankers = bundle.manifest.rankers
+    known = [w for name, e in rankers.items() for w in exporter(e.kind).known_words(bundle, name)]
+    return {
+        "fields": {entry.read_settings(name).field for name, entry in rankers.items()} - {""},
+        "tokenizer": bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
+        "known_words": known,
+    }
+
+
+def write_indexed(
+    bundle: BundleFiles,
+    analysed: AnalysedCollection,
+    writer: BundleWriter,
+    splitting: Splitting | None,
+    provenance: Mapping[str, Any],
+) -> Path:
+    """Write a bundle's rankers with an analysed collection.
+
+    Args:
+        bundle: of the rankers; what it has of another collection is not written.
+        analysed: the collection.
+        writer: of the new bundle.
+        splitting: how the documents were split; None if it is not known.
+        provenance: is added to that of the bundle.
+    """
+    rankers = bundle.manifest.rankers
+    _write_text(bundle, analysed, writer)
+    _write_documents(analysed, writer)
+    _write_metadata(analysed.metadata, writer)
+    indexed = {
+        ranker: exporter(entry.kind).index(bundle, ranker, analysed, writer)
+        for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
+    }
+    return writer.finish(
+        documents=len(analysed.documents),
+        fields=analysed.fields,
+        rankers=indexed,
+        pipelines=bundle.manifest.pipelines,
+        default_pipeline=bundle.manifest.default_pipeline,
+        titles=analysed.titles,
+        metadata={name: field.type for name, field in analysed.metadata.items()},
+        languages=analysed.languages,
+        normaliser=analysed.normaliser,
+        splitting=splitting,
+        provenance={**bundle.manifest.provenance, **provenance},
+    )
+
+
+def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    vocabulary = analysed.analyzer.vocabulary
+    writer.strings("text/forms", vocabulary.forms)
+    writer.array("text/lemma_of.npy", vocabulary.lemma_of)
+    if TOKENIZER in source.manifest.files:
+        writer.data(TOKENIZER, source.file(TOKENIZER))
+
+
+def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    documents = analysed.documents
+    writer.strings("documents/ids", documents.ids)
+    writer.array("documents/by_id.npy", documents.by_id)
+    if documents.first is not None:
+        writer.array(PASSAGES, documents.first)
+    writer.strings("documents/titles", documents.titles)
+    writer.strings("documents/texts", documents.texts)
+    for field, forward in analysed.forwards.items():
+        writer.array(f"documents/{field}.offsets.npy", forward.offsets)
+        writer.array(f"documents/{field}.npy", forward.tokens)
+
+
+def _write_metadata(fields: Mapping[str, Field], writer: BundleWriter) -> None:
+    for place, field in enumerate(fields.values()):
+        folder = folder_of(place)
+        for name, values in field.arrays.items():
+            writer.array(folder + name, values)
+        if field.distinct is not None:
+            writer.strings(folder + DISTINCT, field.distinct)

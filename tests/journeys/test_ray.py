@@ -1,0 +1,191 @@
+"""Ray's cluster of two nodes: what it makes is what one machine makes, also if a node is killed."""
+
+import io
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.commands.running import Capture, fails, strict, succeeds
+from tests.distributed import add_second, kill_second, open_echo, open_gate, two_nodes, wait_for
+from tests.kinds import TinyRankers
+from tests.updates import WHOLE, first_records, held, seeded
+
+from ranklet.export.bundles import index_bundle
+from ranklet.export.distributed import shards
+from ranklet.export.distributed.cluster import Task, connected
+from ranklet.export.distributed.options import EngineOptions
+from ranklet.export.errors import ClusterError
+from ranklet.export.updating.update import update
+from ranklet.runtime.errors import InputError
+from ranklet.training.data.sources.source import Source
+from ranklet.training.teaching import teacher
+from ranklet.training.teaching.score_file import read_scores
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with two_nodes() as nodes:
+        yield nodes
+
+
+def on(cluster: Any, **options: Any) -> EngineOptions:
+    return EngineOptions(engine="ray", address=cluster.address, **options)
+
+
+def test_an_index_and_an_update_equal_those_of_one_machine(
+    cluster: Any, tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "MOST_DOCUMENTS", 4)
+    records = first_records(seeded(4), 14)
+    new = [{"id": "new", "text": "a new apple"}, {"id": "d1", "text": "another text"}]
+    found = []
+    for name, engine in (("here", EngineOptions()), ("there", on(cluster))):
+        path = tmp_path / name
+        index_bundle(tiny.exported("dense"), Source(records, WHOLE), path, engine=engine)
+        before = held(path)
+        update(path, Source(new, WHOLE), delete=["d3"], engine=engine)
+        found.append((before, held(path)))
+    assert found[0] == found[1]
+
+
+def test_queries_are_ranked_once_each_and_in_order(
+    cluster: Any, built: "Built", capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("knead dough", "gnorp", "clean a window", "café", "water plants")
+    lines = [f"{words[at % len(words)]} {at}" for at in range(150)]
+
+    def ranked(*options: object) -> list[dict[str, Any]]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
+        text = succeeds(capsys, "rank", built.fused, "-", "--json", "-k", 3, *options)
+        return [{**strict(line), "ms": 0} for line in text.splitlines()]
+
+    there = ranked("--engine", "ray", "--address", cluster.address, "--num-actors", 2)
+    assert [each["query"] for each in there] == lines
+    assert there == ranked()
+
+
+def test_pairs_are_scored_as_on_one_machine(
+    cluster: Any,
+    tiny: TinyRankers,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(teacher, "BLOCK", 30)
+    given = ["score", tiny.exported("cross_encoder"), tiny.data.collection.path, "--split", "train"]
+    given += ["--depth", 4, "--device", "cpu"]
+    succeeds(capsys, *given, "-o", tmp_path / "here.npz")
+    there = ("--engine", "ray", "--address", cluster.address)
+    succeeds(capsys, *given, "-o", tmp_path / "there.npz", *there)
+    one, other = (read_scores(tmp_path / f"{name}.npz") for name in ("here", "there"))
+    assert len(one.scores) > 2 * 30
+    np.testing.assert_array_equal(one.scores, other.scores)
+    np.testing.assert_array_equal(one.numbers, other.numbers)
+    assert (one.queries, one.documents, one.digest) == (
+        other.queries,
+        other.documents,
+        other.digest,
+    )
+
+
+def test_errors_of_nodes_are_errors_of_ranklet(
+    cluster: Any, built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "file").write_bytes(b"!")
+    task = Task(open_echo, {}, tmp_path / "file")
+    with connected(on(cluster)) as nodes:
+        assert nodes is not None
+        assert list(nodes.each(task, [b"a", b"b"])) == [(0, b"a!"), (1, b"b!")]
+        made = nodes.each(task, [b"a", b"worse"])
+        assert next(made) == (0, b"a!")
+        with pytest.raises(ClusterError, match=r"^a node of the cluster failed: ValueError: two l"):
+            next(made)
+        with pytest.raises(ClusterError, match="was lost"):  # the connection has ended with it
+            list(nodes.each(task, [b"a"]))
+    given = ("--syntax", "--engine", "ray", "--address", cluster.address)
+    assert "not closed" in fails(capsys, "rank", built.fused, '"dough', *given)
+    with pytest.raises(InputError, match="has room for 2"), connected(on(cluster, num_actors=3)):
+        pass
+    with pytest.raises(InputError, match="has 0 GPUs"), connected(on(cluster, gpus_per_actor=1.0)):
+        pass
+
+
+def test_if_a_node_is_killed_nothing_is_lost_and_nothing_is_twice(
+    cluster: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    folder = tmp_path / "waiting"
+    folder.mkdir()
+    payloads = [b"%d" % at for at in range(40)]
+    found: list[tuple[int, bytes]] = []
+    (second,) = cluster.worker_nodes
+
+    def work() -> None:
+        task = Task(open_gate, {"folder": str(folder)}, tmp_path / "file")
+        with connected(on(cluster)) as nodes:
+            assert nodes is not None
+            found.extend(nodes.each(task, payloads))
+
+    running = threading.Thread(target=work)
+    running.start()
+    try:
+        wait_for(lambda: any(each.name.startswith(second.node_id) for each in folder.iterdir()))
+        assert found == []  # its payloads wait, and so do all others
+        kill_second(cluster)
+    finally:
+        (folder / "go").touch()
+        running.join()
+    assert found == list(enumerate(payloads))
+    add_second(cluster)
+
+
+def test_an_index_equals_that_of_one_machine_though_a_node_was_killed(
+    cluster: Any, built: "Built", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "MOST_DOCUMENTS", 2)
+    records = first_records(seeded(6), 12)
+    finished = tmp_path / ".there.resume" / "shards"
+
+    def kill() -> None:
+        wait_for(lambda: finished.is_dir() and any(finished.glob("*.zip")))
+        kill_second(cluster)
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    source = Source(records, WHOLE)
+    there = index_bundle(built.exported, source, tmp_path / "there", engine=on(cluster))
+    killing.join()
+    add_second(cluster)
+    assert held(there) == held(
+        index_bundle(built.exported, Source(records, WHOLE), tmp_path / "here")
+    )
+
+
+def test_a_cluster_that_is_lost_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    folder = tmp_path / "waiting"
+    folder.mkdir()
+    with two_nodes() as nodes, connected(on(nodes)) as connection:
+        assert connection is not None
+        made = connection.each(
+            Task(open_gate, {"folder": str(folder)}, tmp_path / "file"), [b"a", b"b"]
+        )
+
+        def kill() -> None:
+            wait_for(lambda: any(folder.iterdir()))
+            kill_second(nodes)  # the process may be connected through either node
+            nodes.remove_node(nodes.head_node, allow_graceful=False)
+
+        ends = threading.Thread(target=kill)
+        ends.start()
+        with pytest.raises(ClusterError, match="was lost"):
+            next(made)
+        ends.join()
