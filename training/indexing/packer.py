@@ -117,7 +117,7 @@ def spans(
         rows: rows in a block; None for any number.
 
     >>> list(spans(np.array([0, 2, 3, 9, 9]), 4)), list(spans(np.array([0, 1, 2]), 4, rows=1))
-    ([(0, 2), (2, 4)], [(0, 1), (1, 2)])
+    ([(0, 2), (2, 3), (3, 4)], [(0, 1), (1, 2)])
     """
     begin, count = 0, len(offsets) - 1
     while begin < count:

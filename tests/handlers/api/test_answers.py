@@ -88,6 +88,7 @@ def test_an_answer_to_tei_stays_a_list_when_the_budget_is_spent(bundle: Bundle) 
 def test_cut_texts_are_counted_in_the_answer(bundle: Bundle) -> None:
     class Cutting:
         manifest = bundle.manifest
+        has_collection = True
 
         def __len__(self) -> int:
             return len(bundle)
