@@ -58,6 +58,7 @@ BENCHMARKS = {
     "update_speed": "footprint",
     "replacements": "footprint",
     "object_storage": "objects",
+    "ray_build": "cluster",
     "http_load": "speed",
     "gpu_checks": "gpu",
 }

@@ -1,0 +1,1 @@
+"""What a cluster of Ray takes, and what it makes."""
