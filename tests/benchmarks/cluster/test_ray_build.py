@@ -19,7 +19,7 @@ TEXTS = [{"id": "1", "text": "to knead dough"}, {"id": "2", "text": "to clean wi
 @pytest.fixture(autouse=True)
 def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = nullcontext(SimpleNamespace(address="here:1"))
-    monkeypatch.setattr(ray_build, "nodes", lambda _: cluster)
+    monkeypatch.setattr(ray_build, "two_nodes", lambda: cluster)
 
 
 def test_a_row_has_a_time_per_way() -> None:
