@@ -133,7 +133,10 @@ def lost(folder: Path, rankers: Path, texts: Path) -> tuple[float, int, int]:
         arguments = ["index", rankers, texts, "-o", target]
         arguments += [*_engine(2), "--address", cluster.address]
         with subprocess.Popen(
-            [*COMMAND, *map(str, arguments)], env=_environment(), stderr=subprocess.DEVNULL
+            [*COMMAND, *map(str, arguments)],
+            env=_environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         ) as command:
             while (done := _finished(shards)) < LOST_AFTER:
                 if command.poll() is not None or perf_counter() - begin > PATIENCE:
