@@ -65,7 +65,9 @@ def tiny_training(monkeypatch: pytest.MonkeyPatch, tiny_bert: Path) -> None:
     def short(*given: Any) -> Any:
         *data, options = given
         backbone = None if options.start else tiny_bert
-        return train(*data, replace(options, backbone=backbone, epochs=2, device="cpu", **SHORT))
+        return train(
+            *data, replace(options, backbone=backbone, steps=None, epochs=2, device="cpu", **SHORT)
+        )
 
     monkeypatch.setattr(trained.epic, "train", short)
 
