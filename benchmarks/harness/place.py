@@ -75,7 +75,7 @@ class Place:
 
 
 def default_data() -> Path:
-    """Return the folder of RANKLET_DATA, else ../shared/data beside the repository."""
+    """Return the folder of RANKLET_DATA, else ../shared/data next to the repository."""
     return Path(os.environ.get(DATA_VARIABLE) or ROOT.parent / "shared" / "data")
 
 

@@ -66,7 +66,7 @@ def fresh(
         snippet: code; it may call `lap` and put results into `answer`.
         values: by name.
         python: the interpreter.
-        environment: variables beside this process's own.
+        environment: variables next to this process's own.
 
     Returns:
         ``laps``: ms by stage; ``VmHWM``: peak resident memory, ``RssAnon`` and ``RssFile``: the
@@ -76,7 +76,7 @@ def fresh(
     given = "".join(f"{name} = {value!r}\n" for name, value in values.items())
     done = subprocess.run(
         [python, "-c", _PRELUDE + given + snippet + _POSTLUDE, repr(perf_counter())],
-        cwd=ROOT / "benchmarks",  # not the root: its folders would be importable beside ranklet's
+        cwd=ROOT / "benchmarks",  # not the root: its folders would be importable next to ranklet's
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

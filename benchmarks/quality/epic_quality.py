@@ -264,7 +264,7 @@ def proof_table(pruned: Sequence[Report]) -> str:
 
 
 def goals(curves: Mapping[str, Curve], pruned: Sequence[Report]) -> list[str]:
-    """Return what r = 1000 loses against vectors that are not pruned, beside what it may."""
+    """Return what r = 1000 loses against vectors that are not pruned, next to what it may."""
     most = 100 * TOLERATED_LOSS
     enough = next((each for each in pruned if _r(each) >= ENOUGH), pruned[-1])
     lines = [

@@ -291,7 +291,7 @@ def _metadata(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def inner_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields, where those in an object ``metadata`` stand beside the others.
+    """Return fields, where those in an object ``metadata`` stand next to the others.
 
     A field that stands in both is the outer one.
 
