@@ -81,7 +81,7 @@ def _times(label: str, work: Callable[[str, Sequence[str]], Any]) -> list[str]:
     row, found = [label], []
     for name, options in (("local", ()), *((f"ray{count}", _engine(count)) for count in ACTORS)):
         with two_nodes() if options else nullcontext() as cluster:
-            address = ("--address", cluster.address) if options else ()
+            address = () if cluster is None else ("--address", cluster.address)
             begin = perf_counter()
             made = work(name, (*options, *address))
             row.append(f"{perf_counter() - begin:.1f}")
