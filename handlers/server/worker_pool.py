@@ -40,14 +40,20 @@ class _Call(Generic[T]):
         self._loop = asyncio.get_running_loop()
         self.result: asyncio.Future[T] = self._loop.create_future()
 
-    def run(self, work: Callable[[], T]) -> None:
-        """Do the work in this thread, and hand its result or error to the event loop."""
+    def run(self, work: Callable[[], T], release: Callable[[], None]) -> None:
+        """Do the work in this thread, and hand its result or error to the event loop.
+
+        Args:
+            work: of the call.
+            release: called in between, so that whoever has the result finds room for a call.
+        """
         finish: Callable[[Any], None]
         outcome: Any
         try:
             finish, outcome = self.result.set_result, work()
         except BaseException as error:
             finish, outcome = self.result.set_exception, error
+        release()
         with suppress(RuntimeError):  # the loop is closed, so nobody waits
             self._loop.call_soon_threadsafe(self._finish, finish, outcome)
 
@@ -128,8 +134,7 @@ class WorkerPool:
             if call is None:
                 return
             if work := self._take(call):
-                call.run(work)
-                self._release()
+                call.run(work, self._release)
             del call, work  # else an answer would stay in memory while the thread waits
 
     def _take(self, call: _Call[T]) -> Callable[[], T] | None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from threading import Event
+from time import sleep
 from typing import Any
 
 import pytest
@@ -48,6 +49,21 @@ def test_a_call_returns_what_its_work_returns_and_raises_what_it_raises() -> Non
         with pytest.raises(ZeroDivisionError):
             await pool.run(lambda: 1 / 0, FOREVER, stays)
         await until(lambda: pool.held == 0)
+        pool.close()
+
+    run(test())
+
+
+def test_whoever_has_a_result_finds_room_for_the_next_call() -> None:
+    class Late(WorkerPool):
+        def _release(self) -> None:
+            sleep(0.05)
+            super()._release()
+
+    async def test() -> None:
+        pool = Late(threads=1, queue=0)
+        for _ in range(3):
+            assert await pool.run(lambda: 7, FOREVER, stays) == 7
         pool.close()
 
     run(test())
