@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks.footprint.update_speed import exported, pieces, written
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
+from ranklet.export.distributed.shards import MOST_DOCUMENTS
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import read_split
 
@@ -150,7 +151,7 @@ def lost(folder: Path, rankers: Path, texts: Path) -> tuple[float, int, int]:
     seconds = perf_counter() - begin
     if manifest(target) != manifest(folder / "both.local"):
         raise ValueError("after a node was lost the bundle differs from that of one process")
-    return seconds, done, -(-DENSE // 2048)
+    return seconds, done, -(-DENSE // MOST_DOCUMENTS)
 
 
 def _finished(folder: Path) -> int:
