@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ranklet.runtime.storage.atomic_file import atomic_file
+
 Arrays = dict[str, NDArray[Any]]
 
 # What reading an incomplete file may raise.
@@ -66,10 +68,8 @@ def _digest(base: str, *parts: str | NDArray[Any]) -> str:
 
 def _write(path: Path, arrays: Arrays) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
+    with atomic_file(path) as file:
         np.savez(file, allow_pickle=False, **arrays)
-    partial.replace(path)
 
 
 def _read(path: Path, types: Mapping[str, DTypeLike]) -> Arrays | None:

@@ -18,6 +18,7 @@ from ranklet.export.indexing.joined import joined
 from ranklet.export.indexing.writing import needs_of
 from ranklet.export.updating.changes import Changes
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.atomic_file import atomic_file
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.collection import Document
@@ -166,6 +167,5 @@ def _opened(path: Path) -> BundleFiles | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(content)
-    partial.replace(path)
+    with atomic_file(path) as file:
+        file.write(content)

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ranklet.runtime.storage.atomic_file import atomic_file
 from ranklet.training.errors import TrainingError
 
 STATE = "state.pt"
@@ -18,12 +19,10 @@ STATE = "state.pt"
 def save_state(folder: Path, state: dict[str, Any]) -> None:
     """Write the state atomically, so that the folder always holds a complete state or none."""
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f".{STATE}.partial"
-    with partial.open("wb") as file:
+    with atomic_file(folder / STATE) as file:
         torch.save(state, file)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(folder / STATE)
 
 
 def read_state(folder: Path, device: torch.device) -> dict[str, Any]:

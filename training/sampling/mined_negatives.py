@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.storage.atomic_file import atomic_file
 from ranklet.training.sampling.encoder_texts import ENCODED, Encode
 from ranklet.training.sampling.negatives import Numbers, random_negatives
 from ranklet.training.sampling.ragged import by_length
@@ -128,7 +129,5 @@ class MinedNegatives:
 
 def _write(path: Path, values: Numbers) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
+    with atomic_file(path) as file:
         np.save(file, values, allow_pickle=False)
-    partial.replace(path)

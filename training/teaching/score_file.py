@@ -4,7 +4,6 @@ It is a .npz without pickles (docs/distilling.md states its form).
 """
 
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.atomic_file import atomic_file
 
 FORMAT, VERSION = "ranklet scores", 1
 NAMES = ("about", "queries", "documents", "texts", "offsets", "numbers", "scores")
@@ -67,13 +67,8 @@ class ScoreFile:
             "numbers": self.numbers,
             "scores": self.scores,
         }
-        partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-        try:
-            with partial.open("wb") as file:
-                np.savez(file, allow_pickle=False, **arrays)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with atomic_file(path) as file:
+            np.savez(file, allow_pickle=False, **arrays)
         return path
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.atomic_file import atomic_file
 from ranklet.runtime.storage.manifest import MANIFEST
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.progress import progress
@@ -173,7 +174,5 @@ def _read(path: Path | None, digest: str) -> NDArray[np.float32]:
 
 def _write(path: Path, digest: str, scores: NDArray[np.float32]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
+    with atomic_file(path) as file:
         np.savez(file, allow_pickle=False, digest=np.array(digest), scores=scores)
-    partial.replace(path)

@@ -2,13 +2,13 @@
 
 import argparse
 import json
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklet.commands.rank import COLLECTION, WHERE, read_filter
 from ranklet.commands.rank.answers import ROWS
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.atomic_file import atomic_file
 
 if TYPE_CHECKING:
     from ranklet.runtime.hits import Hit
@@ -90,10 +90,6 @@ def check_target(path: Path) -> None:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page to a temporary file in the same folder, then rename it."""
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    try:
-        partial.write_text(page, "utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    """Write a page in UTF-8; a page that was there before stays until this one is complete."""
+    with atomic_file(path) as file:
+        file.write(page.encode())

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.tokens import Role, Row, TokenLayout
+from ranklet.runtime.storage.atomic_file import atomic_file
 from ranklet.training.progress import progress
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.sampling.text_pairs import Tokens
@@ -139,9 +140,8 @@ class _File:
         """Note that so many blocks are in the file."""
         if self._count is not None:
             self.values.flush()
-            partial = self._count.with_suffix(".partial")
-            partial.write_text(json.dumps(blocks))
-            partial.replace(self._count)
+            with atomic_file(self._count) as file:
+                file.write(json.dumps(blocks).encode())
 
 
 def _digest(oracle: ColBERTNetwork, rows: Sequence[Row]) -> str:
