@@ -29,7 +29,7 @@ class Sizes:
         query_tokens: of a query.
         steps: of a training.
         rate_steps: of a training that chooses the learning rate.
-        needle_steps: of a second phase on long documents.
+        needle_steps: of a second phase, on other documents.
         needle_pool: held-out queries of the same.
         pool: held-out queries that choose between the first and the last weights.
         rate_pool: held-out queries that choose the learning rate.
@@ -62,7 +62,7 @@ class Sizes:
     needles: int = 4_000
     relevant: int = 240
 
-    def training_minutes(self, steps: int, pool: int, chunks: int = 1) -> float:
+    def training_minutes(self, steps: int, pool: int, chunks: float = 1) -> float:
         """Return how long a training takes with its two evaluations.
 
         >>> round(Sizes().training_minutes(100, 30), 1)

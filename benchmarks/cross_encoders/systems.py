@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmarks.cross_encoders.scope import Sizes
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.training.rankers.cross_encoder.options import DOCUMENTS, PASSAGES
 
 MARGIN, CROSS_ENTROPY = "margin", "cross_entropy"
 
@@ -19,12 +20,14 @@ class System:
         settings: that differ from the default.
         loss: that it learns by.
         seeds: of its trainings.
+        learn_from: documents, or passages with the label of their document.
     """
 
     label: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     loss: str = MARGIN
     seeds: tuple[int, ...] = (0,)
+    learn_from: str = DOCUMENTS
 
     def settings_of(self, sizes: Sizes) -> CrossEncoderSettings:
         """Return all settings. The number of tokens is the same for every system."""
@@ -36,6 +39,10 @@ class System:
         """Return the same system, trained as in the thesis, on one seed."""
         label = f"{self.label}, cross-entropy"
         return replace(self, label=label, loss=CROSS_ENTROPY, seeds=(0,))
+
+    def by_passages(self, windows: Mapping[str, Any]) -> "System":
+        """Return the same system, trained on each window of a document by itself."""
+        return replace(self, settings={**self.settings, **windows}, learn_from=PASSAGES)
 
 
 def marked(label: str, marking: str, **settings: str) -> System:

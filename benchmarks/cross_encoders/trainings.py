@@ -98,8 +98,9 @@ def learned(
     """
     settings = system.settings_of(scope.sizes)
     begun = read_checkpoint(start).digest if start else str(scope.backbone)
-    told = [asdict(settings), asdict(source.bm25), system.loss, f"{rate:g}", pool, begun]
-    digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:8]
+    given = [asdict(settings), asdict(source.bm25), system.loss, f"{rate:g}", pool, begun]
+    given.append(system.learn_from)
+    digest = hashlib.sha256(json.dumps(given).encode()).hexdigest()[:8]
     name = f"cross.{source.name}.{slug(system.label)}.{steps}.{seed}.{digest}"
 
     def build(path: Path) -> None:
@@ -107,6 +108,7 @@ def learned(
         options = Options(
             settings=settings,
             loss=system.loss,
+            learn_from=system.learn_from,
             learning_rate=rate,
             steps=steps,
             evaluations=1,

@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benchmarks.cross_encoders import marking_zero_shot
-from benchmarks.cross_encoders.marking_zero_shot import SYSTEMS, section, without_part
+from benchmarks.cross_encoders.marking_zero_shot import SYSTEMS, Second, section, without_part
 from benchmarks.cross_encoders.scope import SMALL
-from benchmarks.cross_encoders.systems import CROSS_ENTROPY
+from benchmarks.cross_encoders.systems import CROSS_ENTROPY, VANILLA, marked
 from tests.benchmarks.cross_encoders.miniature import OPTIONS, miniature
 
 if TYPE_CHECKING:
     from tests.kinds import TinyRankers
+
+
+SYSTEM = marked("Pre-Pair", "pre_pair")
 
 
 def test_the_ways_of_the_thesis_are_there() -> None:
@@ -50,13 +53,18 @@ def test_systems_are_read_in_windows_and_compared(
     labels = ("vanilla", "Pre-Pair", "vanilla + 8 [MASK]")
     named = {each.label.removesuffix(", cross-entropy"): each for each in SYSTEMS}
     systems = [named[label] for label in labels]
-    text = section(scope, systems, options=OPTIONS)
+    phases = [Second(each.label, each, each) for each in (VANILLA, SYSTEM)]
+    text = section(scope, systems, options=OPTIONS, second=phases)
     for each in systems:
         rows = [line for line in text.splitlines() if line.startswith(f"| {each.label} |")]
         assert len(rows) == 2, each.label
+    for phase in phases:
+        rows = [line for line in text.splitlines() if line.startswith(f"| {phase.label} |")]
+        assert len(rows) == 2, phase.label
     assert "### scifact: 6 queries of test, BM25's first 4 reranked" in text
+    assert "After a second phase on scifact:" in text
 
     # What is kept is not made again.
     monkeypatch.setattr("ranklet.training.rankers.cross_encoder.training.train", None)
     monkeypatch.setattr("benchmarks.cross_encoders.served.export_bundle", None)
-    assert section(scope, systems, options=OPTIONS) == text
+    assert section(scope, systems, options=OPTIONS, second=phases) == text

@@ -13,6 +13,7 @@ from ranklet.training.learning.options import (
 )
 
 SETTINGS = CrossEncoderSettings()
+DOCUMENTS, PASSAGES = "documents", "passages"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,9 @@ class Options(CrossBatchOptions, CandidateOptions):
     loss: str = one_of(
         "margin", ("margin", "cross_entropy"), "margin of two documents, or cross_entropy of each"
     )
+    learn_from: str = one_of(
+        DOCUMENTS, (DOCUMENTS, PASSAGES), "documents, or passages with the label of their document"
+    )
     weight_decay: float = 1e-7
     accumulation: int = 4
 
@@ -62,4 +66,21 @@ class Options(CrossBatchOptions, CandidateOptions):
             raise InputError(
                 "the loss cross_entropy needs scores of either sign, and those of the head model1 "
                 "are logarithms of probabilities; use the loss margin"
+            )
+        if self.learn_from == PASSAGES:
+            self._check_passages()
+
+    def _check_passages(self) -> None:
+        """Raise InputError unless each passage has a score and a loss of its own."""
+        chunks, combine = self.settings.chunks, self.settings.combine
+        if self.loss != "cross_entropy":
+            raise InputError(
+                f"--learn-from {PASSAGES} needs --loss cross_entropy, because a passage learns the "
+                "label of its document and is not compared with another passage"
+            )
+        if chunks == 1 or combine not in ("max", "mean"):
+            raise InputError(
+                f"--learn-from {PASSAGES} needs several passages per document, each with a score "
+                f"of its own; chunks is {chunks} and combine is {combine!r}, so give --chunks 2 or "
+                "more and --combine max or mean"
             )

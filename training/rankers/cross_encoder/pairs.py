@@ -1,8 +1,10 @@
 """The pairs of a query and a document that a cross-encoder is trained and measured on."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.runtime.text.pairing import Pair, Pairing
@@ -13,6 +15,16 @@ from ranklet.training.sampling.batches import Batch, draw_documents, query_batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.negatives import negative_pools, relevant_numbers
 from ranklet.training.teaching.taught import TaughtQueries
+
+KEPT = 0.1  # how likely a passage after the first of its document is kept
+_PASSAGES = 5  # stream of random numbers; 0 to 4 are in training/sampling
+
+
+class Passages(NamedTuple):
+    """Passages, each as a pair of its own."""
+
+    pairs: list[Pair]  # with one row each
+    relevant: NDArray[np.bool_]  # (pairs,), whether the document of the passage is relevant
 
 
 class CrossPairs:
@@ -62,6 +74,26 @@ class CrossPairs:
             for query, documents in zip(batch.queries, batch.documents.tolist(), strict=True)
             for document in documents
         ]
+
+    def passages(self, batch: Batch) -> Passages:
+        """Return the passages of a batch, each with the label of its document.
+
+        The first passage of a document is always among them, any other one with the probability
+        `KEPT` (Boualili 2022, §7.5.3). A query and a document have the same passages in every
+        epoch, because the thesis draws them once, too.
+        """
+        made, relevant = [], []
+        documents = batch.documents.shape[1]
+        for at, pair in enumerate(self.pairs(batch)):
+            query, column = divmod(at, documents)
+            key = int(batch.queries[query]), int(batch.documents[query, column])
+            rng = np.random.default_rng((self._options.seed, _PASSAGES, *key))
+            drawn = rng.random(len(pair.rows)) < KEPT
+            drawn[0] = True
+            for number in np.flatnonzero(drawn):
+                made.append(pair._replace(rows=[pair.rows[number]], read=[pair.read[number]]))
+                relevant.append(column == 0)
+        return Passages(made, np.array(relevant))
 
 
 def dev_pairs(lists: CandidateLists, analysed: AnalysedCollection, pairing: Pairing) -> list[Pair]:

@@ -37,7 +37,7 @@ from ranklet.training.rankers.cross_encoder.classifier import (
 from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, make_head
 from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.network import CrossNetwork
-from ranklet.training.rankers.cross_encoder.options import Options
+from ranklet.training.rankers.cross_encoder.options import PASSAGES, Options
 from ranklet.training.rankers.cross_encoder.pairs import CrossPairs, dev_pairs
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
@@ -87,7 +87,14 @@ def train(
     if start is not None:
         load_weights(model.head, start.weights, "head.")
 
+    def passage_loss(batch: Batch) -> Tensor:
+        made, relevant = pairs.passages(batch)
+        scores, label = _scores(model, made, padding), torch.from_numpy(relevant)
+        return pointwise_loss(scores[label], scores[~label])
+
     def batch_loss(batch: Batch) -> Tensor:
+        if options.learn_from == PASSAGES:
+            return passage_loss(batch)
         scores = _scores(model, pairs.pairs(batch), padding).reshape(len(batch.queries), -1)
         if margins is not None:
             return margins.loss(batch.queries, batch.documents, scores.float())

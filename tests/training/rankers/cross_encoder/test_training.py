@@ -27,6 +27,7 @@ from ranklet.training.rankers.cross_encoder.options import Options
 from ranklet.training.rankers.cross_encoder.pairs import CrossPairs
 
 SETTINGS = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
+PASSAGES_OF_HEAD = replace(SETTINGS, chunks=3)
 OPTIONS = Options(
     settings=SETTINGS, learning_rate=3e-4, epochs=1, accumulation=1, device="cpu", batch=4,
     negatives_each=3,
@@ -172,6 +173,50 @@ def test_a_second_phase_goes_on_from_the_first(
         train(tiny_collection, None, start=start)
 
 
+def test_passages_are_the_first_of_each_document_and_some_others(
+    tiny_analysed: AnalysedCollection, tiny_collection: Collection, tiny_backbone: Backbone
+) -> None:
+    settings = replace(SETTINGS, max_query_tokens=4, max_tokens=9, chunks=16, combine="max")
+    options = replace(OPTIONS, settings=settings, loss="cross_entropy", learn_from="passages")
+    retriever = open_bm25(options.bm25, tiny_analysed.postings("lemmas"))
+    queries = read_split(tiny_collection, "train")
+    pairing = Pairing(settings, tiny_backbone.tokenizer)
+    pairs = CrossPairs(tiny_analysed, queries, retriever, options, pairing)
+    others = kept = 0
+    for batch in pairs.batches(0):
+        passages = pairs.passages(batch)
+        assert passages.pairs == pairs.passages(batch).pairs  # as after a resume
+        rest = list(zip(passages.pairs, passages.relevant.tolist(), strict=True))
+        for number, pair in enumerate(pairs.pairs(batch)):
+            relevant = number % batch.documents.shape[1] == 0
+            first, *later = [
+                (pair._replace(rows=[row], read=[span]), relevant)
+                for row, span in zip(pair.rows, pair.read, strict=True)
+            ]
+            assert rest.pop(0) == first
+            others += len(later)
+            for each in later:
+                if rest and rest[0] == each:
+                    rest.pop(0)
+                    kept += 1
+        assert not rest
+    assert 0 < kept < others / 4
+
+
+def test_a_second_phase_learns_from_passages(
+    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, max_query_tokens=4, max_tokens=9, chunks=8, combine="max")
+    changes: dict[str, Any] = {"settings": settings, "loss": "cross_entropy"}
+    first = train(tiny_collection, tiny_bert, **changes)
+    start = first.save(tmp_path / "first")
+    by_passages = train(tiny_collection, None, **changes, start=start, learn_from="passages")
+    by_documents = train(tiny_collection, None, **changes, start=start)
+    assert by_passages.training["options"]["learn_from"] == "passages"
+    assert by_passages.settings == settings
+    assert by_passages.curve["loss"] != by_documents.curve["loss"]
+
+
 def test_electra_has_embeddings_of_another_size(
     tiny_collection: Collection, tiny_electra: Path
 ) -> None:
@@ -191,6 +236,12 @@ def test_electra_has_embeddings_of_another_size(
             "use the loss margin",
         ),
         ({"layers": 4}, "layers is 4"),
+        ({"learn_from": "passages"}, "needs --loss cross_entropy"),
+        (
+            {"learn_from": "passages", "loss": "cross_entropy", "settings": PASSAGES_OF_HEAD},
+            "chunks is 3 and combine is 'head', so give --chunks 2 or more",
+        ),
+        ({"learn_from": "passages", "loss": "cross_entropy"}, "chunks is 1 and combine is 'head'"),
     ],
 )
 def test_what_is_not_allowed_is_refused(
