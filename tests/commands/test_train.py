@@ -176,8 +176,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "cross_encoder": {
         **ENCODER, "--lr": 2e-5, "--head-rate": 10, "--batch": 4, "--accumulation": 4,
         "--negatives": "bm25", "--negatives-each": 1, "--start": None, "--head": "vanilla",
-        "--loss": "margin", "--layers": 0, "--max-query-tokens": 32, "--max-tokens": 128,
-        "--chunks": 1, "--chunking": "pieces", "--window": 150, "--stride": 75,
+        "--loss": "margin", "--learn-from": "documents", "--layers": 0,
+        "--max-query-tokens": 32, "--max-tokens": 128, "--chunks": 1,
+        "--chunking": "pieces", "--window": 150, "--stride": 75,
         "--combine": "head", "--marking": "none", "--mark-level": "document",
         "--expansion": "none",
     },

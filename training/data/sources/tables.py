@@ -102,17 +102,17 @@ def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
 
     Such tables are written with quoting (by spreadsheets) and without it (MS MARCO). Quotes are
     removed only where they are well formed. A quoted field other than the first ends before a line
-    that has all the tabs.
+    that has all the tabs, unless all fields of the first line are quoted.
     """
     source, later = iter(lines), deque[str]()
-    width, number = 0, begin
+    width, number, all_quoted = 0, begin, False
     while (line := _next(later, source)) is not None:
         plain, fields, read = line.rstrip("\r\n").split("\t"), _quoted([line]), [line]
         while '"' in line and not fields and len(read) < MAX_LINES:
             following = _next(later, source)
             if following is None:
                 break
-            if len(plain) > 1 and following.count("\t") + 1 == width:
+            if len(plain) > 1 and not all_quoted and following.count("\t") + 1 == width:
                 later.appendleft(following)
                 break
             read.append(following)
@@ -123,9 +123,14 @@ def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
             later.extendleft(reversed(read[1:]))
             row, read = plain, read[:1]
         if plain != [""]:
-            width = width or len(row)
+            if not width:
+                width, all_quoted = len(row), all(map(_is_quoted, plain))
             yield Row(number, row)
         number += len(read)
+
+
+def _is_quoted(field: str) -> bool:
+    return len(field) > 1 and field[0] == field[-1] == '"'
 
 
 def _next(later: "deque[str]", source: Iterator[str]) -> str | None:

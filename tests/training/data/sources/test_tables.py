@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.training.data.sources.reading import CATS, DOGS, announced, read, refused, write
 
@@ -121,10 +121,28 @@ def test_zero_bytes_inside_a_text_are_kept(tmp_path: Path) -> None:
     assert read(write(tmp_path / "a.csv", "id,text\n1,a\0b\n"))[0].text == "a\0b"
 
 
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ('"id"\t"text"\n"1"\t"one\n\tline"\n"2"\t"two"\n', ["one\n\tline", "two"]),
+        # MS MARCO has plain quotes, so the second line is a row of its own.
+        ('id\ttext\n1\t"one\n2\tline"\n', ['"one', 'line"']),
+        # R escapes quotes by a backslash.
+        ('"id"\t"text"\n"1"\t"a \\"b"\n"2"\t"two"\n', ['"a \\"b"', "two"]),
+    ],
+)
+def test_quotes_around_all_names_say_that_quotes_are_no_text(
+    content: str, texts: list[str], tmp_path: Path
+) -> None:
+    found = read(write(tmp_path / "a.tsv", content), passage_words=0)
+    assert [each.text for each in found] == texts
+
+
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 
 
 @settings(max_examples=30)
+@example(rows=[("", "\n\t")], delimiter="\t")
 @given(
     rows=st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5),
     delimiter=st.sampled_from(",;|\t"),
