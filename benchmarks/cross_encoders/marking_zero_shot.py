@@ -40,8 +40,6 @@ WINDOWS: dict[str, Any] = {
 }  # fmt: skip
 WINDOWS_READ = 5.0  # of a document, on average
 PASSAGES_LEARNED = 1.5  # of a document, on average
-
-
 GAIN = f"{RANKED_BY} − zero-shot (95 %)"
 
 
@@ -113,14 +111,15 @@ def section(
     }
     parts = [_intro(scope, rate)]
     for each in reported:
-        found = rows(scope, each, paths, options)
-        queries = len(found[0].alone["MRR@10"])
+        lists = candidates(scope, each)
+        found = rows(scope, each, lists, paths, options)
+        queries = len(lists.queries)
         parts.append(
             f"### {each.collection}: {queries:,} queries of {each.split}, BM25's first "
             f"{sizes.depth} reranked\n\n" + shown_rows(found, "vanilla's", notes=("minutes",))
         )
         before = {row.label: row.alone for row in found}
-        again = [found[0], *second_rows(scope, each, paths, before, rate, second, options)]
+        again = [found[0], *second_rows(scope, each, lists, paths, before, rate, second, options)]
         parts.append(
             f"After a second phase on {each.collection}:\n\n"
             + shown_rows(again, "vanilla's", notes=("minutes", GAIN))
@@ -129,12 +128,14 @@ def section(
 
 
 def rows(
-    scope: Scope, reported: Reported, paths: dict[str, Path], options: ExportOptions
+    scope: Scope,
+    reported: Reported,
+    lists: Lists,
+    paths: Mapping[str, Path],
+    options: ExportOptions,
 ) -> list[Row]:
     """Return the baselines and the systems on a collection."""
-    place = scope.place
-    collection = place.collection(reported.collection)
-    lists = candidates(scope, reported)
+    collection = scope.place.collection(reported.collection)
     tuning = read_split(collection, "train", limit=scope.sizes.tuning)
     beginnings = baselines.of_beginnings(scope, collection, lists.queries, tuning)
     found = [
@@ -144,19 +145,15 @@ def rows(
     ]
     vanilla: Values | None = None
     for label, path in paths.items():
-        bundle = served.exported(place, path, WINDOWS, options)
-        scores = served.scores(place, bundle, path, WINDOWS, lists)
-        values = alone(lists, scores)
-        fused, alphas = with_bm25(lists, scores)
-        notes = (f"{minutes(read_checkpoint(path)):.1f}",)
-        found.append(Row(label, values, base=vanilla, fused=fused, alphas=alphas, notes=notes))
-        vanilla = vanilla or values
+        found.append(_row(scope, label, path, WINDOWS, lists, vanilla, options))
+        vanilla = vanilla or found[-1].alone
     return found
 
 
 def second_rows(
     scope: Scope,
     reported: Reported,
+    lists: Lists,
     paths: Mapping[str, Path],
     before: Mapping[str, Values],
     rate: float,
@@ -168,14 +165,14 @@ def second_rows(
     Args:
         scope: of the run.
         reported: the collection.
+        lists: its queries with their candidates.
         paths: the networks of the first phase, by label.
         before: what these reach on the collection, by label.
         rate: learning rate of the encoder.
         second: the second phases, vanilla's first.
         options: of the export.
     """
-    place, sizes, lists = scope.place, scope.sizes, candidates(scope, reported)
-    name = reported.collection
+    place, sizes, name = scope.place, scope.sizes, reported.collection
     source = Source(name, place.collection(name), LEARN, HELD_OUT, tuned_bm25(place, name))
     found: list[Row] = []
     for each in second:
@@ -184,14 +181,28 @@ def second_rows(
             scope, source, each.system.by_cross_entropy().by_passages(WINDOWS),
             steps=sizes.needle_steps, rate=rate, pool=sizes.needle_pool, start=paths[first],
         )  # fmt: skip
-        scores = served.scores(place, served.exported(place, path, {}, options), path, {}, lists)
-        values = alone(lists, scores)
-        fused, alphas = with_bm25(lists, scores)
-        gain = shown(difference(values[RANKED_BY], before[first][RANKED_BY]))
-        notes = (f"{minutes(read_checkpoint(path)):.1f}", gain)
         base = found[0].alone if found else None
-        found.append(Row(each.label, values, base=base, fused=fused, alphas=alphas, notes=notes))
+        row = _row(scope, each.label, path, {}, lists, base, options)
+        gain = shown(difference(row.alone[RANKED_BY], before[first][RANKED_BY]))
+        found.append(row._replace(notes=(*row.notes, gain)))
     return found
+
+
+def _row(
+    scope: Scope,
+    label: str,
+    path: Path,
+    changes: Mapping[str, Any],
+    lists: Lists,
+    base: Values | None,
+    options: ExportOptions,
+) -> Row:
+    """Return the row of a trained network, served with some changed settings."""
+    bundle = served.exported(scope.place, path, changes, options)
+    scores = served.scores(scope.place, bundle, path, changes, lists)
+    fused, alphas = with_bm25(lists, scores)
+    notes = (f"{minutes(read_checkpoint(path)):.1f}",)
+    return Row(label, alone(lists, scores), base=base, fused=fused, alphas=alphas, notes=notes)
 
 
 def candidates(scope: Scope, reported: Reported) -> Lists:

@@ -98,8 +98,8 @@ def learned(
     """
     settings = system.settings_of(scope.sizes)
     begun = read_checkpoint(start).digest if start else str(scope.backbone)
-    given = [asdict(settings), asdict(source.bm25), system.loss, f"{rate:g}", pool, begun]
-    given.append(system.learn_from)
+    way = [system.loss, system.learn_from, f"{rate:g}", pool]
+    given = [asdict(settings), asdict(source.bm25), *way, begun]
     digest = hashlib.sha256(json.dumps(given).encode()).hexdigest()[:8]
     name = f"cross.{source.name}.{slug(system.label)}.{steps}.{seed}.{digest}"
 
