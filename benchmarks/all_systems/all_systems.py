@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.all_systems.bundles import Scope
-from benchmarks.all_systems.comparing import Cost, Studied, goals
+from benchmarks.all_systems.comparing import Cost, Studied, common, goals
 from benchmarks.all_systems.measuring import all_studies
 from benchmarks.all_systems.picture import Point, draw
 from benchmarks.all_systems.pipelines import DEPTH, HYBRID, RERANKED
@@ -33,7 +33,7 @@ def section(scope: Scope, target: Path) -> str:
     found = all_studies(scope)
     timed = next(iter(scope.studies))
     measured = costs(scope, timed, found[timed].systems)
-    title = f"{timed}, {found[timed].passages:,} passages, {found[timed].queries} queries"
+    title = f"{timed}, {found[timed].passages:,} passages, {common(found[timed])} queries"
     draw(points(found[timed], measured), title, DRAWN_BY, target)
     parts = [
         f"### {study}: {each.passages:,} passages, {each.queries} queries of "
@@ -53,19 +53,24 @@ The interval of a factor is a paired bootstrap's, that of a difference the t-tes
 
 {chosen(found)}
 
+Systems whose networks read pairs have at most {scope.read} queries per collection, because of \
+their time. Next to their means, BM25's mean on these queries is in brackets, and all their tests \
+are on these queries.
+
 Members and weights are chosen for MRR@10 on queries of train that are not reported, members by \
 5-fold cross-validation. Each list of a pipeline has {DEPTH} documents, and a cross-encoder reads \
-the first {RERANKED}. SPLADE is not here, because no trained one is at hand.
+the first {RERANKED}; what it follows is chosen on {scope.pairs} of those queries. SPLADE is not \
+here, because no trained one is at hand.
 
 ### What they cost, {timed}
 
 {expenses(measured)}
 
-One thread of one processor, all systems in turns, {scope.timed} queries, the first 10 hits with \
-their texts; p99 over queries. *MB*: the files that a system needs of the bundle, documents \
-included. *Memory*: the peak resident memory of a fresh process with one answer. *First answer*: \
-from the start of that process. *Training minutes*: on all cores, of all that a system has \
-learned from, with the tuning of BM25; members of a pipeline are added up.
+One thread of one processor, in turns, the first 10 hits with their texts; p99 over queries, which \
+are {scope.timed}, or {scope.timed_pairs} where networks read pairs. *MB*: the files that a system \
+needs of the bundle, documents included. *Memory*: the peak resident memory of a fresh process \
+with one answer. *First answer*: from the start of that process. *Training minutes*: on all cores, \
+of all that a system has learned from, with the tuning of BM25; members of a pipeline are added up.
 
 {chr(10).join(f"{part}{chr(10)}" for part in parts)}
 Each collection is cut to about 10,000 passages: what is relevant to a query that is reported or \
@@ -75,12 +80,13 @@ from qa-mix only. *Learned from* names the trainings, not the tuning of k1, b an
 
 
 def points(found: Studied, measured: Mapping[str, Cost]) -> list[Point]:
-    """Return the systems of a study as points of the picture."""
+    """Return the systems of a study as points of the picture, on the queries that all have."""
+    queries = common(found)
     return [
         Point(
             each.name,
             measured[each.name].p50,
-            float(found.values[each.name][DRAWN_BY].mean()),
+            float(found.values[each.name][DRAWN_BY][:queries].mean()),
             each.reads,
             any(isinstance(stage, Fuse) for stage in each.pipeline.stages),
         )

@@ -59,7 +59,9 @@ class Scope:
         options: of all exports.
         processes: that work on studies side by side, one thread each.
         pairs: held-out queries on which what follows a cross-encoder is chosen, at most.
+        read: reported queries of systems whose networks read pairs, at most.
         timed: queries that are timed, at most.
+        timed_pairs: the same of systems whose networks read pairs.
         rounds: of timing, not counting the first.
         starts: fresh processes of a system.
         name: what bundles of all rankers are called; those of single rankers are shared.
@@ -71,7 +73,9 @@ class Scope:
     options: ExportOptions = field(default_factory=ExportOptions)
     processes: int = 2
     pairs: int = 100
+    read: int = 200
     timed: int = 100
+    timed_pairs: int = 30
     rounds: int = 2
     starts: int = 5
     name: str = PREFIX

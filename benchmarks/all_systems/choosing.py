@@ -14,6 +14,7 @@ from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched
 from benchmarks.all_systems.pipelines import BEST, CROSS, Candidate, System
 from benchmarks.all_systems.studies import BM25, Ranker, Reads
 from benchmarks.harness.judging import judged_lists
+from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
 from ranklet.runtime.pipeline import fusion
 from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Retrieve
@@ -108,6 +109,8 @@ def _with_cross(
     bundle: runtime.Bundle, queries: Sequence[JudgedQuery], firsts: Sequence[tuple[Pipeline, str]]
 ) -> tuple[Pipeline, str]:
     """Return the best pipeline in which a cross-encoder is last, and what it is, in words."""
+    memory: Memory = {}
+    remember(bundle, CROSS, memory)
     tried: list[Features] = []
     for first, _ in firsts:
         both: Features = []

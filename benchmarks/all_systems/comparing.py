@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
 from benchmarks.all_systems.studies import HARD, QA_MIX, Reads
 from benchmarks.harness.intervals import difference, ratio, shown
-from ranklet.training.evaluation.significance import compare
+from ranklet.training.evaluation.significance import holm, paired_t_test
 from ranklet.training.evaluation.systems import MEASURES, SIGNIFICANT
 
 RANKED_BY = MEASURES[0]
@@ -26,7 +26,7 @@ class Studied(NamedTuple):
 
     Attributes:
         passages: how many.
-        queries: reported.
+        queries: reported; systems whose networks read pairs may have the first of them only.
         held_out: queries that pipelines were chosen on.
         systems: in the order of the table.
         values: by name of the system.
@@ -82,9 +82,24 @@ def p_holm(found: Studied, measure: str, base: str) -> dict[str, tuple[float, fl
         return {}
     chosen = {each.name for each in found.systems if each.chosen}
     others = [name for name in found.values if name != base and (base == BASE or name in chosen)]
-    values = {name: each[measure] for name, each in found.values.items()}
-    tested = compare(values, pairs=[(name, base) for name in others])
-    return {each.first: (each.difference, each.p_holm) for each in tested}
+    pairs = [paired(found, name, base, measure) for name in others]
+    corrected = holm([paired_t_test(*each) for each in pairs])
+    gains = [float((first - second).mean()) for first, second in pairs]
+    return dict(zip(others, zip(gains, corrected, strict=True), strict=True))
+
+
+def paired(
+    found: Studied, first: str, second: str, measure: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the values of two systems on the queries that both have."""
+    one, other = (found.values[name][measure] for name in (first, second))
+    both = min(len(one), len(other))
+    return one[:both], other[:both]
+
+
+def common(found: Studied) -> int:
+    """Return how many queries all systems have."""
+    return min(len(series) for each in found.values.values() for series in each.values())
 
 
 def goals(found: Mapping[str, Studied]) -> list[str]:
@@ -95,10 +110,11 @@ def goals(found: Mapping[str, Studied]) -> list[str]:
     lines = []
     for reads, (study, least) in LEAST.items():
         if study in found and BEST[reads] in found[study].values:
-            values = found[study].values
-            reached = ratio(values[BEST[reads]][RANKED_BY], values[BASE][RANKED_BY])
+            values = paired(found[study], BEST[reads], BASE, RANKED_BY)
+            reached = ratio(*values)
             lines.append(
-                f"- Goal: {BEST[reads]}, {study}, {RANKED_BY} ≥ {least:.2f} × BM25's: "
+                f"- Goal: {BEST[reads]}, {study}, {RANKED_BY} ≥ {least:.2f} × BM25's, "
+                f"{len(values[0])} queries: "
                 f"**{reached.value:.3f} ×** ({reached.low:.3f} to {reached.high:.3f}), "
                 f"{verdict(reached.value >= least)}."
             )
@@ -114,8 +130,7 @@ def _above(found: Mapping[str, Studied], reads: Reads, base: str) -> str:
         tested = p_holm(each, RANKED_BY, base).get(BEST[reads])
         if tested is None:
             continue
-        both = (each.values[name][RANKED_BY] for name in (BEST[reads], base))
-        interval = difference(*both)
+        interval = difference(*paired(each, BEST[reads], base, RANKED_BY))
         met &= tested[0] > 0 and tested[1] < STRICT
         parts.append(f"{study} {shown(interval)}, p = {tested[1]:.2g}")
     if not parts:

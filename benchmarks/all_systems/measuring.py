@@ -21,8 +21,10 @@ from benchmarks.all_systems.bundles import (
 )
 from benchmarks.all_systems.choosing import SCORING, best_pipelines
 from benchmarks.all_systems.comparing import Studied, Values
-from benchmarks.all_systems.pipelines import System, alone
+from benchmarks.all_systems.pipelines import CROSS, System, alone
+from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.processes import one_thread
+from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import JudgedQuery
@@ -59,7 +61,10 @@ def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
         path = bundle_of(scope, study)
         here = searched_in(scope, study)
         systems = [*alone(scope.rankers), *(best_pipelines(scope, study) if fused else [])]
-        values = {each.name: _values(scope, study, path, each, here.queries) for each in systems}
+        memory: Memory = {}
+        values = {
+            each.name: _values(scope, study, path, each, here.queries, memory) for each in systems
+        }
     sources = {each.name: trained_on(scope, study, each.pipeline.rankers()) for each in systems}
     return Studied(
         len(here.passages), len(here.queries), len(here.held_out), systems, values, sources
@@ -67,15 +72,28 @@ def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
 
 
 def _values(
-    scope: Scope, study: str, path: Path, system: System, queries: Sequence[JudgedQuery]
+    scope: Scope,
+    study: str,
+    path: Path,
+    system: System,
+    queries: Sequence[JudgedQuery],
+    memory: Memory,
 ) -> Values:
-    """Return a system's measures; they depend on its own rankers, and on no others."""
+    """Return a system's measures; they depend on its own rankers, and on no others.
+
+    Systems that read pairs have the first queries only. `memory` has what the cross-encoder said.
+    """
+    pairs = system.reads == Reads.PAIRS
+    if pairs:
+        queries = queries[: scope.read]
     digest = digest_of(BundleFiles(path), system.pipeline.rankers())
     told: list[Any] = [digest, system.pipeline.to_json(), [list(each) for each in queries]]
     key = sha256(json.dumps(told).encode()).hexdigest()[:16]
 
     def build(target: Path) -> None:
         bundle = runtime.load(path, device="cpu")
+        if pairs:
+            remember(bundle, CROSS, memory)
         (found,) = evaluate(bundle, queries, {system.name: system.pipeline}, depth=DEPTH)
         with target.open("wb") as file:
             np.savez(file, allow_pickle=False, **found.values)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, marks
+from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, marks, paired
 from benchmarks.all_systems.pipelines import BASE
 from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.intervals import difference, shown
@@ -33,8 +33,7 @@ def quality(found: Studied) -> str:
     for system in found.systems:
         interval = ""
         if system.name != BASE:
-            pair = (found.values[name][RANKED_BY] for name in (system.name, BASE))
-            interval = shown(difference(*pair))
+            interval = shown(difference(*paired(found, system.name, BASE, RANKED_BY)))
         means = [_mean(found, system.name, measure, signs[measure]) for measure in MEASURES]
         rows.append([system.name, found.learned_from[system.name], *means, interval])
     head = ["system", "learned from", *MEASURES, f"{RANKED_BY} − BM25's (95 %)"]
@@ -73,4 +72,6 @@ def expenses(costs: Mapping[str, Cost]) -> str:
 def _mean(found: Studied, name: str, measure: str, signs: Mapping[str, str]) -> str:
     if name not in found.values:
         return ""
-    return f"{found.values[name][measure].mean():.4f}{signs[name]}"
+    own, base = paired(found, name, BASE, measure)
+    fewer = f" ({base.mean():.4f})" if len(own) < found.queries else ""
+    return f"{own.mean():.4f}{signs[name]}{fewer}"

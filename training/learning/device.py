@@ -27,7 +27,7 @@ def choose_device(name: str) -> torch.device:
 
 def autocast(device: torch.device, wanted: bool) -> torch.autocast:
     """Return bfloat16 autocast, disabled unless the device multiplies bfloat16 in hardware."""
-    fast = {"cuda": torch.cuda.is_bf16_supported, "cpu": _has_tiles}.get(device.type)
+    fast = {"cuda": torch.cuda.is_bf16_supported, "cpu": _has_bfloat16}.get(device.type)
     return torch.autocast(device.type, torch.bfloat16, enabled=wanted and bool(fast and fast()))
 
 
@@ -36,10 +36,15 @@ def full_precision(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, enabled=False)
 
 
-def _has_tiles() -> bool:
-    """Return whether the CPU has AMX, which makes bfloat16 twice as fast instead of slower."""
+def _has_bfloat16() -> bool:
+    """Return whether the CPU multiplies bfloat16 in hardware, by AMX or by AVX-512.
+
+    A BERT then learns about twice as fast. Other CPUs emulate bfloat16, which is slower than
+    float32.
+    """
     capabilities = getattr(torch.cpu, "get_capabilities", None)  # missing in some allowed releases
-    return capabilities is not None and bool(capabilities().get("amx_bf16"))
+    known = capabilities() if capabilities is not None else {}
+    return any(known.get(name) for name in ("amx_bf16", "avx512_bf16"))
 
 
 @contextmanager

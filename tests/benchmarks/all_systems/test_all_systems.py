@@ -53,7 +53,7 @@ def test_all_systems_are_measured(
         {studies.QA_MIX: study, "again": replace(study, titles=False)},
         tiny_rankers(tiny),
         ExportOptions(variants=("fp32", "int8"), max_ndcg_loss=1.0, prune=40),
-        processes=1, pairs=5, timed=3, rounds=1, starts=1,
+        processes=1, pairs=5, read=6, timed=3, timed_pairs=2, rounds=1, starts=1,
     )  # fmt: skip
     picture = tmp_path / "picture.svg"
     text = all_systems.section(scope, picture)
@@ -62,6 +62,7 @@ def test_all_systems_are_measured(
         assert name in picture.read_text()
     assert text.count("- Goal: ") == 4  # one is for a collection that is not here
     assert "cross-encoder retrieves" not in text
+    assert "20 × BM25's, 6 queries" in text  # what reads pairs has fewer
 
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("made again")

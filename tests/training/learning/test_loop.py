@@ -138,7 +138,7 @@ def test_in_another_thread_signals_are_left_alone() -> None:
 
 
 def test_mixed_precision_too_resumes_to_the_bit(tmp_path: Path) -> None:
-    mixed = replace(OPTIONS, mixed_precision=True)  # bfloat16 where the processor has AMX
+    mixed = replace(OPTIONS, mixed_precision=True)  # bfloat16 where the processor multiplies it
     whole = Task()
     whole.fit(mixed)
     with pytest.raises(InterruptionError):
