@@ -1,6 +1,6 @@
 """Which kinds of rankers gain most by learning from a cross-encoder instead of judgements.
 
-Every student learns twice from the same queries, in the same number of steps, and is then measured
+Students learn twice from the same queries, in the same number of steps, and is then measured
 as it is served.
 """
 
@@ -10,10 +10,11 @@ from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import RANKED_BY, Studied
 from benchmarks.all_systems.measuring import studied
 from benchmarks.all_systems.pipelines import BASE, RERANKED
-from benchmarks.all_systems.rankers import RANKERS
+from benchmarks.all_systems.rankers import CROSS_STEPS, RANKERS
 from benchmarks.all_systems.studies import BM25, QA_MIX, STUDIES
 from benchmarks.distilled.students import (
     DEPTH,
+    FROM_JUDGEMENTS,
     LESSONS,
     QUERIES,
     STUDENTS,
@@ -48,9 +49,11 @@ def section(found: Studied, students: Mapping[str, Student]) -> str:
 served. Every student learns from {QUERIES:,} queries of train, from its usual negatives or from \
 the margins of the cross-encoder (`ranklet score`, the first {DEPTH} of BM25 and of the untrained \
 MiniLM); the steps and all other options are equal. The cross-encoder itself learned from more \
-queries, 450 steps of 64 pairs.
+queries, {CROSS_STEPS} steps of 64 pairs.
 
 {_gains(found, students)}
+
+{_variants(found, students)}
 
 Two-sided paired t-tests with Holm's correction: † p < .05, ‡ p < .01; intervals are 95 %.
 
@@ -68,7 +71,7 @@ def _gains(found: Studied, students: Mapping[str, Student]) -> str:
     for student in students.values():
         for suffix, way in WAYS.items():
             pair = tuple(f"{label(student, each)} {suffix}" for each in LESSONS)
-            if pair[0] in values:
+            if student.lessons == LESSONS and pair[0] in values:
                 pairs.append((pair[1], pair[0]))
                 told.append((student.label, way))
     tests = compare(values, pairs=pairs)
@@ -78,6 +81,29 @@ def _gains(found: Studied, students: Mapping[str, Student]) -> str:
         means = [f"{values[each].mean():.4f}" for each in reversed(pair)]
         rows.append([name, way, *means, f"{shown(gain)}{mark(test.p_holm)}".strip()])
     head = ["student", "use", f"{RANKED_BY} by judgements", "by the teacher", "gain"]
+    return table(head, rows)
+
+
+def _variants(found: Studied, students: Mapping[str, Student]) -> str:
+    """Return one row per student that learns in another way than the one that it stands next to."""
+    values = {name: each[RANKED_BY] for name, each in found.values.items()}
+    pairs, rows = [], []
+    for student in students.values():
+        if not student.beside:
+            continue
+        usual = students[student.beside]
+        for suffix, way in WAYS.items():
+            pair = tuple(f"{label(each, FROM_JUDGEMENTS)} {suffix}" for each in (student, usual))
+            if values.keys() >= set(pair):
+                pairs.append((pair[0], pair[1]))
+                rows.append([student.label, usual.label, way])
+    if not rows:
+        return ""
+    tests = compare(values, pairs=pairs)
+    for row, (one, other), test in zip(rows, pairs, tests, strict=True):
+        row += [f"{values[name].mean():.4f}" for name in (one, other)]
+        row.append(f"{shown(difference(values[one], values[other]))}{mark(test.p_holm)}".strip())
+    head = ["variant", "next to", "use", f"{RANKED_BY}", "next to it", "difference"]
     return table(head, rows)
 
 

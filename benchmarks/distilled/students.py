@@ -46,7 +46,7 @@ TEACHING = ("training/teaching", "benchmarks/distilled/students.py")
 
 @dataclass(frozen=True)
 class Student:
-    """A kind of ranker that learns twice.
+    """A kind of ranker that learns from judgements, from the teacher, or from both in turn.
 
     Attributes:
         kind: its kind.
@@ -57,6 +57,8 @@ class Student:
         judged: options of the one that learns from judgements.
         margin: mean size of the margins that it learns from a teacher; None for the teacher's own.
         settings: that its export changes.
+        lessons: what it learns from.
+        beside: the student that it is compared with, if it has one lesson only.
     """
 
     kind: str
@@ -67,6 +69,8 @@ class Student:
     judged: Mapping[str, Any] = field(default_factory=dict)
     margin: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    lessons: tuple[str, ...] = LESSONS
+    beside: str = ""
 
 
 COLBERT = {"markers": False, "special_tokens": False, "punctuation": True}
@@ -79,6 +83,11 @@ STUDENTS = {
         margin=COLBERT_MARGIN,
     ),
     "epic": Student("epic", "EPIC", Reads.QUERY, EPIC),
+    # The loss of MacAvaney et al.: a relevant document and one negative, without others' documents.
+    "epic_triples": Student(
+        "epic", "EPIC with the paper's triples", Reads.QUERY, EPIC, judged={"pairwise": True},
+        lessons=(FROM_JUDGEMENTS,), beside="epic",
+    ),
     "splade": Student("splade", "SPLADE", Reads.QUERY, (*EPIC, "training/rankers/splade")),
     "ndrm3": Student(
         "conformer_kernel", "NDRM3 impacts", Reads.NOTHING, CONFORMER,
@@ -91,10 +100,10 @@ STUDENTS = {
 
 
 def rankers(base: Mapping[str, Ranker], students: Mapping[str, Student]) -> dict[str, Ranker]:
-    """Return some rankers, and each student twice: by judgements, and by the teacher."""
+    """Return some rankers, and each student once per lesson."""
     found = dict(base)
     for name, each in students.items():
-        for lesson in LESSONS:
+        for lesson in each.lessons:
             found[f"{name}_{lesson}"] = Ranker(
                 each.kind,
                 label(each, lesson),

@@ -37,7 +37,7 @@ def test_a_student_learns_twice_and_is_measured_as_it_is_served(
     }  # fmt: skip
     own = {
         name: replace(students.STUDENTS[name], options={**students.STUDENTS[name].options, **short})
-        for name in ("dense", "colbert")
+        for name in ("dense", "colbert", "epic", "epic_triples")
     }
     base = {
         studies.BM25: rankers.RANKERS[studies.BM25],
@@ -54,8 +54,14 @@ def test_a_student_learns_twice_and_is_measured_as_it_is_served(
     found = measuring.studied(scope, distilled.STUDY, fused=False)
     assert not any(each.chosen for each in found.systems)
     text = distilled.section(found, own)
-    for row in ("| MiniLM | reranks |", "| MiniLM | retrieves |", "| ColBERT | retrieves |"):
+    for row in (
+        "| MiniLM | reranks |",
+        "| MiniLM | retrieves |",
+        "| ColBERT | retrieves |",
+        "| EPIC with the paper's triples | EPIC | retrieves |",
+    ):
         assert text.count(row) == 1
+    assert "| EPIC with the paper's triples | reranks |" not in text  # it has one lesson
     assert text.count("| MiniLM untrained ") == 2  # reranks and retrieves
     assert "| NDRM3" not in text
     kept = {
@@ -69,6 +75,6 @@ def test_a_student_learns_twice_and_is_measured_as_it_is_served(
 
 def test_every_student_has_a_name_of_its_own_for_each_lesson() -> None:
     found = students.rankers({}, students.STUDENTS)
-    assert len(found) == 2 * len(students.STUDENTS)
+    assert len(found) == sum(len(each.lessons) for each in students.STUDENTS.values())
     assert len({each.label for each in found.values()}) == len(found)
     assert all(each.source == studies.OWN for each in found.values())
