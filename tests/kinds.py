@@ -26,13 +26,15 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
-from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
+from ranklet.training.rankers.conformer_kernel.sizes import Network
+from ranklet.training.rankers.tk.sizes import TKNetwork
 
 VARIANTS = ("fp32", "fp16", "int8")
 LOOSE = ExportOptions(variants=VARIANTS, max_ndcg_loss=1.0, prune=40)
 FP32 = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)  # where variants are not the subject
 TERM_SIZES: dict[str, Any] = {"hidden": 16, "heads": 4, "layers": 1, "kernels": 6, "dropout": 0.0}
 CONFORMER_SIZES = {**TERM_SIZES, "groups": 4, "width": 3, "window": 6, "stride": 3}
+TK_SIZES = {**TERM_SIZES, "chunk": 8, "overlap": 2, "window": 6, "stride": 2, "regions": 2}
 SHORT_TEXTS = {"batch": 8, "max_query_tokens": 12, "max_document_tokens": 16}
 TERM_TRAINING = {
     "learning_rate": 0.01, "epochs": 4, "device": "cpu", "batch": 8, "depth": 20, "pool": 10,
@@ -149,7 +151,11 @@ ROWS: dict[str, Row] = {
         {name: {"architecture": name} for name in ("ndrm1", "ndrm2", "ndrm3")},
         probes=(5, 16),
     ),
-    "tk": Row({**TERM_TRAINING, "network": TKNetwork(**TERM_SIZES)}, {"tk": {}}, probes=(5, 16)),
+    "tk": Row(
+        {**TERM_TRAINING, "network": TKNetwork(**TK_SIZES)},
+        {"tk": {}, "tkl": {"architecture": "tkl"}},
+        probes=(5, 16),
+    ),
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from benchmarks.harness.place import Place
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder import ranker as cross
+from ranklet.runtime.rankers.tk import ARCHITECTURES as TK_FORMS
 from ranklet.runtime.rankers.tk import TKSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
@@ -23,7 +24,7 @@ from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.options import Options as ConformerKernelOptions
 from ranklet.training.rankers.conformer_kernel.options import TermOptions
-from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
+from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.cross_encoder import training as cross_encoder
 from ranklet.training.rankers.cross_encoder.options import Options as CrossEncoderOptions
 from ranklet.training.rankers.dense import training as dense_training
@@ -34,6 +35,7 @@ from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
 from ranklet.training.rankers.tk import training as tk
 from ranklet.training.rankers.tk.options import Options as TKOptions
+from ranklet.training.rankers.tk.sizes import TKNetwork
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
@@ -49,8 +51,8 @@ CROSS_STEP = 16  # queries, as in Boytsov & Kolter
 # systems begin with, then for each system.
 CROSS_RATES = 1e-4, 5e-5
 CROSS_BODY_MINUTES = 10.0
-# By form: some 8, 1, 8 and 30 minutes. NDRM2 has four numbers to learn.
-CONFORMER_STEPS = {"ndrm1": 700, "ndrm2": 10_000, "ndrm3": 700, "tk": 700}
+# By form: some 8, 1, 8 and 30 minutes, TKL's not yet measured. NDRM2 has four numbers to learn.
+CONFORMER_STEPS = {"ndrm1": 700, "ndrm2": 10_000, "ndrm3": 700, "tk": 700, "tkl": 700}
 CONFORMER_QUERIES = 10_000  # of train
 EVALUATE_EVERY = 200  # steps of theirs
 CONFORMER_SIZES = {"hidden": 128, "heads": 16, "groups": 16}  # half of the paper's: 3 × the steps
@@ -295,7 +297,7 @@ def cross_checkpoint(
 
 @dataclass(frozen=True)
 class Conformers:
-    """The Conformer-Kernels of a collection, NDRM1 to NDRM3 and TK: trained alike, each kept.
+    """The Conformer-Kernels of a collection, TK and TKL: trained alike, each kept.
 
     All read the field of the BM25 that they are compared with.
 
@@ -349,7 +351,7 @@ class Conformers:
                 resume=(state / STATE).is_file(),
             )
             with all_cores():
-                train: Any = tk.train if form == "tk" else conformer_kernel.train
+                train: Any = tk.train if form in TK_FORMS else conformer_kernel.train
                 found: Checkpoint = train(self._documents(), self._learn(), held_out, options)
             found.save(path)
             shutil.rmtree(state, ignore_errors=True)
@@ -363,9 +365,10 @@ class Conformers:
     def _options(self, form: str) -> TermOptions:
         field = self.bm25().field
         sizes: dict[str, Any] = {"hidden": self.hidden, "heads": self.heads}
-        if form == "tk":
+        if form in TK_FORMS:
+            terms = {"max_document_terms": TK_TERMS} if form == "tk" else {}
             return TKOptions(
-                settings=TKSettings(field=field, max_document_terms=TK_TERMS),
+                settings=TKSettings(field=field, architecture=form, **terms),
                 network=TKNetwork(**sizes),
             )
         return ConformerKernelOptions(

@@ -1,4 +1,4 @@
-"""The Conformer-Kernel against BM25 and TK, reranking and retrieving, as Mitra et al.'s Table 1.
+"""The Conformer-Kernel against BM25, TK and TKL, reranking and retrieving (Mitra et al., Table 1).
 
 The networks learn from random pairs and BM25's, with word2vec's vectors.
 """
@@ -36,7 +36,7 @@ RERANKED = 500  # dev queries of the rows that run a network; the others have al
 MEASURES = {"nDCG@10": "nDCG@10", "R@100": "NCG@100", "AP@100": "AP", "RR@100": "RR"}
 BASE = "BM25 (lemmas), tuned"
 LATENT, BOTH = "NDRM1, fullrank", "NDRM3, fullrank"
-FORMS = ("ndrm1", "ndrm2", "ndrm3", "tk")
+FORMS = ("ndrm1", "ndrm2", "ndrm3", "tk", "tkl")
 PROVEN = 200  # pairs of a query and a document whose impacts are compared with PyTorch
 
 # What an indexed bundle depends on, in addition to the checkpoints that it is made of.
@@ -83,8 +83,8 @@ def section(trained: Conformers, *, limit: int | None = None, few: int = RERANKE
 {len(bundle):,} documents, as {trained.bm25().field} for all systems; BM25 tuned on \
 {TUNING_QUERIES:,} queries of train. Networks of {trained.hidden} dimensions and {trained.heads} \
 heads (the paper: 256, 32) learn from {trained.queries:,} queries of train at most, on all cores, \
-where NDRM1, NDRM3 and TK take as many steps: {_courses(trained)}. TK reads {TK_TERMS} terms of \
-a document, the others 4,000. *rerank*: on BM25's best {DEPTH}; *fullrank*: impacts alone, no \
+where NDRM1, NDRM3, TK and TKL take as many steps: {_courses(trained)}. TK reads {TK_TERMS} terms \
+of a document, the others 4,000. *rerank*: on BM25's best {DEPTH}; *fullrank*: impacts alone, no \
 network; *fullrank, rescored*: the model on the impacts' best {DEPTH}.
 
 No network runs, {len(asked):,} dev queries:
@@ -122,7 +122,9 @@ def without_network() -> dict[str, Pipeline]:
 def with_network() -> dict[str, Pipeline]:
     """Return the systems that run a network over pairs, and two to compare with."""
     first = Retrieve("bm25", DEPTH)
-    found = {BASE: Pipeline((first,)), "TK, rerank": Pipeline((first, Rescore("tk")))}
+    found = {BASE: Pipeline((first,))}
+    for form in ("tk", "tkl"):
+        found[f"{form.upper()}, rerank"] = Pipeline((first, Rescore(form)))
     for form in ("ndrm1", "ndrm3"):
         full = Retrieve(form, DEPTH)
         found[f"{form.upper()}, rerank"] = Pipeline((first, Rescore(form)))

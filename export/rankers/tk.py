@@ -18,7 +18,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork, spellings
+from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.tk import TK, TKSettings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
@@ -46,7 +46,7 @@ def export(
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         analysis = words.analyzer.begin()
-        ranker = TK(TermNetwork(settings, rows, lambda: sessions[0]))
+        ranker = TK(settings, rows, lambda: sessions[0])
         candidates = TextCandidates(texts.documents, analysis)
         queries = (QueryContext(text, analysis) for text in texts.queries)
         scores = [ranker.score(query, candidates).values for query in queries]

@@ -1,16 +1,20 @@
-"""TK runs a transformer over query and document, and kernels between them, for one score per pair.
+"""TK and TKL run a transformer over query and document, and kernels between them.
 
-Source: Hofstätter et al. 2020. A TK reads the query's terms together, so it has no impacts and only
-rescores. It reads the same word forms as a Conformer-Kernel.
+Sources: Hofstätter, Zlabinger & Hanbury, ECAI 2020 (TK); Hofstätter et al., SIGIR 2020 (TKL). The
+network reads the query's terms together, so there are no impacts, and a TK only rescores. Its score
+is a sum over query terms. It reads the same word forms as a Conformer-Kernel.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.onnx.encoder import open_session
+from ranklet.runtime.options import one_of
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork
@@ -18,12 +22,19 @@ from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.rankers.protocol import Ranker, Scores
 
 if TYPE_CHECKING:
+    from ranklet.runtime.onnx.session import Runs
     from ranklet.runtime.storage.bundle_files import BundleFiles
+
+ARCHITECTURES = ("tk", "tkl")
 
 
 @dataclass(frozen=True)
 class TKSettings(TermSettings):
-    """The settings of a TK ranker."""
+    """The settings of a TK or TKL ranker."""
+
+    architecture: str = one_of(
+        "tk", ARCHITECTURES, "tk kernels over a whole document, tkl over its best regions"
+    )
 
     @property
     def per_pair(self) -> bool:
@@ -32,10 +43,19 @@ class TKSettings(TermSettings):
 
 
 class TK(Ranker):
-    """Scores each pair by one run of the network."""
+    """Scores each pair by one run of the network.
 
-    def __init__(self, network: TermNetwork) -> None:
-        self.network = network
+    Args:
+        settings: the model's settings.
+        rows: the network's row of each word form, (terms,) int32.
+        open_network: opens the network's session on first use.
+    """
+
+    def __init__(
+        self, settings: TKSettings, rows: NDArray[np.int32], open_network: "Callable[[], Runs]"
+    ) -> None:
+        self.network = TermNetwork(settings, rows, open_network)
+        self.label = f"{settings.architecture} over {settings.field}"
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "TK":
@@ -44,7 +64,7 @@ class TK(Ranker):
         settings: TKSettings = bundle.settings(name)
         folder, terms = f"rankers/{name}/", bundle.analyzer.size(settings.field)
         rows = bundle.array(folder + ROWS, np.int32, (terms,))
-        return cls(TermNetwork(settings, rows, lambda: open_session(bundle, folder, many=True)))
+        return cls(settings, rows, lambda: open_session(bundle, folder, many=True))
 
     @property
     def provider(self) -> str:
@@ -52,8 +72,12 @@ class TK(Ranker):
         return self.network.provider
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
-        """Return the score of each candidate."""
-        values = self.network.run(self.network.query_tokens(query), candidates)[0]
+        """Return the score of each candidate, the sum of its query terms' shares.
+
+        The network of an earlier bundle returns one number for all terms.
+        """
+        shares = self.network.run(self.network.query_tokens(query), candidates)
+        values = shares.sum(0, dtype=np.float64).astype(np.float32)
         return self.network.result(values, query, candidates)
 
     def scale(self, query: QueryContext) -> float:
@@ -61,13 +85,24 @@ class TK(Ranker):
         return 1 / max(1, len(self.network.query_tokens(query)))
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score as a whole, because no part of it belongs to one term."""
-        label = f"tk over {self.network.settings.field}"
-        return Explanation(label, float(self.score(query, candidate).values[0]))
+        """Explain a score by query terms, or as a whole if an earlier version exported it."""
+        settings, tokens = self.network.settings, self.network.query_tokens(query)
+        shares = self.network.run(tokens, candidate)[:, 0].astype(np.float64)
+        read = ReadSpans(settings.field, ((0, settings.max_document_terms),))
+        if len(shares) != len(tokens):
+            return Explanation(self.label, float(shares.sum()), read=read)
+        terms, place = np.unique(tokens, return_inverse=True)  # a repeated term has one part
+        names = [query.analysis.name(term, settings.field) for term in terms.tolist()]
+        parts = [
+            Explanation(name, float(value), query_token=(settings.field, name))
+            for name, value in zip(names, np.bincount(place, shares), strict=True)
+            if value
+        ]
+        return replace(Explanation.total(self.label, parts), read=read)
 
     def verify(self) -> None:
         """Check every row and run the network once; raise BundleError at the first fault."""
-        self.network.verify(f"tk over {self.network.settings.field}")
+        self.network.verify(self.label)
 
 
 RANKER = TK

@@ -188,7 +188,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--pool-window": 300, "--pool-stride": 100, "--impacts": "uint8",
         "--scorer": "impacts", "--terms": 300, "--candidates": 600, "--floor": 0.25,
     },
-    "tk": {**TERMS, "--attention": "full"},
+    "tk": {
+        **TERMS, "--attention": "full", "--architecture": "tk", "--kernels": 11, "--chunk": 40,
+        "--overlap": 7, "--pool-window": 30, "--pool-stride": 2, "--regions": 3,
+    },
 }  # fmt: skip
 
 

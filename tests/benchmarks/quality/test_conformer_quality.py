@@ -11,7 +11,7 @@ from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 
-STEPS = (("ndrm1", 2), ("ndrm2", 2), ("ndrm3", 2), ("tk", 2))
+STEPS = (("ndrm1", 2), ("ndrm2", 2), ("ndrm3", 2), ("tk", 2), ("tkl", 2))
 
 
 @pytest.mark.slow

@@ -24,6 +24,8 @@ from ranklet.training.rankers.tk import training as tk
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
 
+NAMES = ("tk", "tkl")
+
 
 @pytest.fixture
 def checkpoints(tiny: TinyRankers) -> dict[str, Checkpoint]:
@@ -35,34 +37,39 @@ def indexed(tiny: TinyRankers) -> Bundle:
     return tiny.bundle("tk")
 
 
-def opened(bundle: Bundle) -> TK:
-    found = bundle._bundle.ranker("tk")
+def opened(bundle: Bundle, name: str) -> TK:
+    found = bundle._bundle.ranker(name)
     assert isinstance(found, TK)
     return found
 
 
-def test_every_variant_is_proven_and_nothing_else_is_stored(indexed: Bundle) -> None:
-    proofs = read_reports(indexed._bundle.path)["tk"]
+@pytest.mark.parametrize("name", NAMES)
+def test_every_variant_is_proven_and_nothing_else_is_stored(indexed: Bundle, name: str) -> None:
+    proofs = read_reports(indexed._bundle.path)[name]
     assert [each.variant for each in proofs] == ["fp32", "fp16", "int8"]
     assert proofs[0].max_error < 1e-3
     assert proofs[0].overlap == 1
     assert not proofs[0].refused
-    stored = {path.removeprefix("rankers/tk/") for path in indexed.manifest.files if "/tk/" in path}
+    folder, files = f"rankers/{name}/", indexed.manifest.files
+    stored = {path.removeprefix(folder) for path in files if path.startswith(folder)}
     arrays = {"rows.npy", "tokens.npy", "tokens.offsets.npy"}
     assert stored - arrays == {"model.onnx", "model_fp16.onnx", "model_int8.onnx", "report.json"}
 
 
-def test_onnx_gives_pytorchs_scores(indexed: Bundle, checkpoints: dict[str, Checkpoint]) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_onnx_gives_pytorchs_scores(
+    indexed: Bundle, checkpoints: dict[str, Checkpoint], name: str
+) -> None:
     ranker, documents, model = (
-        opened(indexed),
+        opened(indexed, name),
         indexed._bundle.need_documents(),
-        tk.load(checkpoints["tk"]),
+        tk.load(checkpoints[name]),
     )
     analyzer = indexed._bundle.analyzer
     forwards = {"words": documents.forward("words")}
     analysed = AnalysedCollection(documents, analyzer, forwards, ("words",))
-    rows = term_rows(checkpoints["tk"].tokens, analyzer.vocabulary)
-    reader = TermReader(analysed, checkpoints["tk"].settings, rows)
+    rows = term_rows(checkpoints[name].tokens, analyzer.vocabulary)
+    reader = TermReader(analysed, checkpoints[name].settings, rows)
     every = np.arange(len(documents))
     texts = list(map(ranked_text, documents.titles, documents.texts))
     for text in QUERIES[:3]:
@@ -90,6 +97,3 @@ def test_a_bundle_that_cannot_retrieve_is_reported(
     caplog.clear()
     export_bundle({"bm25": checkpoints["bm25"]}, tmp_path / "n", only)
     assert "cannot retrieve" not in caplog.text
-
-
-# ---------------------------------------------------------------------------- written earlier

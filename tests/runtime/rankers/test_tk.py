@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 from tests.damage import Change, change_array
 from tests.kinds import TinyRankers
+from tests.runtime.rankers.conformer_kernel.sessions import Fake
 
 from ranklet.export.bundles import index_bundle
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
-from ranklet.runtime.rankers.tk import TK
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.rankers.tk import TK, TKSettings
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.verification import verify
 from ranklet.training.data.collection import Collection
@@ -42,13 +45,44 @@ def opened(bundle: Bundle) -> TK:
     return found
 
 
+@pytest.mark.parametrize("name", ["tk", "tkl"])
 @pytest.mark.parametrize("texts", [None, TEXTS])
-def test_an_explanation_is_the_score(texts: list[str] | None, indexed: Bundle) -> None:
-    for hit in indexed.rank("old river", texts, pipeline=RECIPE, explain=True):
+def test_an_explanation_is_the_score_by_query_terms(
+    texts: list[str] | None, indexed: Bundle, name: str
+) -> None:
+    recipe = [RECIPE[0], {"stage": "rescore", "ranker": name}]
+    for hit in indexed.rank("old gnorp river old", texts, pipeline=recipe, explain=True):
         assert hit.explanation is not None
         assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
-        assert hit.explanation.label == "tk over words"
-        assert not hit.explanation.parts
+        assert hit.explanation.label == f"{name} over words"
+        # One part for both occurrences, and none for a word that the network does not know.
+        assert sorted(part.label for part in hit.explanation.parts) == ["old", "river"]
+        terms = {part.query_token for part in hit.explanation.parts}
+        assert terms == {("words", "old"), ("words", "river")}
+
+
+def test_a_score_is_the_sum_of_its_query_terms(indexed: Bundle) -> None:
+    analysis = indexed._bundle.analyzer.begin()
+    network = opened(indexed).network
+    query = QueryContext("old river", analysis)
+    candidates = TextCandidates(TEXTS, analysis)
+    shares = network.run(network.query_tokens(query), candidates)
+    assert shares.shape == (2, len(TEXTS))
+    scores = opened(indexed).score(query, candidates).values
+    np.testing.assert_allclose(scores, shares.sum(0), rtol=1e-5)
+    nothing = QueryContext("", analysis)
+    assert not opened(indexed).score(nothing, candidates).values.any()
+    assert opened(indexed).explain(nothing, TextCandidates(TEXTS[:1], analysis)).value == 0
+
+
+def test_the_network_of_an_earlier_bundle_has_one_score_per_pair(indexed: Bundle) -> None:
+    analysis = indexed._bundle.analyzer.begin()
+    ranker = TK(TKSettings(), opened(indexed).network.rows, lambda: Fake(False, (1, 1)))
+    query, texts = QueryContext("old river", analysis), TextCandidates(TEXTS, analysis)
+    assert ranker.score(query, texts).values.tolist() == [1] * len(TEXTS)
+    explanation = ranker.explain(query, TextCandidates(TEXTS[:1], analysis))
+    assert (explanation.label, explanation.value) == ("tk over words", 1)
+    assert not explanation.parts
 
 
 def test_it_reranks_and_does_not_retrieve(indexed: Bundle) -> None:
@@ -111,7 +145,9 @@ def test_a_bundle_of_version_1_gives_the_same_scores(
         np.save(old / f"rankers/tk/{name}.npy", np.zeros(terms, np.float32))
         change_array(old, f"rankers/tk/{name}.npy", lambda values: values)  # list it
     bundle = Bundle(old, check="full", device="cpu")
-    assert bundle.manifest.rankers == indexed.manifest.rankers
+    earlier, now = bundle.manifest.rankers["tk"], indexed.manifest.rankers["tk"]
+    assert (earlier.kind, earlier.measured) == (now.kind, now.measured)
+    assert {**earlier.settings, "architecture": "tk"} == now.settings
     again = load(index_bundle(old, tiny_collection, tmp_path / "again"), device="cpu")
     for text in QUERIES:
         expected = indexed.rank_ids(text, pipeline="tk")

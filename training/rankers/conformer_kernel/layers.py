@@ -83,9 +83,9 @@ class Block(nn.Module):
         return result
 
 
-def texts_together(heads: int, terms: int) -> int:
-    """Return how many texts of this many terms full attention takes at a time, at least one."""
-    return max(1, AT_ONCE // (heads * terms**2))
+def pairs_together(numbers: int) -> int:
+    """Return how many pairs fit, at least one, if each needs a matrix of this many numbers."""
+    return max(1, AT_ONCE // max(1, numbers))
 
 
 def in_parts(module: nn.Module, size: int, *inputs: Tensor) -> Tensor:

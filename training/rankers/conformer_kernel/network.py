@@ -4,6 +4,7 @@ Source: Mitra et al. 2020, §3. Terms are given as rows of the embeddings: 0 is 
 1 an unknown word, and the network's terms start at 2.
 """
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import torch
@@ -17,7 +18,7 @@ from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     kernel_means,
     window_counts,
 )
-from ranklet.training.rankers.conformer_kernel.layers import HIDDEN, Block, in_parts, texts_together
+from ranklet.training.rankers.conformer_kernel.layers import HIDDEN, Block, in_parts, pairs_together
 from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 
@@ -79,12 +80,31 @@ class Encoder(nn.Module):
         plain: Tensor = self.embedding(rows)
         return plain
 
-    def together(self, terms: int) -> int:
-        """Return how many texts of this many terms full attention takes at a time, at least one."""
-        return texts_together(self.heads, terms) if self.full else EVERYTHING
+    def numbers(self, terms: int) -> int:
+        """Return the size of full attention's matrix of a text; separable attention has none."""
+        return self.heads * terms**2 if self.full else 0
 
 
-class LatentMatch(nn.Module):
+class PairNetwork(nn.Module, ABC):
+    """A network that scores each query term in a document, and that is exported as one graph."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    @abstractmethod
+    def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
+        """Return the score of each query term, (batch, query terms) float32.
+
+        The rows are (batch, query terms) and (batch, n) int64.
+        """
+
+    def numbers(self, query_terms: int, document_terms: int) -> int:
+        """Return the size of the largest matrix of full attention that a pair needs, or 0."""
+        return self.encoder.numbers(max(query_terms, document_terms))
+
+
+class LatentMatch(PairNetwork):
     """NDRM1: score each query term in a document by windowed kernel pooling.
 
     log(1 + soft count) of each window goes through a hidden layer, and the best window counts.
@@ -99,8 +119,8 @@ class LatentMatch(nn.Module):
         window: int = EVERYTHING,
         stride: int = EVERYTHING,
     ) -> None:
-        super().__init__()
-        self.encoder, self.window, self.stride = encoder, window, stride
+        super().__init__(encoder)
+        self.window, self.stride = window, stride
         self.means: Tensor
         self.register_buffer("means", kernel_means(sizes.kernels), persistent=False)
         self.dense = nn.Sequential(
@@ -122,10 +142,7 @@ class LatentMatch(nn.Module):
         return torch.log1p(counts), exists
 
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
-        """Return s_latent of each query term, (batch, query terms) float32.
-
-        The rows are (batch, query terms) and (batch, n) int64.
-        """
+        """Return s_latent of each query term, (batch, query terms) float32."""
         features, exists = self.features(query_rows, document_rows)
         with full_precision(features.device):
             by_window = self.dense(features).squeeze(3)  # (batch, terms, windows)
@@ -168,7 +185,7 @@ class TermModel(nn.Module):
     """
 
     def __init__(
-        self, network: TermSizes, latent: LatentMatch | None, explicit: ExplicitMatch | None = None
+        self, network: TermSizes, latent: PairNetwork | None, explicit: ExplicitMatch | None = None
     ) -> None:
         super().__init__()
         self.network, self.latent, self.explicit = network, latent, explicit
@@ -177,8 +194,8 @@ class TermModel(nn.Module):
         """Return the graph's outputs, computed for as many pairs at a time as memory allows."""
         if self.latent is None:
             return torch.zeros_like(pairs.tf)
-        longest = max(pairs.query_rows.shape[1], pairs.document_rows.shape[1])
-        size = self.latent.encoder.together(longest)
+        numbers = self.latent.numbers(pairs.query_rows.shape[1], pairs.document_rows.shape[1])
+        size = pairs_together(numbers)
         return in_parts(self.latent, size, pairs.query_rows, pairs.document_rows)
 
     def served(self) -> dict[str, float]:
@@ -190,6 +207,7 @@ class ConformerKernel(TermModel):
     """Score a pair by Σ_t s_{t,d}, of latent or explicit matching or both (Mitra et al., eq. 3)."""
 
     network: Network
+    latent: LatentMatch | None
 
     def __init__(self, network: Network) -> None:
         latent, explicit, both = (

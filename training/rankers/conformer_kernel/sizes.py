@@ -69,10 +69,3 @@ class Network(TermSizes):
             raise InputError(f"width is {self.width!r}; it must be 0 or an odd number")
         self.check_multiple(groups=self.groups)
         check_integer("stride", self.stride, 1, self.window)
-
-
-@dataclass(frozen=True)
-class TKNetwork(TermSizes):
-    """Sizes of a TK."""
-
-    attention: str = "full"

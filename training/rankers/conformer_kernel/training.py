@@ -163,12 +163,8 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
 
 def _warn_of_long_documents(model: TermModel, longest: int) -> None:
     """Warn if full attention over a single document takes gigabytes."""
-    encoder = None if model.latent is None else model.latent.encoder
-    if (
-        encoder is not None
-        and encoder.full
-        and (numbers := encoder.heads * longest**2) > layers.AT_ONCE
-    ):
+    numbers = 0 if model.latent is None else model.latent.numbers(0, longest)
+    if numbers > layers.AT_ONCE:
         _log.warning(
             "a document has %s terms, and full attention makes several matrices of heads x terms^2 "
             "numbers per layer, %.1f GB each; lower max_document_terms (--max-document-tokens)",

@@ -1,24 +1,34 @@
 """The network of TK: a transformer over both texts, and kernels over the whole document.
 
-Source: Hofstätter et al. 2020. Terms are rows of the embeddings, as in a Conformer-Kernel.
+Source: Hofstätter, Zlabinger & Hanbury, ECAI 2020. Terms are rows of the embeddings, as in a
+Conformer-Kernel.
 """
 
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from ranklet.runtime.rankers.conformer_kernel.network import PADDING
+from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.training.learning.device import full_precision
-from ranklet.training.rankers.conformer_kernel.network import Encoder, LatentMatch, Pairs, TermModel
-from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
+from ranklet.training.rankers.conformer_kernel.kernel_pooling import cosines
+from ranklet.training.rankers.conformer_kernel.network import Encoder, PairNetwork
+from ranklet.training.rankers.tk.kernels import (
+    kernel_centres,
+    length_features,
+    log_features,
+    soft_counts,
+)
+from ranklet.training.rankers.tk.sizes import TKNetwork
+
+_SMALL = 0.014  # first weights of kernels, whose logarithms are as low as −33
 
 
 class TransformerEncoder(Encoder):
     """An encoder whose query terms have contextual vectors and whose terms have positions."""
 
     def placed(self, states: Tensor, rows: Tensor) -> Tensor:
-        """Return the states plus positional encodings."""
+        """Return the states plus positional encodings, which only the transformer sees."""
         return states + positions(rows.shape[1], states.shape[2], states)
 
     def queries(self, rows: Tensor) -> Tensor:
@@ -26,31 +36,39 @@ class TransformerEncoder(Encoder):
         return self.contextual(rows)
 
 
-class TransformerKernel(LatentMatch):
-    """Kernel pooling over one window, with one score for the summed features of all terms."""
+class TransformerKernel(PairNetwork):
+    """TK: two branches of kernel features, each with a weight per kernel.
+
+    The paper sums the features of all query terms and weighs the sums. Weights are linear, so this
+    weighs the features of each query term, and the sum of the outputs is the paper's score. A word
+    that the network does not know matches none.
+    """
+
+    def __init__(self, encoder: TransformerEncoder, sizes: TKNetwork) -> None:
+        super().__init__(encoder)
+        self.centres: Tensor
+        self.register_buffer("centres", kernel_centres(sizes.kernels), persistent=False)
+        self.log_weights = kernel_weights(sizes.kernels)
+        self.length_weights = kernel_weights(sizes.kernels)
+        self.branches = nn.Parameter(torch.ones(2))
 
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
-        """Return the score of each pair, (batch, 1) float32; arguments as for `LatentMatch`."""
-        features, _ = self.features(query_rows, document_rows)
-        mask = (query_rows != PADDING).to(features.dtype)
-        with full_precision(features.device):
-            score: Tensor = self.dense((features[:, :, 0] * mask.unsqueeze(2)).sum(1))
-        return score
+        """Return the share of each query term in the score, 0 at padding; see `PairNetwork`."""
+        queries = self.encoder.queries(query_rows).float()
+        documents = self.encoder.contextual(document_rows).float()
+        lengths = (document_rows != PADDING).sum(1)
+        with full_precision(documents.device):
+            counts = soft_counts(cosines(queries, documents), document_rows > UNKNOWN, self.centres)
+            by_log = log_features(counts) @ self.log_weights
+            by_length = length_features(counts, lengths) @ self.length_weights
+            of_log, of_length = self.branches.unbind(0)
+            scores: Tensor = of_log * by_log + of_length * by_length
+        return scores * (query_rows > UNKNOWN)
 
 
-class TK(TermModel):
-    """The score of a pair."""
-
-    latent: TransformerKernel
-
-    def __init__(self, network: TKNetwork) -> None:
-        kernel = TransformerKernel(TransformerEncoder(network), network)
-        super().__init__(network, kernel)
-        self.latent = kernel
-
-    def forward(self, pairs: Pairs) -> Tensor:
-        """Return the score of each pair, (pairs,) float32."""
-        return self.latent_scores(pairs).sum(1)
+def kernel_weights(kernels: int) -> nn.Parameter:
+    """Return first weights of kernels, small and around 0, (kernels,) float32."""
+    return nn.Parameter(torch.empty(kernels).uniform_(-_SMALL, _SMALL))
 
 
 def positions(n: int, hidden: int, like: Tensor) -> Tensor:

@@ -1,23 +1,28 @@
-"""Train TK as a Conformer-Kernel is trained.
+"""Train TK or TKL as a Conformer-Kernel is trained.
 
-Source: Hofstätter et al. 2020; the training is that of Mitra et al. 2020, which
-compares with it.
+Sources: Hofstätter et al. 2020 (ECAI and SIGIR); the training is that of Mitra et al. 2020, which
+compares with both.
 """
 
+from dataclasses import replace
+
+from ranklet.runtime.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.learning.weights import check_kind, trained
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
-from ranklet.training.rankers.conformer_kernel.sizes import TKNetwork
-from ranklet.training.rankers.tk.network import TK
+from ranklet.training.rankers.tk.model import TK
 from ranklet.training.rankers.tk.options import Options
+from ranklet.training.rankers.tk.sizes import TKNetwork
 
 
 def train(
     collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: Options
 ) -> Checkpoint:
     """Learn to score pairs; arguments and errors are those of a Conformer-Kernel's training."""
+    network = replace(options.network, architecture=options.settings.architecture)
+    options = replace(options, network=network)
     return conformer_kernel.train_on_terms("tk", TK, collection, queries, dev, options)
 
 
@@ -25,7 +30,19 @@ def load(checkpoint: Checkpoint) -> TK:
     """Return the network of a TK's checkpoint, in evaluation mode.
 
     Raises:
-        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
+        InputError: the checkpoint is of another kind or of an earlier version, or its weights do
+            not fit its config.json.
     """
     check_kind(checkpoint, "tk")
-    return trained(TK(TKNetwork.from_json(checkpoint.network)), checkpoint.weights)
+    if checkpoint.network and "regions" not in checkpoint.network:
+        raise InputError(
+            "an earlier version trained this TK, and its network was another one; train it again "
+            "(bundles with such a network can still be read)"
+        )
+    network = TKNetwork.from_json(checkpoint.network)
+    if network.architecture != checkpoint.settings.architecture:
+        raise InputError(
+            f"the network is a {network.architecture} and the settings are those of a "
+            f"{checkpoint.settings.architecture}"
+        )
+    return trained(TK(network), checkpoint.weights)

@@ -19,8 +19,9 @@ from ranklet.training.rankers.conformer_kernel.network import (
     Pairs,
     TermModel,
 )
-from ranklet.training.rankers.conformer_kernel.sizes import Network, TKNetwork
-from ranklet.training.rankers.tk.network import TK
+from ranklet.training.rankers.conformer_kernel.sizes import Network
+from ranklet.training.rankers.tk.model import TK
+from ranklet.training.rankers.tk.sizes import TKNetwork
 
 SMALL = Network(
     30, hidden=8, layers=1, heads=2, width=3, groups=2, kernels=4, window=4, stride=2,
@@ -29,6 +30,7 @@ SMALL = Network(
 
 
 SMALL_TK = TKNetwork(30, hidden=8, layers=1, heads=2, kernels=4, dropout=0.1)
+SMALL_TKL = replace(SMALL_TK, architecture="tkl", chunk=4, overlap=2, window=3, stride=2, regions=2)
 
 
 def model(architecture: str) -> ConformerKernel:
@@ -36,9 +38,9 @@ def model(architecture: str) -> ConformerKernel:
         return ConformerKernel(replace(SMALL, architecture=architecture)).eval()
 
 
-def tk() -> TK:
+def tk(network: TKNetwork = SMALL_TK) -> TK:
     with seeded(7):
-        return TK(SMALL_TK).eval()
+        return TK(network).eval()
 
 
 def pairs(query: list[int], document: list[int], *, query_to: int = 0, to: int = 0) -> Pairs:
@@ -62,8 +64,9 @@ def test_each_query_term_counts_for_itself(architecture: str) -> None:
     assert whole == pytest.approx(sum(alone), rel=1e-5)
 
 
-def test_tk_reads_its_query_together() -> None:
-    net = tk()
+@pytest.mark.parametrize("network", [SMALL_TK, SMALL_TKL])
+def test_tk_reads_its_query_together(network: TKNetwork) -> None:
+    net = tk(network)
     with torch.no_grad():
         whole = net(pairs(QUERY, DOCUMENT)).item()
         alone = [net(pairs([term], DOCUMENT)).item() for term in QUERY]
@@ -72,7 +75,9 @@ def test_tk_reads_its_query_together() -> None:
     assert abs(whole - moved) > 1e-6
 
 
-@pytest.mark.parametrize("net", [model("ndrm1"), model("ndrm2"), model("ndrm3"), tk()])
+@pytest.mark.parametrize(
+    "net", [model("ndrm1"), model("ndrm2"), model("ndrm3"), tk(), tk(SMALL_TKL)]
+)
 def test_padding_changes_nothing(net: TermModel) -> None:
     with torch.no_grad():
         alone = net(pairs(QUERY, DOCUMENT)).item()
@@ -270,5 +275,6 @@ def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
 def test_separable_attention_needs_no_parts() -> None:
     net = model("ndrm1")
     assert net.latent is not None
-    assert net.latent.encoder.together(4000) > 1 << 20
-    assert tk().latent.encoder.together(1 << 20) == 1
+    assert net.latent.numbers(20, 4000) == 0
+    assert layers.pairs_together(0) > 1 << 20
+    assert layers.pairs_together(tk().latent.numbers(20, 1 << 20)) == 1
