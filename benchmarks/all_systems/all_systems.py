@@ -60,7 +60,8 @@ are on these queries.
 Members and weights are chosen for MRR@10 on queries of train that are not reported, members by \
 5-fold cross-validation. Each list of a pipeline has {DEPTH} documents, and a cross-encoder reads \
 the first {RERANKED}; what it follows is chosen on {scope.pairs} of those queries. SPLADE is not \
-here, because no trained one is at hand.
+here, because no trained one is at hand, and static light vectors are in `light_quality` only, \
+because their training needs the vectors of whole collections.
 
 ### What they cost, {timed}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
-from benchmarks.all_systems.rankers import RANKERS
+from benchmarks.all_systems.rankers import LEFT_OUT, RANKERS
 from benchmarks.all_systems.studies import (
     BM25,
     NOTHING,
@@ -69,7 +69,7 @@ class Scope:
 
     place: Place
     studies: Mapping[str, Study] = field(default_factory=lambda: STUDIES)
-    rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
+    rankers: Mapping[str, Ranker] = field(default_factory=lambda: measured_rankers())
     options: ExportOptions = field(default_factory=ExportOptions)
     processes: int = 2
     pairs: int = 100
@@ -79,6 +79,11 @@ class Scope:
     rounds: int = 2
     starts: int = 5
     name: str = PREFIX
+
+
+def measured_rankers() -> dict[str, Ranker]:
+    """Return the rankers that a run covers."""
+    return {name: each for name, each in RANKERS.items() if name not in LEFT_OUT}
 
 
 def searched_in(scope: Scope, study: str) -> Searched:

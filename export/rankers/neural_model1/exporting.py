@@ -1,6 +1,6 @@
 """Export neural Model 1: the sparse table of all pairs, and the network itself as ONNX."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,14 +36,20 @@ from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.translation_tables import as_table
+from ranklet.training.indexing.translation_tables import Translations, as_table
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from ranklet.training.rankers.neural_model1.model import NeuralModel1
+
+
 # Σ_d T(q|d) P(d|D) of a query's tokens and some documents, (query tokens, documents) float32.
 Likelihoods = Callable[[NDArray[np.int32], Gathered], NDArray[np.float32]]
 
+# Smallest T(q|d) of a table: the paper's, and what is tried where so many reach it that the table
+# would not be sparse.
+THRESHOLDS = 1e-4, 3e-4, 1e-3, 3e-3, 1e-2
 PROBES = 12, 60  # queries, documents: few, because the network reads every pair of tokens
 
 
@@ -60,7 +66,6 @@ def export(
     """
     from ranklet.export.rankers.neural_model1.graph import LikelihoodGraph
     from ranklet.training.rankers.neural_model1 import training as neural_model1
-    from ranklet.training.rankers.neural_model1.sparsify import sparsify
 
     settings: NeuralModel1Settings = checkpoint.settings
     probes = probes_of(checkpoint, name, options).first(*PROBES)
@@ -72,10 +77,8 @@ def export(
     special = [tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[MASK]", "[UNK]")]
     # Only tokens of the training collection and its queries, because the network has learned
     # nothing about the others and would give them millions of translations.
-    translations = sparsify(
-        module,
-        tokens=checkpoint.arrays.get("seen"),
-        leave_out=[token for token in special if token is not None],
+    translations = sparse_translations(
+        module, checkpoint.arrays.get("seen"), [token for token in special if token is not None]
     )
     table = as_table(translations, tokenizer.get_vocab_size())
     model1.write_table(table, name, writer)
@@ -129,3 +132,41 @@ def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
 EXPORTER = Exporter(
     export, index, model1.known_words, model1.INDEXED, model1.learned, settings=("scorer",)
 )
+
+
+def sparse_translations(
+    module: "NeuralModel1",
+    tokens: NDArray[np.integer] | None,
+    leave_out: Collection[int],
+    most: int | None = None,
+) -> Translations:
+    """Return the translations that reach the lowest of `THRESHOLDS` at which they fit into a table.
+
+    A network that has not learned long gives many pairs of tokens small probabilities. The report
+    of the export says what the table loses.
+
+    Args:
+        module: the trained model.
+        tokens: ids to translate from and to; None for all.
+        leave_out: further ids to leave out.
+        most: maximum number of pairs; None for the default.
+
+    Raises:
+        DenseTableError: too many translations reach even the highest threshold.
+    """
+    from ranklet.training.rankers.neural_model1.sparsify import (
+        MOST_PAIRS,
+        DenseTableError,
+        sparsify,
+    )
+
+    most = MOST_PAIRS if most is None else most
+    for threshold in THRESHOLDS[:-1]:
+        try:
+            return sparsify(
+                module, threshold=threshold, tokens=tokens, leave_out=leave_out, most=most
+            )
+        except DenseTableError:
+            continue
+    last = THRESHOLDS[-1]
+    return sparsify(module, threshold=last, tokens=tokens, leave_out=leave_out, most=most)

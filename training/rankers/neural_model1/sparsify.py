@@ -20,6 +20,11 @@ from ranklet.training.rankers.model1.constants import Tables
 from ranklet.training.rankers.neural_model1.model import NeuralModel1
 from ranklet.training.rankers.neural_model1.network import THRESHOLD, NetworkTranslation
 
+
+class DenseTableError(InputError):
+    """More translations reach a threshold than a table may have."""
+
+
 MOST_PAIRS = 100_000_000  # maximum size of a table, 800 MB in a bundle
 BLOCK = 4096  # query tokens at a time, so that the work fits into the cache
 
@@ -51,8 +56,9 @@ def sparsify(
         self-translations, because their probability is p_self.
 
     Raises:
-        InputError: the threshold is not a probability, a token is outside of the vocabulary, the
-            network is the cosine variant, or there are more than `most` pairs.
+        InputError: the threshold is not a probability, a token is outside of the vocabulary, or the
+            network is the cosine variant.
+        DenseTableError: there are more than `most` pairs.
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold is {threshold!r}; it must be above 0 and at most 1")
@@ -163,7 +169,7 @@ def _block(parts: Parts, begin: int, least: float, most: int) -> Translations:
         logits.append(logit[reached].cpu().numpy())
         pairs += len(at[-1])
         if pairs > most:
-            raise InputError(
+            raise DenseTableError(
                 f"too many translations reach the threshold after {document + 1:,} document "
                 "tokens, so the table would not be sparse; raise the threshold or train longer"
             )

@@ -1,8 +1,13 @@
 """Neural Model 1: its sparse table, and its network, are proven against PyTorch."""
 
+import numpy as np
+import pytest
 from tests.kinds import TinyRankers
 
 from ranklet.export.proof.report import read_reports
+from ranklet.export.rankers.neural_model1 import exporting
+from ranklet.training.rankers.neural_model1 import training as neural_model1
+from ranklet.training.rankers.neural_model1.sparsify import DenseTableError, sparsify
 
 
 def test_every_variant_is_proven(tiny: TinyRankers) -> None:
@@ -17,3 +22,18 @@ def test_the_sparse_table_scores_as_the_network_does(tiny: TinyRankers) -> None:
     table, network = read_reports(tiny.exported("neural_model1"))["neural"][:2]
     assert network.max_error < 1e-3  # rounding: 1e-5 on some processors, 1.4e-4 on others
     assert table.ndcg >= table.torch_ndcg - 0.02
+
+
+def test_a_table_that_would_not_be_sparse_has_a_higher_threshold(
+    tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = neural_model1.load(tiny.checkpoint("neural_model1"))
+    everything = sparsify(module, threshold=1e-9)
+    low, middle, high = np.quantile(everything.probability, [0.01, 0.5, 0.99]).tolist()
+    monkeypatch.setattr(exporting, "THRESHOLDS", (low, middle, high))
+    room = int(len(everything.probability) * 0.6)
+    found = exporting.sparse_translations(module, None, (), room)
+    assert found.probability.min() >= middle * (1 - 1e-6)
+    assert len(found.probability) > room / 2  # and not the highest one
+    with pytest.raises(DenseTableError, match="train longer"):
+        exporting.sparse_translations(module, None, (), 1)
