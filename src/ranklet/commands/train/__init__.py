@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from ranklet.commands.train import material
+from ranklet.commands.train.allocator import keep_freed_memory
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
 from ranklet.runtime.rankers import KINDS, LEXICAL
 from ranklet.training.indexing.language.options import TextOptions
@@ -93,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = options_from(_module(arguments.kind, "options").Options(), vars(arguments))
     state = state_folder(output)
     if isinstance(options, TrainingOptions):
+        keep_freed_memory()
         options = replace(options, folder=state)
     tuned, limit = arguments.kind in ONLY_TUNED, arguments.max_queries
     found = material.read(arguments, options, output, state, tuned=tuned)
