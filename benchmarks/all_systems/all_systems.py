@@ -74,7 +74,7 @@ with one answer. *First answer*: from the start of that process. *Training minut
 of all that a system has learned from, with the tuning of BM25; members of a pipeline are added up.
 
 {chr(10).join(f"{part}{chr(10)}" for part in parts)}
-Each collection is cut to about 5,000 passages: what is relevant to a query that is reported or \
+Each collection is cut to about 4,000 passages: what is relevant to a query that is reported or \
 held out, and others at random. So figures are higher than on whole collections. Encoders learned \
 from qa-mix only. *Learned from* names the trainings, not the tuning of k1, b and weights.
 """

@@ -72,8 +72,8 @@ class Scope:
     rankers: Mapping[str, Ranker] = field(default_factory=lambda: measured_rankers())
     options: ExportOptions = field(default_factory=ExportOptions)
     processes: int = 2
-    pairs: int = 100
-    read: int = 200
+    pairs: int = 50
+    read: int = 150
     timed: int = 100
     timed_pairs: int = 30
     rounds: int = 2

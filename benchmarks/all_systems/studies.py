@@ -39,7 +39,7 @@ class Study:
     learn: str = "train[:90%]"
     held_out: str = "train[90%:]"
     lexical: str = "qa-mix"
-    passages: int = 5_000
+    passages: int = 4_000
     queries: int = 500
     choosing: int = 300
 

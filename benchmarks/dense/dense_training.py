@@ -38,7 +38,7 @@ def section(found: Mapping[str, Studied]) -> str:
     ]
     return f"""
 {STEPS} steps of 32 queries of qa-mix with negatives that the encoder finds itself, on two cores. \
-All networks have 8 bits. Each collection is cut to about 5,000 passages, so figures are higher \
+All networks have 8 bits. Each collection is cut to about 4,000 passages, so figures are higher \
 than on whole collections; scifact is whole, and its queries are those of its test.
 
 {chr(10).join(goals(found))}
