@@ -70,8 +70,8 @@ because their training needs the vectors of whole collections.
 One thread of one processor, in turns, the first 10 hits with their texts; p99 over queries, which \
 are {scope.timed}, or {scope.timed_pairs} where networks read pairs. *MB*: the files that a system \
 needs of the bundle, documents included. *Memory*: the peak resident memory of a fresh process \
-with one answer. *First answer*: from the start of that process. *Training minutes*: on all cores, \
-of all that a system has learned from, with the tuning of BM25; members of a pipeline are added up.
+with one answer. *First answer*: from the start of that process. *Training minutes*: of all that a \
+system has learned from, with the tuning of BM25; members of a pipeline are added up.
 
 {chr(10).join(f"{part}{chr(10)}" for part in parts)}
 Each collection is cut to about 4,000 passages: what is relevant to a query that is reported or \
