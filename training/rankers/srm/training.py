@@ -21,7 +21,7 @@ from ranklet.runtime.rankers.srm.special import special_ids
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.learning.device import seeded
+from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.losses import margin_mse
 from ranklet.training.learning.weights import trained
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
@@ -126,7 +126,9 @@ def vectors_of(
     lengths = [len(texts.of(number)[0].ids) for number in numbers]
     order = np.argsort(lengths, kind="stable")
     vectors: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(order)
-    with torch.inference_mode():
+    # In float32, because they are compared with the oracle's and may be evaluated during a training
+    # in bfloat16.
+    with torch.inference_mode(), full_precision(torch.device("cpu")):
         for begin in range(0, len(order), EVALUATED):
             block = order[begin : begin + EVALUATED].tolist()
             padded = texts.padded([numbers[at] for at in block])
