@@ -12,7 +12,8 @@ from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import Cost, Studied, common, goals
 from benchmarks.all_systems.measuring import all_studies
 from benchmarks.all_systems.picture import Point, draw
-from benchmarks.all_systems.pipelines import DEPTH, HYBRID, RERANKED
+from benchmarks.all_systems.pipelines import CROSS, DEPTH, HYBRID, RERANKED
+from benchmarks.all_systems.rankers import LEFT_OUT
 from benchmarks.all_systems.tables import chosen, expenses, quality, summary
 from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import ROOT, Place
@@ -53,31 +54,42 @@ The interval of a factor is a paired bootstrap's, that of a difference the t-tes
 
 {chosen(found)}
 
-Systems whose networks read pairs have at most {scope.read} queries per collection, because of \
-their time. Next to their means, BM25's mean on these queries is in brackets, and all their tests \
-are on these queries.
-
-Members and weights are chosen for MRR@10 on queries of train that are not reported, members by \
-5-fold cross-validation. Each list of a pipeline has {DEPTH} documents, and a cross-encoder reads \
-the first {RERANKED}; what it follows is chosen on {scope.pairs} of those queries. SPLADE is not \
-here, because no trained one is at hand, and static light vectors are in `light_quality` only, \
-because their training needs the vectors of whole collections.
+{_of_pairs(scope)}Members and weights are chosen for MRR@10 on queries of train that are not \
+reported, members by 5-fold cross-validation. Each list of a pipeline has {DEPTH} documents. \
+SPLADE is not here, because no trained one is at hand. {_left_out(scope)}
 
 ### What they cost, {timed}
 
 {expenses(measured)}
 
-One thread of one processor, in turns, the first 10 hits with their texts; p99 over queries, which \
-are {scope.timed}, or {scope.timed_pairs} where networks read pairs. *MB*: the files that a system \
-needs of the bundle, documents included. *Memory*: the peak resident memory of a fresh process \
-with one answer. *First answer*: from the start of that process. *Training minutes*: of all that a \
-system has learned from, with the tuning of BM25; members of a pipeline are added up.
+One thread of one processor, in turns, the first 10 hits with their texts; p99 over {scope.timed} \
+queries. *MB*: the files that a system needs of the bundle, documents included. *Memory*: the peak \
+resident memory of a fresh process with one answer. *First answer*: from the start of that \
+process. *Training minutes*: of all that a system has learned from, with the tuning of BM25; \
+members of a pipeline are added up.
 
 {chr(10).join(f"{part}{chr(10)}" for part in parts)}
 Each collection is cut to about 4,000 passages: what is relevant to a query that is reported or \
 held out, and others at random. So figures are higher than on whole collections. Encoders learned \
 from qa-mix only. *Learned from* names the trainings, not the tuning of k1, b and weights.
 """
+
+
+def _of_pairs(scope: Scope) -> str:
+    """Return how systems are measured whose networks read pairs; empty if there are none."""
+    if CROSS not in scope.rankers:
+        return ""
+    return f"""Systems whose networks read pairs have at most {scope.read} queries per collection, \
+and {scope.timed_pairs} that are timed, because of their time. Next to their means, BM25's mean on \
+these queries is in brackets, and all their tests are on these queries. A cross-encoder reads the \
+first {RERANKED}, and what it follows is chosen on {scope.pairs} held-out queries.
+
+"""
+
+
+def _left_out(scope: Scope) -> str:
+    """Return why some rankers are not in the tables."""
+    return " ".join(why for name, why in LEFT_OUT.items() if name not in scope.rankers)
 
 
 def points(found: Studied, measured: Mapping[str, Cost]) -> list[Point]:
