@@ -190,8 +190,10 @@ def opened(path: Path, name: str, ranker_class: type[R]) -> R:
 
 def tiny_options(kind: str, **changes: Any) -> Any:
     """Return the options of the kind's row, changed."""
-    options = import_module(f"ranklet.training.rankers.{kind}.options")
-    return options.Options(**{**ROWS[kind].training, **changes})
+    options = import_module(f"ranklet.training.rankers.{kind}.options").Options
+    # In float32, because some processors would train in bfloat16 and reach other weights.
+    full = {"mixed_precision": False} if hasattr(options, "mixed_precision") else {}
+    return options(**{**full, **ROWS[kind].training, **changes})
 
 
 def train(kind: str, data: TinyData, oracle: Path | None = None, **settings: Any) -> Checkpoint:
