@@ -14,6 +14,7 @@ from benchmarks.all_systems.measuring import all_studies
 from benchmarks.all_systems.picture import Point, draw
 from benchmarks.all_systems.pipelines import CROSS, DEPTH, HYBRID, RERANKED
 from benchmarks.all_systems.rankers import LEFT_OUT
+from benchmarks.all_systems.studies import Study
 from benchmarks.all_systems.tables import chosen, expenses, quality, summary
 from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import ROOT, Place
@@ -69,9 +70,10 @@ process. *Training minutes*: of all that a system has learned from, with the tun
 members of a pipeline are added up.
 
 {chr(10).join(f"{part}{chr(10)}" for part in parts)}
-Each collection is cut to about 4,000 passages: what is relevant to a query that is reported or \
-held out, and others at random. So figures are higher than on whole collections. Encoders learned \
-from qa-mix only. *Learned from* names the trainings, not the tuning of k1, b and weights.
+Each collection is cut to about {Study.passages:,} passages: what is relevant to a query that is \
+reported or held out, and others at random. So figures are higher than on whole collections. \
+Encoders learned from qa-mix only. *Learned from* names the trainings, not the tuning of k1, \
+b and weights.
 """
 
 

@@ -48,6 +48,11 @@ WRITING = (
 )
 
 
+def measured_rankers() -> dict[str, Ranker]:
+    """Return the rankers that a run covers."""
+    return {name: each for name, each in RANKERS.items() if name not in LEFT_OUT}
+
+
 @dataclass(frozen=True)
 class Scope:
     """What one run of the benchmark covers; a test gives a smaller one.
@@ -69,7 +74,7 @@ class Scope:
 
     place: Place
     studies: Mapping[str, Study] = field(default_factory=lambda: STUDIES)
-    rankers: Mapping[str, Ranker] = field(default_factory=lambda: measured_rankers())
+    rankers: Mapping[str, Ranker] = field(default_factory=measured_rankers)
     options: ExportOptions = field(default_factory=ExportOptions)
     processes: int = 2
     pairs: int = 50
@@ -79,11 +84,6 @@ class Scope:
     rounds: int = 2
     starts: int = 5
     name: str = PREFIX
-
-
-def measured_rankers() -> dict[str, Ranker]:
-    """Return the rankers that a run covers."""
-    return {name: each for name, each in RANKERS.items() if name not in LEFT_OUT}
 
 
 def searched_in(scope: Scope, study: str) -> Searched:

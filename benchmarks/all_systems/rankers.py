@@ -1,5 +1,6 @@
 """The rankers: where their checkpoints come from, and what networks read for a query."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,14 +62,8 @@ def neural_model1(place: Place, study: Study) -> Checkpoint:
     """Return neural Model 1 of medquad without titles, or else of qa-mix."""
     if study.collection == "medquad":
         return medquad_neural_model1(place)
-    name = "qa-mix.neural_model1"
-
-    def build(path: Path) -> None:
-        options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS)
-        state = place.state(name, NEURAL_MODEL1)
-        learn_and_save(place, "qa-mix", neural_training.train, options, path, state)
-
-    return read_checkpoint(place.keep(name, build, NEURAL_MODEL1))
+    options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS)
+    return _of_qa_mix(place, "neural_model1", neural_training.train, options, NEURAL_MODEL1)
 
 
 def ndrm3(place: Place, study: Study) -> Checkpoint:
@@ -100,13 +95,8 @@ def trained_dense(place: Place, _: Study) -> Checkpoint:
 
 def epic(place: Place, _: Study) -> Checkpoint:
     """Return EPIC, which learns for a third of the steps that `epic_quality`'s has."""
-    name = "qa-mix.epic.short"
-
-    def build(path: Path) -> None:
-        options = EPICOptions(steps=EPIC_STEPS, evaluations=2)
-        learn_and_save(place, "qa-mix", epic_training.train, options, path, place.state(name, EPIC))
-
-    return read_checkpoint(place.keep(name, build, EPIC))
+    options = EPICOptions(steps=EPIC_STEPS, evaluations=2)
+    return _of_qa_mix(place, "epic.short", epic_training.train, options, EPIC)
 
 
 def colbert(place: Place, _: Study) -> Checkpoint:
@@ -115,18 +105,21 @@ def colbert(place: Place, _: Study) -> Checkpoint:
 
 
 def vanilla(place: Place, _: Study) -> Checkpoint:
-    """Return the vanilla cross-encoder, which learns three times as long as `cross_body`."""
-    name = "qa-mix.cross_encoder"
+    """Return the vanilla cross-encoder."""
+    options = CrossEncoderOptions(learning_rate=CROSS_RATES[0], steps=CROSS_STEPS, evaluations=3)
+    return _of_qa_mix(place, "cross_encoder", cross_encoder.train, options, CROSS)
+
+
+def _of_qa_mix(
+    place: Place, name: str, train: Callable[..., Checkpoint], options: Any, code: tuple[str, ...]
+) -> Checkpoint:
+    """Return a ranker that learns from qa-mix; it is trained, or goes on, where it is not kept."""
+    kept = f"qa-mix.{name}"
 
     def build(path: Path) -> None:
-        options = CrossEncoderOptions(
-            learning_rate=CROSS_RATES[0], steps=CROSS_STEPS, evaluations=3
-        )
-        learn_and_save(
-            place, "qa-mix", cross_encoder.train, options, path, place.state(name, CROSS)
-        )
+        learn_and_save(place, "qa-mix", train, options, path, place.state(kept, code))
 
-    return read_checkpoint(place.keep(name, build, CROSS))
+    return read_checkpoint(place.keep(kept, build, code))
 
 
 RANKERS = {

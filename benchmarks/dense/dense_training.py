@@ -11,7 +11,7 @@ from benchmarks.all_systems.comparing import RANKED_BY, STRICT, Studied, verdict
 from benchmarks.all_systems.measuring import all_studies
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID
 from benchmarks.all_systems.rankers import RANKERS
-from benchmarks.all_systems.studies import BM25, HARD, QA_MIX, Reads
+from benchmarks.all_systems.studies import BM25, HARD, QA_MIX, Reads, Study
 from benchmarks.all_systems.tables import chosen, quality
 from benchmarks.built.dense import STEPS
 from benchmarks.harness.intervals import difference, shown
@@ -38,8 +38,9 @@ def section(found: Mapping[str, Studied]) -> str:
     ]
     return f"""
 {STEPS} steps of 32 queries of qa-mix with negatives that the encoder finds itself, on two cores. \
-All networks have 8 bits. Each collection is cut to about 4,000 passages, so figures are higher \
-than on whole collections; scifact is whole, and its queries are those of its test.
+All networks have 8 bits. Each collection is cut to about {Study.passages:,} passages, so \
+figures are higher than on whole collections; scifact is whole, and its queries are \
+those of its test.
 
 {chr(10).join(goals(found))}
 

@@ -1,6 +1,7 @@
 """Export neural Model 1: the sparse table of all pairs, and the network itself as ONNX."""
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -161,12 +162,10 @@ def sparse_translations(
     )
 
     most = MOST_PAIRS if most is None else most
-    for threshold in THRESHOLDS[:-1]:
-        try:
+    *lower, highest = THRESHOLDS
+    for threshold in lower:
+        with suppress(DenseTableError):
             return sparsify(
                 module, threshold=threshold, tokens=tokens, leave_out=leave_out, most=most
             )
-        except DenseTableError:
-            continue
-    last = THRESHOLDS[-1]
-    return sparsify(module, threshold=last, tokens=tokens, leave_out=leave_out, most=most)
+    return sparsify(module, threshold=highest, tokens=tokens, leave_out=leave_out, most=most)

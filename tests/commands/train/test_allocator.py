@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from ranklet.commands.train.allocator import DECIDED
+
 # Prints how many pages were mapped while blocks of 40 MB were filled and freed, one after another.
 BLOCKS = """
 import resource, sys
@@ -22,8 +24,7 @@ print(kept, faults() - before)
 
 
 def mapped(how: str, **variables: str) -> tuple[str, int]:
-    decided = ("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
-    free = {name: value for name, value in os.environ.items() if not name.startswith(decided)}
+    free = {name: value for name, value in os.environ.items() if not name.startswith(DECIDED)}
     done = subprocess.run(
         [sys.executable, "-c", BLOCKS, how], env={**free, **variables}, capture_output=True,
         text=True, check=True,
