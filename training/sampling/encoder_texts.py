@@ -125,7 +125,7 @@ class EncoderTexts:
 
         def vectors(texts: Tokens, encode: Encode) -> NDArray[np.float32]:
             def run(rows: NDArray[np.integer]) -> NDArray[np.float32]:
-                return np.asarray(encode(texts, rows).cpu().numpy())
+                return np.asarray(encode(texts, rows).float().cpu().numpy())
 
             return by_length(texts.lengths, ENCODED, run, EVALUATING)
 

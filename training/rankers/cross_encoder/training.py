@@ -178,7 +178,7 @@ def score_pairs(
     """
 
     def run(block: NDArray[np.intp]) -> NDArray[np.float32]:
-        return _scores(model, [pairs[at] for at in block], padding).cpu().numpy()
+        return _scores(model, [pairs[at] for at in block], padding).float().cpu().numpy()
 
     if not pairs:
         return np.zeros(0, np.float32)
