@@ -54,6 +54,7 @@ BENCHMARKS = {
     "lambda_cold_start": "footprint",
     "mcp_start": "footprint",
     "all_systems": "all_systems",
+    "pipeline_precision": "parity",
     "distilled_kinds": "distilled",
     "update_speed": "footprint",
     "replacements": "footprint",

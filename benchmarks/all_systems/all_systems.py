@@ -70,10 +70,8 @@ process. *Training minutes*: of all that a system has learned from, with the tun
 members of a pipeline are added up.
 
 {chr(10).join(f"{part}{chr(10)}" for part in parts)}
-Each collection is cut to about {Study.passages:,} passages: what is relevant to a query that is \
-reported or held out, and others at random. So figures are higher than on whole collections. \
-Encoders learned from qa-mix only. *Learned from* names the trainings, not the tuning of k1, \
-b and weights.
+{_cut(scope)}Encoders learned from qa-mix only. *Learned from* names the trainings, not the tuning \
+of k1, b and weights.
 """
 
 
@@ -87,6 +85,18 @@ these queries is in brackets, and all their tests are on these queries. A cross-
 first {RERANKED}, and what it follows is chosen on {scope.pairs} held-out queries.
 
 """
+
+
+def _cut(scope: Scope) -> str:
+    """Return which collections are cut; empty if all are whole."""
+    cut = [study for study, each in scope.studies.items() if each.passages]
+    if not cut:
+        return ""
+    return (
+        f"Collections that are cut to about {Study.passages:,} passages: {', '.join(cut)}. They "
+        "keep what is relevant to a query that is reported or held out, and others at random, so "
+        "their figures are higher than those of whole collections. "
+    )
 
 
 def _left_out(scope: Scope) -> str:

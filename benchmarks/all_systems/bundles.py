@@ -69,7 +69,8 @@ class Scope:
         timed_pairs: the same of systems whose networks read pairs.
         rounds: of timing, not counting the first.
         starts: fresh processes of a system.
-        name: what bundles of all rankers are called; those of single rankers are shared.
+        name: what bundles of all rankers are called.
+        parts: what bundles of single rankers are called, which runs of other names may share.
     """
 
     place: Place
@@ -84,6 +85,7 @@ class Scope:
     rounds: int = 2
     starts: int = 5
     name: str = PREFIX
+    parts: str = PREFIX
 
 
 def searched_in(scope: Scope, study: str) -> Searched:
@@ -104,7 +106,7 @@ def exported(scope: Scope, study: str, name: str) -> Path:
         with all_cores():
             export_bundle({name: checkpoint}, path, options, overwrite=True)
 
-    return scope.place.keep(slug(PREFIX, source, name, "exported"), build, code_of([ranker]))
+    return scope.place.keep(slug(scope.parts, source, name, "exported"), build, code_of([ranker]))
 
 
 def bundle_of(scope: Scope, study: str) -> Path:
@@ -121,7 +123,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
 
     def encoded(name: str) -> Path:
         return scope.place.keep(
-            slug(PREFIX, study, name, "indexed"),
+            slug(scope.parts, study, name, "indexed"),
             lambda path: index_bundle(
                 exported(scope, study, name), here, path, titles=titles, overwrite=True
             ),

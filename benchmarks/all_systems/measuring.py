@@ -63,7 +63,7 @@ def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
         systems = [*alone(scope.rankers), *(best_pipelines(scope, study) if fused else [])]
         memory: Memory = {}
         values = {
-            each.name: _values(scope, study, path, each, here.queries, memory) for each in systems
+            each.name: values_of(scope, study, path, each, here.queries, memory) for each in systems
         }
     sources = {each.name: trained_on(scope, study, each.pipeline.rankers()) for each in systems}
     return Studied(
@@ -71,7 +71,7 @@ def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
     )
 
 
-def _values(
+def values_of(
     scope: Scope,
     study: str,
     path: Path,

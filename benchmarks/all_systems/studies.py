@@ -46,7 +46,7 @@ class Study:
 
 QA_MIX, HARD = "qa-mix", "medquad without titles"
 STUDIES = {
-    QA_MIX: Study("qa-mix"),
+    QA_MIX: Study("qa-mix", passages=0),
     "medquad": Study("medquad", lexical=HARD),
     HARD: Study("medquad", titles=False, lexical=HARD),
     # 809 queries of train: half of them, so that there are enough to choose on.

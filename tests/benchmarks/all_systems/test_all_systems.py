@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 all_systems = pytest.importorskip("benchmarks.all_systems.all_systems")
 bundles = pytest.importorskip("benchmarks.all_systems.bundles")
 place = pytest.importorskip("benchmarks.harness.place")
+pipeline_precision = pytest.importorskip("benchmarks.parity.pipeline_precision")
 rankers = pytest.importorskip("benchmarks.all_systems.rankers")
 studies = pytest.importorskip("benchmarks.all_systems.studies")
 
@@ -64,6 +65,11 @@ def test_all_systems_are_measured(
     assert "cross-encoder retrieves" not in text
     assert "20 × BM25's, 6 queries" in text  # what reads pairs has fewer
 
+    precision = pipeline_precision.section(scope, read=4)
+    assert precision.count("| best with a cross-encoder last | 4 |") == 2  # a row per collection
+    assert precision.count("| best with one encoder | 10 |") == 2
+    assert "- Goal: int8 loses at most 0.3% of MRR@10" in precision
+
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("made again")
 
@@ -76,3 +82,4 @@ def test_all_systems_are_measured(
     ):
         monkeypatch.setattr(f"benchmarks.all_systems.{module}.{made}", refused)
     assert all_systems.section(scope, picture) == text
+    assert pipeline_precision.section(scope, read=4) == precision

@@ -1,0 +1,174 @@
+"""What 8 bits change in the best pipelines of `all_systems`, next to networks in 32 bits.
+
+An export proves that its fp32 variant has PyTorch's scores. So the same pipelines, with fp32
+networks for queries, documents and pairs, say what PyTorch reaches. Vectors and impacts are stored
+in the same forms.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.all_systems.bundles import Scope, bundle_of, searched_in
+from benchmarks.all_systems.choosing import best_pipelines
+from benchmarks.all_systems.comparing import Values
+from benchmarks.all_systems.measuring import values_of
+from benchmarks.all_systems.pipelines import System
+from benchmarks.all_systems.studies import BM25
+from benchmarks.harness.intervals import Interval, ratio
+from benchmarks.harness.place import Place
+from benchmarks.harness.processes import one_thread
+from benchmarks.harness.report import table
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.storage.bundle_files import BundleFiles
+
+PACKAGES = ("torch", "onnxruntime", "tokenizers")
+WIDE = "fp32"
+MEASURES = ("MRR@10", "nDCG@10")  # the goal is for the first
+MOST = 0.003  # of the measure, that 8 bits may lose
+READ = 60  # queries of systems whose networks read pairs
+
+
+class Compared(NamedTuple):
+    """A pipeline with networks in 8 bits, and the same in 32 bits.
+
+    Attributes:
+        study: the collection.
+        system: name of the pipeline.
+        eight, wide: by measure, a value of each query, (queries,) float64.
+    """
+
+    study: str
+    system: str
+    eight: Values
+    wide: Values
+
+
+def run(place: Place) -> str:
+    """Export and index what is not kept, then measure."""
+    return section(Scope(place))
+
+
+def section(scope: Scope, read: int = READ) -> str:
+    """Return the table of a run of `all_systems`.
+
+    Args:
+        scope: of that run.
+        read: queries of systems whose networks read pairs, at most.
+    """
+    with one_thread():
+        found = [each for study in scope.studies for each in compared(scope, study, read)]
+    return f"""
+{differences(found)}
+
+{goal(found)}
+
+The best pipelines of `all_systems`, from the bundles that it measured and from others whose \
+networks have 32 bits, which the export has proven to be PyTorch's. Vectors and impacts are stored \
+in the same forms. Pipelines without a network that has 8 bits are not here. In brackets: the 95 % \
+interval of a paired bootstrap. *Changed*: queries whose {MEASURES[0]} is another. Systems whose \
+networks read pairs have at most {read} queries.
+"""
+
+
+def compared(scope: Scope, study: str, read: int) -> list[Compared]:
+    """Return the best pipelines of a study that have networks in 8 bits, next to 32 bits."""
+    path, queries = bundle_of(scope, study), searched_in(scope, study).queries
+    files = BundleFiles(path)
+    systems = [each for each in best_pipelines(scope, study) if _in_8_bits(files, each)]
+    if not systems:
+        return []
+    wide = in_32_bits(scope, systems, read)
+    other = bundle_of(wide, study)
+    return [
+        Compared(study, each.name, *shortened(
+            values_of(scope, study, path, each, queries, {}),
+            values_of(wide, study, other, each, queries, {}),
+        ))
+        for each in systems
+    ]  # fmt: skip
+
+
+def in_32_bits(scope: Scope, systems: Sequence[System], read: int) -> Scope:
+    """Return the scope of bundles with the rankers of some systems, their networks in 32 bits."""
+    used = {name for each in systems for name in each.pipeline.rankers()} | {BM25}
+    return replace(
+        scope,
+        rankers={name: each for name, each in scope.rankers.items() if name in used},
+        options=replace(scope.options, variants=("fp32",)),
+        read=read,
+        name=WIDE,
+        parts=WIDE,
+    )
+
+
+def shortened(eight: Values, wide: Values) -> tuple[Values, Values]:
+    """Return the values of the queries that both have.
+
+    >>> both = shortened({"MRR@10": np.ones(3), "nDCG@10": np.ones(3)},
+    ...     {"MRR@10": np.ones(2), "nDCG@10": np.ones(2)})
+    >>> [len(each["MRR@10"]) for each in both]
+    [2, 2]
+    """
+    count = min(len(eight[MEASURES[0]]), len(wide[MEASURES[0]]))
+    one, other = ({name: each[name][:count] for name in MEASURES} for each in (eight, wide))
+    return one, other
+
+
+def differences(found: Sequence[Compared]) -> str:
+    """Return a row per pipeline."""
+    rows = []
+    for each in found:
+        first = MEASURES[0]
+        row = [each.study, each.system, f"{len(each.eight[first]):,}"]
+        for measure in MEASURES:
+            eight, wide = each.eight[measure], each.wide[measure]
+            row += [f"{eight.mean():.4f}", f"{wide.mean():.4f}", percent(ratio(eight, wide))]
+        row.append(f"{np.mean(each.eight[first] != each.wide[first]):.1%}")
+        rows.append(row)
+    head = ["collection", "system", "queries"]
+    head += [
+        f"{measure}{part}" for measure in MEASURES for part in (", int8", ", fp32", ", change")
+    ]
+    return table([*head, "changed"], rows)
+
+
+def goal(found: Sequence[Compared]) -> str:
+    """Return the goal, met or missed."""
+    first = MEASURES[0]
+    lost = {
+        f"{each.system}, {each.study}": 1
+        - float(each.eight[first].mean() / each.wide[first].mean())
+        for each in found
+    }
+    if not lost:
+        return "No pipeline has a network in 8 bits."
+    worst = max(lost, key=lambda name: lost[name])
+    above = sum(each > MOST for each in lost.values())
+    verdict = "**missed**" if above else "met"
+    return (
+        f"- Goal: int8 loses at most {MOST:.1%} of {first} in every pipeline: {verdict}; "
+        f"{above} of {len(lost)} lose more, and the largest loss is {lost[worst]:.2%} ({worst})."
+    )
+
+
+def percent(factor: Interval) -> str:
+    """Return a factor as a change with its interval.
+
+    >>> percent(Interval(0.998, 0.99, 1.004))
+    '-0.2% (-1.0% to +0.4%)'
+    """
+    value, low, high = (each - 1 for each in factor)
+    return f"{value:+.1%} ({low:+.1%} to {high:+.1%})"
+
+
+def _in_8_bits(files: BundleFiles, system: System) -> bool:
+    """Return whether a system uses a network that has 8 bits."""
+    folders = tuple(f"rankers/{name}/" for name in system.pipeline.rankers())
+    return any(
+        name.startswith(folders) and Path(name).name == VARIANTS["int8"]
+        for name in files.manifest.files
+    )
