@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, integer, number, one_of
 from ranklet.runtime.rankers.conformer_kernel.settings import ARCHITECTURES
 from ranklet.runtime.storage.checks import check_integer, check_one_of
+
+if TYPE_CHECKING:
+    from ranklet.training.checkpoint import Checkpoint
 
 ATTENTIONS = ("separable", "full")
 
@@ -18,9 +21,11 @@ class TermSizes:
 
     Attributes:
         vocabulary: number of rows of the embeddings, 0 until training has chosen the terms.
+        architecture: name of the network, which its settings have, too.
     """
 
     vocabulary: int = 0
+    architecture: str = ""
     hidden: int = integer(256, "size of the embeddings and of every layer", 1)
     layers: int = integer(2, "blocks of the document encoder", 1, flag="--blocks")
     heads: int = integer(32, "attention heads; they divide --hidden", 1)
@@ -46,6 +51,21 @@ class TermSizes:
             return cls(**{field.name: raw[field.name] for field in fields(cls)})
         except KeyError as error:
             raise InputError(f"the config.json of this checkpoint lacks {error}") from error
+
+    @classmethod
+    def of(cls, checkpoint: "Checkpoint") -> Self:
+        """Return the sizes of a checkpoint's network.
+
+        Raises:
+            InputError: they are of another network, or of another architecture than its settings.
+        """
+        sizes = cls.from_json(checkpoint.network)
+        wanted: str = checkpoint.settings.architecture
+        if sizes.architecture != wanted:
+            raise InputError(
+                f"the network is a {sizes.architecture} and the settings are those of a {wanted}"
+            )
+        return sizes
 
 
 @dataclass(frozen=True)

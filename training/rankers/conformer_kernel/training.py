@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -152,13 +151,7 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
         InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     check_kind(checkpoint, "conformer_kernel")
-    network = Network.from_json(checkpoint.network)
-    if network.architecture != checkpoint.settings.architecture:
-        raise InputError(
-            f"the network is a {network.architecture} and the settings are those of a "
-            f"{checkpoint.settings.architecture}"
-        )
-    return trained(ConformerKernel(network), checkpoint.weights)
+    return trained(ConformerKernel(Network.of(checkpoint)), checkpoint.weights)
 
 
 def _warn_of_long_documents(model: TermModel, longest: int) -> None:

@@ -39,10 +39,4 @@ def load(checkpoint: Checkpoint) -> TK:
             "an earlier version trained this TK, and its network was another one; train it again "
             "(bundles with such a network can still be read)"
         )
-    network = TKNetwork.from_json(checkpoint.network)
-    if network.architecture != checkpoint.settings.architecture:
-        raise InputError(
-            f"the network is a {network.architecture} and the settings are those of a "
-            f"{checkpoint.settings.architecture}"
-        )
-    return trained(TK(network), checkpoint.weights)
+    return trained(TK(TKNetwork.of(checkpoint)), checkpoint.weights)
