@@ -47,8 +47,8 @@ class Study:
 QA_MIX, HARD = "qa-mix", "medquad without titles"
 STUDIES = {
     QA_MIX: Study("qa-mix", passages=0),
-    "medquad": Study("medquad", lexical=HARD),
-    HARD: Study("medquad", titles=False, lexical=HARD),
+    "medquad": Study("medquad", lexical=HARD, passages=0),
+    HARD: Study("medquad", titles=False, lexical=HARD, passages=0),
     # 809 queries of train: half of them, so that there are enough to choose on.
     "scifact": Study(
         "scifact", split="test", learn="train[:50%]", held_out="train[50%:]", passages=0
