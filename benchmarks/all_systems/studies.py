@@ -46,9 +46,9 @@ class Study:
 
 QA_MIX, HARD = "qa-mix", "medquad without titles"
 STUDIES = {
-    QA_MIX: Study("qa-mix", passages=0),
-    "medquad": Study("medquad", lexical=HARD, passages=0),
-    HARD: Study("medquad", titles=False, lexical=HARD, passages=0),
+    QA_MIX: Study("qa-mix", passages=0, queries=1_000),
+    "medquad": Study("medquad", lexical=HARD, passages=0, queries=1_458),  # all of dev
+    HARD: Study("medquad", titles=False, lexical=HARD, passages=0, queries=1_458),
     # 809 queries of train: half of them, so that there are enough to choose on.
     "scifact": Study(
         "scifact", split="test", learn="train[:50%]", held_out="train[50%:]", passages=0
