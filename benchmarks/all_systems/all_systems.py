@@ -35,7 +35,7 @@ def section(scope: Scope, target: Path) -> str:
     found = all_studies(scope)
     timed = next(iter(scope.studies))
     measured = costs(scope, timed, found[timed].systems)
-    title = f"{timed}, {found[timed].passages:,} passages, {common(found[timed])} queries"
+    title = f"{timed}, {found[timed].passages:,} passages, {common(found[timed]).sum()} queries"
     draw(points(found[timed], measured), title, DRAWN_BY, target)
     parts = [
         f"### {study}: {each.passages:,} passages, {each.queries} queries of "
@@ -79,10 +79,11 @@ def _of_pairs(scope: Scope) -> str:
     """Return how systems are measured whose networks read pairs; empty if there are none."""
     if CROSS not in scope.rankers:
         return ""
-    return f"""Systems whose networks read pairs have at most {scope.read} queries per collection, \
-and {scope.timed_pairs} that are timed, because of their time. Next to their means, BM25's mean on \
-these queries is in brackets, and all their tests are on these queries. A cross-encoder reads the \
-first {RERANKED}, and what it follows is chosen on {scope.pairs} held-out queries.
+    few = ", ".join(f"{study} {each.read}" for study, each in scope.studies.items())
+    return f"""Systems whose networks read pairs have fewer queries, evenly spread ({few}; \
+{scope.timed_pairs} are timed), because of their time. Next to their means, BM25's mean on these \
+queries is in brackets, and all their tests are on these queries. A cross-encoder reads the first \
+{RERANKED}, and what it follows is chosen on {scope.pairs} held-out queries.
 
 """
 
@@ -106,12 +107,12 @@ def _left_out(scope: Scope) -> str:
 
 def points(found: Studied, measured: Mapping[str, Cost]) -> list[Point]:
     """Return the systems of a study as points of the picture, on the queries that all have."""
-    queries = common(found)
+    both = common(found)
     return [
         Point(
             each.name,
             measured[each.name].p50,
-            float(found.values[each.name][DRAWN_BY][:queries].mean()),
+            float(found.values[each.name][DRAWN_BY][both].mean()),
             each.reads,
             any(isinstance(stage, Fuse) for stage in each.pipeline.stages),
         )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.all_systems import pipelines
 from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched_in, slug
 from benchmarks.all_systems.pipelines import BEST, CROSS, Candidate, System
-from benchmarks.all_systems.studies import BM25, Ranker, Reads
+from benchmarks.all_systems.studies import BM25, Ranker, Reads, spread
 from benchmarks.harness.judging import judged_lists
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
@@ -98,7 +98,8 @@ def _chosen(scope: Scope, study: str) -> list[dict[str, Any]]:
     if CROSS in rankers:
         firsts = [(Pipeline((Retrieve(BM25, pipelines.RERANKED),)), rankers[BM25].label)]
         firsts += [(recipe, BEST[reads]) for reads, (recipe, _) in found.items()]
-        found[Reads.PAIRS] = _with_cross(bundle, queries[: scope.pairs], firsts)
+        some = [queries[at] for at in spread(len(queries), scope.pairs)]
+        found[Reads.PAIRS] = _with_cross(bundle, some, firsts)
     return [
         {"reads": int(reads), "pipeline": recipe.to_json(), "told": told}
         for reads, (recipe, told) in found.items()

@@ -18,7 +18,8 @@ LEAST = {Reads.NOTHING: (HARD, 1.25), Reads.QUERY: (QA_MIX, 1.10), Reads.PAIRS: 
 MARKS = {BASE: ("†", "‡"), HYBRID: ("*", "**")}  # p < .05, p < .01
 
 
-Values = Mapping[str, NDArray[np.float64]]  # by measure, of each query
+# By measure, of each query; NaN for queries that a system has not read.
+Values = Mapping[str, NDArray[np.float64]]
 
 
 class Studied(NamedTuple):
@@ -26,7 +27,7 @@ class Studied(NamedTuple):
 
     Attributes:
         passages: how many.
-        queries: reported; systems whose networks read pairs may have the first of them only.
+        queries: reported; systems whose networks read pairs may have some of them only.
         held_out: queries that pipelines were chosen on.
         systems: in the order of the table.
         values: by name of the system.
@@ -93,13 +94,14 @@ def paired(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the values of two systems on the queries that both have."""
     one, other = (found.values[name][measure] for name in (first, second))
-    both = min(len(one), len(other))
-    return one[:both], other[:both]
+    both = ~(np.isnan(one) | np.isnan(other))
+    return one[both], other[both]
 
 
-def common(found: Studied) -> int:
-    """Return how many queries all systems have."""
-    return min(len(series) for each in found.values.values() for series in each.values())
+def common(found: Studied) -> NDArray[np.bool_]:
+    """Return which queries all systems have, (queries,) bool."""
+    values = np.array([each[RANKED_BY] for each in found.values.values()])
+    return np.asarray(~np.isnan(values).any(axis=0))
 
 
 def goals(found: Mapping[str, Studied]) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.all_systems.bundles import (
     Scope,
@@ -22,7 +23,7 @@ from benchmarks.all_systems.bundles import (
 from benchmarks.all_systems.choosing import SCORING, best_pipelines
 from benchmarks.all_systems.comparing import Studied, Values
 from benchmarks.all_systems.pipelines import CROSS, System, alone
-from benchmarks.all_systems.studies import Reads
+from benchmarks.all_systems.studies import Reads, spread
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
@@ -81,11 +82,12 @@ def values_of(
 ) -> Values:
     """Return a system's measures; they depend on its own rankers, and on no others.
 
-    Systems that read pairs have the first queries only. `memory` has what the cross-encoder said.
+    Systems that read pairs have some of the queries only, and NaN for the others. `memory` has what
+    the cross-encoder said.
     """
-    pairs = system.reads == Reads.PAIRS
-    if pairs:
-        queries = queries[: scope.read]
+    pairs, count = system.reads == Reads.PAIRS, len(queries)
+    read = spread(count, scope.studies[study].read if pairs else count)
+    queries = [queries[at] for at in read]
     digest = digest_of(BundleFiles(path), system.pipeline.rankers())
     told: list[Any] = [digest, system.pipeline.to_json(), [list(each) for each in queries]]
     key = sha256(json.dumps(told).encode()).hexdigest()[:16]
@@ -100,4 +102,13 @@ def values_of(
 
     kept = scope.place.keep(slug("all", study, key, "values", "npz"), build, CODE)
     with np.load(kept, allow_pickle=False) as file:
-        return {measure: file[measure] for measure in MEASURES}
+        return {measure: _scattered(file[measure], read, count) for measure in MEASURES}
+
+
+def _scattered(
+    values: NDArray[np.float64], numbers: Sequence[int], count: int
+) -> NDArray[np.float64]:
+    """Return values of some of `count` queries, with NaN for the others."""
+    found = np.full(count, np.nan)
+    found[numbers] = values
+    return found

@@ -31,6 +31,7 @@ class Study:
         passages: at most so many, relevant ones and others at random; 0 for all.
         queries: reported, at most.
         choosing: queries of the held-out part, at most.
+        read: reported queries of systems whose networks read pairs, at most.
     """
 
     collection: str
@@ -42,11 +43,12 @@ class Study:
     passages: int = 4_000
     queries: int = 500
     choosing: int = 300
+    read: int = 150
 
 
 QA_MIX, HARD = "qa-mix", "medquad without titles"
 STUDIES = {
-    QA_MIX: Study("qa-mix", passages=0, queries=1_000),
+    QA_MIX: Study("qa-mix", passages=0, queries=1_000, read=300),
     "medquad": Study("medquad", lexical=HARD, passages=0, queries=1_458),  # all of dev
     HARD: Study("medquad", titles=False, lexical=HARD, passages=0, queries=1_458),
     # 809 queries of train: half of them, so that there are enough to choose on.
@@ -115,6 +117,18 @@ class Searched(NamedTuple):
     def splitting(self) -> Splitting:
         """How the passages are split: no further."""
         return Splitting(0, 0)
+
+
+def spread(count: int, most: int) -> list[int]:
+    """Return the numbers of at most `most` queries, evenly spread over `count`.
+
+    Queries stand in the order of their sources, so the first ones are of one kind.
+
+    >>> spread(10, 4), spread(3, 9)
+    ([0, 3, 6, 9], [0, 1, 2])
+    """
+    numbers: list[int] = np.linspace(0, count - 1, min(most, count)).astype(int).tolist()
+    return numbers
 
 
 def searched(place: Place, name: str, study: Study) -> Searched:

@@ -22,7 +22,7 @@ from benchmarks.all_systems.bundles import (
 )
 from benchmarks.all_systems.comparing import Cost
 from benchmarks.all_systems.pipelines import System
-from benchmarks.all_systems.studies import Reads
+from benchmarks.all_systems.studies import Reads, spread
 from benchmarks.harness.processes import ONE_THREAD, fresh, one_thread
 from benchmarks.harness.timing import take_turns
 from ranklet import runtime
@@ -47,7 +47,8 @@ def costs(scope: Scope, study: str, systems: Sequence[System]) -> dict[str, Cost
     """Return the costs of systems on a study, by name; times are kept."""
     path = bundle_of(scope, study)
     files = BundleFiles(path)
-    texts = [query.text for query in searched_in(scope, study).queries[: scope.timed]]
+    queries = searched_in(scope, study).queries
+    texts = [queries[at].text for at in spread(len(queries), scope.timed)]
     recipes = {each.name: each.pipeline.to_json() for each in systems}
     readers = {each.name for each in systems if each.reads == Reads.PAIRS}
     told = [digest_of(files, scope.rankers), recipes, texts, scope.rounds, scope.starts]
@@ -59,7 +60,8 @@ def costs(scope: Scope, study: str, systems: Sequence[System]) -> dict[str, Cost
         slow = {name: each for name, each in recipes.items() if name in readers}
         quick = {name: each for name, each in recipes.items() if name not in readers}
         times = latencies(path, quick, texts, scope.rounds)
-        times |= latencies(path, slow, texts[: scope.timed_pairs], scope.rounds)
+        few = [texts[at] for at in spread(len(texts), scope.timed_pairs)]
+        times |= latencies(path, slow, few, scope.rounds)
         starts = first_answers(path, recipes, texts[0], scope.starts)
         target.write_text(json.dumps({name: [*times[name], *starts[name]] for name in recipes}))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.all_systems.bundles import Scope, bundle_of, searched_in
 from benchmarks.all_systems.choosing import best_pipelines
@@ -38,13 +39,18 @@ class Compared(NamedTuple):
     Attributes:
         study: the collection.
         system: name of the pipeline.
-        eight, wide: by measure, a value of each query, (queries,) float64.
+        eight, wide: by measure, a value of each query that was read, NaN for others.
     """
 
     study: str
     system: str
     eight: Values
     wide: Values
+
+    def values(self, measure: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the values in 8 and in 32 bits of the queries that were read, (queries,) each."""
+        read = ~np.isnan(self.eight[measure])
+        return self.eight[measure][read], self.wide[measure][read]
 
 
 def run(place: Place) -> str:
@@ -81,54 +87,44 @@ def compared(scope: Scope, study: str, read: int) -> list[Compared]:
     systems = [each for each in best_pipelines(scope, study) if _in_8_bits(files, each)]
     if not systems:
         return []
-    wide = in_32_bits(scope, systems, read)
+    scope = replace(
+        scope, studies={**scope.studies, study: replace(scope.studies[study], read=read)}
+    )
+    wide = in_32_bits(scope, systems)
     other = bundle_of(wide, study)
     return [
-        Compared(study, each.name, *shortened(
+        Compared(
+            study,
+            each.name,
             values_of(scope, study, path, each, queries, {}),
             values_of(wide, study, other, each, queries, {}),
-        ))
+        )
         for each in systems
-    ]  # fmt: skip
+    ]
 
 
-def in_32_bits(scope: Scope, systems: Sequence[System], read: int) -> Scope:
+def in_32_bits(scope: Scope, systems: Sequence[System]) -> Scope:
     """Return the scope of bundles with the rankers of some systems, their networks in 32 bits."""
     used = {name for each in systems for name in each.pipeline.rankers()} | {BM25}
     return replace(
         scope,
         rankers={name: each for name, each in scope.rankers.items() if name in used},
         options=replace(scope.options, variants=("fp32",)),
-        read=read,
         name=WIDE,
         parts=WIDE,
     )
-
-
-def shortened(eight: Values, wide: Values) -> tuple[Values, Values]:
-    """Return the values of the queries that both have.
-
-    >>> both = shortened({"MRR@10": np.ones(3), "nDCG@10": np.ones(3)},
-    ...     {"MRR@10": np.ones(2), "nDCG@10": np.ones(2)})
-    >>> [len(each["MRR@10"]) for each in both]
-    [2, 2]
-    """
-    count = min(len(eight[MEASURES[0]]), len(wide[MEASURES[0]]))
-    one, other = ({name: each[name][:count] for name in MEASURES} for each in (eight, wide))
-    return one, other
 
 
 def differences(found: Sequence[Compared]) -> str:
     """Return a row per pipeline."""
     rows = []
     for each in found:
-        first = MEASURES[0]
-        row = [each.study, each.system, f"{len(each.eight[first]):,}"]
+        eight, wide = each.values(MEASURES[0])
+        row = [each.study, each.system, f"{len(eight):,}"]
         for measure in MEASURES:
-            eight, wide = each.eight[measure], each.wide[measure]
-            row += [f"{eight.mean():.4f}", f"{wide.mean():.4f}", percent(ratio(eight, wide))]
-        row.append(f"{np.mean(each.eight[first] != each.wide[first]):.1%}")
-        rows.append(row)
+            both = each.values(measure)
+            row += [*(f"{values.mean():.4f}" for values in both), percent(ratio(*both))]
+        rows.append([*row, f"{np.mean(eight != wide):.1%}"])
     head = ["collection", "system", "queries"]
     head += [
         f"{measure}{part}" for measure in MEASURES for part in (", int8", ", fp32", ", change")
@@ -138,12 +134,10 @@ def differences(found: Sequence[Compared]) -> str:
 
 def goal(found: Sequence[Compared]) -> str:
     """Return the goal, met or missed."""
-    first = MEASURES[0]
-    lost = {
-        f"{each.system}, {each.study}": 1
-        - float(each.eight[first].mean() / each.wide[first].mean())
-        for each in found
-    }
+    first, lost = MEASURES[0], {}
+    for each in found:
+        eight, wide = each.values(first)
+        lost[f"{each.system}, {each.study}"] = 1 - float(eight.mean() / wide.mean())
     if not lost:
         return "No pipeline has a network in 8 bits."
     worst = max(lost, key=lambda name: lost[name])
