@@ -6,6 +6,8 @@ as it is served.
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import RANKED_BY, Studied
 from benchmarks.all_systems.measuring import studied
@@ -111,7 +113,7 @@ def _baselines(found: Studied) -> str:
     """Return what BM25, the start and the teacher reach."""
     names = [BASE, *(RANKERS[name].label for name in BASES if name != BM25)]
     rows = [
-        [name, *(f"{own[measure].mean():.4f}" for measure in MEASURES)]
+        [name, *(f"{np.nanmean(own[measure]):.4f}" for measure in MEASURES)]
         for name, own in found.values.items()
         if name == BASE or any(name.startswith(f"{each} ") for each in names)
     ]
