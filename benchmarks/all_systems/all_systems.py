@@ -80,10 +80,11 @@ def _of_pairs(scope: Scope) -> str:
     if CROSS not in scope.rankers:
         return ""
     few = ", ".join(f"{study} {each.read}" for study, each in scope.studies.items())
+    held_out = ", ".join(f"{study} {each.pairs}" for study, each in scope.studies.items())
     return f"""Systems whose networks read pairs have fewer queries, evenly spread ({few}; \
 {scope.timed_pairs} are timed), because of their time. Next to their means, BM25's mean on these \
 queries is in brackets, and all their tests are on these queries. A cross-encoder reads the first \
-{RERANKED}, and what it follows is chosen on {scope.pairs} held-out queries.
+{RERANKED}, and what it follows is chosen on fewer held-out queries ({held_out}).
 
 """
 

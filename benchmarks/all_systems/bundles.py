@@ -63,7 +63,6 @@ class Scope:
         rankers: by name; the first is BM25.
         options: of all exports.
         processes: that work on studies side by side, one thread each.
-        pairs: held-out queries on which what follows a cross-encoder is chosen, at most.
         timed: queries that are timed, at most.
         timed_pairs: the same of systems whose networks read pairs.
         rounds: of timing, not counting the first.
@@ -77,7 +76,6 @@ class Scope:
     rankers: Mapping[str, Ranker] = field(default_factory=measured_rankers)
     options: ExportOptions = field(default_factory=ExportOptions)
     processes: int = 2
-    pairs: int = 80
     timed: int = 100
     timed_pairs: int = 30
     rounds: int = 2

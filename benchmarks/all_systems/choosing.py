@@ -66,7 +66,8 @@ def best_pipelines(scope: Scope, study: str) -> list[System]:
     """Return the best pipeline of each class; what was chosen is kept."""
     files = BundleFiles(bundle_of(scope, study))
     here = searched_in(scope, study)
-    told = [digest_of(files, scope.rankers), [list(each) for each in here.held_out], scope.pairs]
+    pairs = scope.studies[study].pairs
+    told = [digest_of(files, scope.rankers), [list(each) for each in here.held_out], pairs]
     digest = sha256(json.dumps(told).encode()).hexdigest()[:12]
 
     def build(path: Path) -> None:
@@ -98,7 +99,7 @@ def _chosen(scope: Scope, study: str) -> list[dict[str, Any]]:
     if CROSS in rankers:
         firsts = [(Pipeline((Retrieve(BM25, pipelines.RERANKED),)), rankers[BM25].label)]
         firsts += [(recipe, BEST[reads]) for reads, (recipe, _) in found.items()]
-        some = [queries[at] for at in spread(len(queries), scope.pairs)]
+        some = [queries[at] for at in spread(len(queries), scope.studies[study].pairs)]
         found[Reads.PAIRS] = _with_cross(bundle, some, firsts)
     return [
         {"reads": int(reads), "pipeline": recipe.to_json(), "told": told}

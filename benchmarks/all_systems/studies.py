@@ -32,6 +32,7 @@ class Study:
         queries: reported, at most.
         choosing: queries of the held-out part, at most.
         read: reported queries of systems whose networks read pairs, at most.
+        pairs: held-out queries on which what follows a cross-encoder is chosen, at most.
     """
 
     collection: str
@@ -44,11 +45,12 @@ class Study:
     queries: int = 500
     choosing: int = 300
     read: int = 150
+    pairs: int = 80
 
 
 QA_MIX, HARD = "qa-mix", "medquad without titles"
 STUDIES = {
-    QA_MIX: Study("qa-mix", passages=0, queries=1_000, read=300),
+    QA_MIX: Study("qa-mix", passages=0, queries=1_000, read=300, pairs=300),
     "medquad": Study("medquad", lexical=HARD, passages=0, queries=1_458),  # all of dev
     HARD: Study("medquad", titles=False, lexical=HARD, passages=0, queries=1_458),
     # 809 queries of train: half of them, so that there are enough to choose on.
