@@ -49,14 +49,14 @@ def test_all_systems_are_measured(
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.exporting.PROBES", (5, 16))
     shutil.copytree(tiny.data.collection.path, tmp_path / "data" / "tiny")
     study = studies.Study(
-        "tiny", held_out="train", lexical=studies.QA_MIX, choosing=20, queries=10, read=6
+        "tiny", held_out="train", lexical=studies.QA_MIX, choosing=20, queries=10, read=6, pairs=5
     )
     scope = bundles.Scope(
         place.Place(tmp_path / "data", tmp_path / "work"),
         {studies.QA_MIX: study, "again": replace(study, titles=False)},
         tiny_rankers(tiny),
         ExportOptions(variants=("fp32", "int8"), max_ndcg_loss=1.0, prune=40),
-        processes=1, pairs=5, timed=3, timed_pairs=2, rounds=1, starts=1,
+        processes=1, timed=3, timed_pairs=2, rounds=1, starts=1,
     )  # fmt: skip
     picture = tmp_path / "picture.svg"
     text = all_systems.section(scope, picture)
