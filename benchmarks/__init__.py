@@ -23,6 +23,7 @@ BENCHMARKS = {
     "marking_zero_shot": "cross_encoders",
     "conformer_quality": "quality",
     "conformer_impacts": "quality",
+    "ndrm2_starts": "quality",
     "query_log": "quality",
     "conformer_memory": "footprint",
     "retrieval_speed": "speed",

@@ -7,16 +7,15 @@ from typing import Any
 
 from benchmarks.all_systems.studies import BM25, LEXICAL, NOTHING, OWN, QA_MIX, Ranker, Reads, Study
 from benchmarks.built import dense, light, model1
+from benchmarks.built.conformers import CONFORMER, Conformers
 from benchmarks.built.late_interaction import COLBERT, qa_mix_colbert
 from benchmarks.built.trained import (
-    CONFORMER,
     CROSS,
     CROSS_RATES,
     EPIC,
     HELD_OUT,
     NEURAL_MODEL1,
     TUNING_QUERIES,
-    Conformers,
     bm25_checkpoint,
     learn_and_save,
     medquad_neural_model1,

@@ -1,30 +1,22 @@
 """The networks that several benchmarks share: trained once, on all cores, and kept."""
 
 import math
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.place import Place
+from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder import ranker as cross
-from ranklet.runtime.rankers.tk import ARCHITECTURES as TK_FORMS
-from ranklet.runtime.rankers.tk import TKSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.learning.state import STATE
 from ranklet.training.rankers.bm25 import training as bm25
 from ranklet.training.rankers.bm25.options import Options as BM25Options
-from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
-from ranklet.training.rankers.conformer_kernel.options import Options as ConformerKernelOptions
-from ranklet.training.rankers.conformer_kernel.options import TermOptions
-from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.cross_encoder import training as cross_encoder
 from ranklet.training.rankers.cross_encoder.options import Options as CrossEncoderOptions
 from ranklet.training.rankers.dense import training as dense_training
@@ -33,9 +25,6 @@ from ranklet.training.rankers.epic import training as epic
 from ranklet.training.rankers.epic.options import Options as EPICOptions
 from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
-from ranklet.training.rankers.tk import training as tk
-from ranklet.training.rankers.tk.options import Options as TKOptions
-from ranklet.training.rankers.tk.sizes import TKNetwork
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
@@ -51,25 +40,18 @@ CROSS_STEP = 16  # queries, as in Boytsov & Kolter
 # systems begin with, then for each system.
 CROSS_RATES = 1e-4, 5e-5
 CROSS_BODY_MINUTES = 10.0
-# By form: some 8, 1, 8 and 30 minutes, TKL's not yet measured. NDRM2 has four numbers to learn.
-CONFORMER_STEPS = {"ndrm1": 700, "ndrm2": 10_000, "ndrm3": 700, "tk": 700, "tkl": 700}
-CONFORMER_QUERIES = 10_000  # of train
-EVALUATE_EVERY = 200  # steps of theirs
-CONFORMER_SIZES = {"hidden": 128, "heads": 16, "groups": 16}  # half of the paper's: 3 × the steps
-TK_TERMS = 500  # of a document; its attention makes matrices of n × n
 
 # What a trained network depends on. The rest of training/ may change without a new training.
-_LEARNING = (
+LEARNING = (
     "training/learning",
     "training/sampling",
     "training/pretrained/backbone.py",
     "training/data/splits.py",
 )
-NEURAL_MODEL1 = (*_LEARNING, "training/rankers/neural_model1")
-EPIC = (*_LEARNING, "training/rankers/epic")
-DENSE = (*_LEARNING, "training/rankers/dense")
-CROSS = (*_LEARNING, "training/rankers/cross_encoder")
-CONFORMER = (*_LEARNING, "training/rankers/conformer_kernel", "training/rankers/tk")
+NEURAL_MODEL1 = (*LEARNING, "training/rankers/neural_model1")
+EPIC = (*LEARNING, "training/rankers/epic")
+DENSE = (*LEARNING, "training/rankers/dense")
+CROSS = (*LEARNING, "training/rankers/cross_encoder")
 
 
 def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Settings:
@@ -295,101 +277,13 @@ def cross_checkpoint(
     return place.keep(f"{collection}.cross.{name}", build, CROSS)
 
 
-@dataclass(frozen=True)
-class Conformers:
-    """The Conformer-Kernels of a collection, TK and TKL: trained alike, each kept.
-
-    All read the field of the BM25 that they are compared with.
-
-    Attributes:
-        place: where they are kept.
-        collection: what they learn from.
-        titles: whether titles are part of the text.
-        steps: of training, by form.
-        queries: of train, at most.
-        tuning: held out, at most.
-        hidden, heads, groups: sizes of the networks.
-        batch: queries of a step.
-        every: steps between evaluations.
-    """
-
-    place: Place
-    collection: str
-    titles: bool = False
-    steps: tuple[tuple[str, int], ...] = tuple(CONFORMER_STEPS.items())
-    queries: int = CONFORMER_QUERIES
-    tuning: int = TUNING_QUERIES
-    hidden: int = CONFORMER_SIZES["hidden"]
-    heads: int = CONFORMER_SIZES["heads"]
-    groups: int = CONFORMER_SIZES["groups"]
-    batch: int = ConformerKernelOptions.batch
-    every: int = EVALUATE_EVERY
-
-    @property
-    def name(self) -> str:
-        """What kept things of these trainings are called."""
-        told = f"{self.queries}q.{self.hidden}-{self.heads}-{self.groups}.b{self.batch}"
-        return f"{self.collection}{'' if self.titles else '.untitled'}.{told}"
-
-    def checkpoint(self, form: str) -> Checkpoint:
-        """Return the network of a form; one that was interrupted goes on."""
-        steps = dict(self.steps)[form]
-        name = f"{self.name}.{form}.{steps}"
-
-        def build(path: Path) -> None:
-            state = self.place.state(name, CONFORMER)
-            held_out = read_split(self._documents(), HELD_OUT, limit=self.tuning)
-            options = replace(
-                self._options(form),
-                steps=steps,
-                evaluate_every=self.every,
-                batch=self.batch,
-                vectors="word2vec",
-                bm25=self.bm25(),
-                titles=self.titles,
-                folder=state,
-                resume=(state / STATE).is_file(),
-            )
-            with all_cores():
-                train: Any = tk.train if form in TK_FORMS else conformer_kernel.train
-                found: Checkpoint = train(self._documents(), self._learn(), held_out, options)
-            found.save(path)
-            shutil.rmtree(state, ignore_errors=True)
-
-        return read_checkpoint(self.place.keep(name, build, CONFORMER))
-
-    def bm25(self) -> BM25Settings:
-        """Return the ranker that they are compared with, and that gives negatives."""
-        return tuned_bm25(self.place, self.collection, titles=self.titles)
-
-    def _options(self, form: str) -> TermOptions:
-        field = self.bm25().field
-        sizes: dict[str, Any] = {"hidden": self.hidden, "heads": self.heads}
-        if form in TK_FORMS:
-            terms = {"max_document_terms": TK_TERMS} if form == "tk" else {}
-            return TKOptions(
-                settings=TKSettings(field=field, architecture=form, **terms),
-                network=TKNetwork(**sizes),
-            )
-        return ConformerKernelOptions(
-            settings=ConformerKernelSettings(field=field, architecture=form, scorer="onnx"),
-            network=Network(**sizes, groups=self.groups),
-        )
-
-    def _documents(self) -> Collection:
-        return self.place.collection(self.collection)
-
-    def _learn(self) -> list[JudgedQuery]:
-        return read_split(self._documents(), LEARN, limit=self.queries)
-
-
 @contextmanager
 def all_cores() -> Iterator[None]:
-    """Train on all cores, though benchmarks run on one."""
+    """Train on all cores that this process may use, though benchmarks run on one."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(os.cpu_count() or 1)
+    torch.set_num_threads(processors())
     try:
         yield
     finally:

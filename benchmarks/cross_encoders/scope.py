@@ -46,15 +46,15 @@ class Sizes:
 
     tokens: int = 128
     query_tokens: int = 32
-    steps: int = 90
-    rate_steps: int = 20
-    needle_steps: int = 15
-    needle_pool: int = 15
-    pool: int = 30
-    rate_pool: int = 40
+    steps: int = 250
+    rate_steps: int = 40
+    needle_steps: int = 60
+    needle_pool: int = 30
+    pool: int = 50
+    rate_pool: int = 50
     tuning: int = 1_000
-    queries: int = 200
-    others: int = 100
+    queries: int = 300
+    others: int = 150
     depth: int = 30
     needle_depth: int = 20
     chunk: int = 110

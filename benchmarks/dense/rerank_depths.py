@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched_in, slug
 from benchmarks.all_systems.choosing import SCORING
 from benchmarks.all_systems.pipelines import CROSS
-from benchmarks.all_systems.studies import BM25, QA_MIX
+from benchmarks.all_systems.rankers import RANKERS
+from benchmarks.all_systems.studies import BM25, QA_MIX, spread
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
@@ -31,8 +32,8 @@ from ranklet.training.evaluation.systems import mark
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "gensim")
 DENSE = "dense"
-READ = (0, 5, 10, 20, 50, 100)  # documents of a list that are read
-QUERIES = 300
+READ = (0, 5, 10, 20, 50, 100, 200, 500, 1_000)  # documents of a list that are read
+QUERIES = 200
 MEASURE = "MRR@10"
 FIRST = {"BM25": (BM25,), "MiniLM trained": (DENSE,), "both, by reciprocal ranks": (BM25, DENSE)}
 CODE = (*SCORING, "benchmarks/dense/rerank_depths.py")
@@ -41,9 +42,11 @@ Listed = dict[str, Any]  # of a query: "scores" by document, and "lists" by name
 
 def run(place: Place) -> str:
     """Score what is not kept, and compare how much is read."""
-    scope = Scope(place)
-    queries = searched_in(scope, QA_MIX).queries[:QUERIES]
-    return section(queries, found(scope, QA_MIX, queries))
+    used = (BM25, DENSE, CROSS)
+    scope = Scope(place, rankers={name: RANKERS[name] for name in used}, name="depths")
+    searched = searched_in(scope, QA_MIX)
+    queries = [searched.queries[at] for at in spread(len(searched.queries), QUERIES)]
+    return section(queries, found(scope, QA_MIX, queries), len(searched.passages))
 
 
 def found(scope: Scope, study: str, queries: Sequence[JudgedQuery]) -> list[Listed]:
@@ -51,6 +54,7 @@ def found(scope: Scope, study: str, queries: Sequence[JudgedQuery]) -> list[List
     path = bundle_of(scope, study)
     described = [
         digest_of(BundleFiles(path), (BM25, DENSE, CROSS)),
+        max(READ),
         [list(each) for each in queries],
     ]
     digest = sha256(json.dumps(described).encode()).hexdigest()[:12]
@@ -100,8 +104,8 @@ def reread(ids: Sequence[str], scores: Mapping[str, float], most: int) -> list[s
     return [*read, *ids[most:]]
 
 
-def section(queries: Sequence[JudgedQuery], listed: Sequence[Listed]) -> str:
-    """Return the tables."""
+def section(queries: Sequence[JudgedQuery], listed: Sequence[Listed], passages: int) -> str:
+    """Return the tables of some queries, whose lists come from so many passages."""
     values: dict[str, dict[int, NDArray[np.float64]]] = {}
     for name in FIRST:
         values[name] = {}
@@ -110,7 +114,8 @@ def section(queries: Sequence[JudgedQuery], listed: Sequence[Listed]) -> str:
             falling = [-np.arange(len(each), dtype=np.float32) for each in lists]
             values[name][most] = values_of(queries, lists, falling, [MEASURE])[MEASURE]
     return f"""
-{len(queries)} dev queries of qa-mix, 10,000 passages, lists of {max(READ)}; all int8, as served.
+{len(queries)} dev queries of qa-mix, {passages:,} passages, lists of {max(READ):,}; all int8, as \
+served.
 
 {_means(values)}
 
@@ -129,7 +134,7 @@ def _means(values: Mapping[str, Mapping[int, NDArray[np.float64]]]) -> str:
         pairs = [(str(most), str(READ[0])) for most in READ[1:]]
         marks = {each.first: mark(each.p_holm) for each in compare(series, pairs=pairs)}
         rows.append([name, *(f"{own[m].mean():.4f}{marks.get(str(m), '')}" for m in READ)])
-    return table([f"{MEASURE} of the first list", *(f"{m} read" for m in READ)], rows)
+    return table([f"{MEASURE} of the first list", *(f"{m:,} read" for m in READ)], rows)
 
 
 def _gains(values: Mapping[str, Mapping[int, NDArray[np.float64]]]) -> str:
@@ -139,4 +144,4 @@ def _gains(values: Mapping[str, Mapping[int, NDArray[np.float64]]]) -> str:
         [name, *(shown(difference(values[name][most], values[base][most])) for most in READ)]
         for name in others
     ]
-    return table([f"gain on {base}'s list (95 %)", *(f"{m} read" for m in READ)], rows)
+    return table([f"gain on {base}'s list (95 %)", *(f"{m:,} read" for m in READ)], rows)

@@ -9,10 +9,9 @@ from typing import Any
 
 from benchmarks.all_systems.bundles import Scope, exported
 from benchmarks.all_systems.studies import OWN, QA_MIX, Ranker, Reads, Study
+from benchmarks.built.conformers import CONFORMER, CONFORMER_SIZES
 from benchmarks.built.dense import untrained
 from benchmarks.built.trained import (
-    CONFORMER,
-    CONFORMER_SIZES,
     CROSS,
     DENSE,
     EPIC,

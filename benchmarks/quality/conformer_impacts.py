@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.built.trained import Conformers
+from benchmarks.built.conformers import Conformers
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from benchmarks.quality.conformer_quality import bundle_of

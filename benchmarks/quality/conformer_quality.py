@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.built.trained import TK_TERMS, TUNING_QUERIES, Conformers
+from benchmarks.built.conformers import TK_TERMS, Conformers
+from benchmarks.built.trained import TUNING_QUERIES
 from benchmarks.dense.repbert_quality import parity
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table

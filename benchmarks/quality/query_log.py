@@ -15,7 +15,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.built.trained import CONFORMER, CONFORMER_SIZES, CONFORMER_STEPS, all_cores
+from benchmarks.built.conformers import CONFORMER, CONFORMER_SIZES, CONFORMER_STEPS
+from benchmarks.built.trained import all_cores
 from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import table
 from ranklet import runtime

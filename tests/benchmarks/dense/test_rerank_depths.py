@@ -16,11 +16,11 @@ def test_reading_more_documents_finds_more_relevant_ones() -> None:
         {"lists": dict.fromkeys(rerank_depths.FIRST, ids), "scores": {**scores, f"d{at + 6}": 2.0}}
         for at in range(4)
     ]
-    text = rerank_depths.section(queries, listed)
+    text = rerank_depths.section(queries, listed, 7)
     (row,) = (line for line in text.splitlines() if line.startswith("| BM25 |"))
     values = [float(each.strip().rstrip("†‡")) for each in row.split("|")[2:-1]]
     assert values[0] == values[1] == pytest.approx((1 / 7 + 1 / 8 + 1 / 9 + 1 / 10) / 4, abs=1e-4)
-    assert values[2:] == [1.0] * 4
+    assert values[2:] == [1.0] * (len(rerank_depths.READ) - 2)
     assert "+0.000 (+0.000 to +0.000)" in text
 
 

@@ -19,22 +19,22 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("gensim")
-    place, trained, quality, impacts, exporting = (
+    place, conformers, quality, impacts, exporting = (
         import_module(name)
         for name in (
-            "benchmarks.harness.place", "benchmarks.built.trained",
+            "benchmarks.harness.place", "benchmarks.built.conformers",
             "benchmarks.quality.conformer_quality", "benchmarks.quality.conformer_impacts",
             "ranklet.export.rankers.conformer_kernel.exporting",
         )
     )  # fmt: skip
     monkeypatch.setattr(exporting, "PROBES", (5, 16))
     monkeypatch.setattr("ranklet.export.rankers.tk.PROBES", (5, 8))
-    monkeypatch.setattr(trained, "HELD_OUT", "dev")
+    monkeypatch.setattr(conformers, "HELD_OUT", "dev")
     (tmp_path / "data").mkdir()
     shutil.copytree(tiny_collection.path, tmp_path / "data" / "tiny")
     here = place.Place(tmp_path / "data", tmp_path / "work")
     given: dict[str, Any] = {"steps": STEPS, "queries": 30, "tuning": 8, "batch": 8}
-    networks = trained.Conformers(
+    networks = conformers.Conformers(
         here, "tiny", titles=True, hidden=16, heads=4, groups=4, every=5, **given
     )
     page = quality.section(networks, few=8)
@@ -46,7 +46,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(trained.conformer_kernel, "train", refused)
+    monkeypatch.setattr(conformers.conformer_kernel, "train", refused)
     path = quality.bundle_of(networks)
     queries = read_split(tiny_collection, "dev")
     found = impacts.section(BundleFiles(path), queries, most=20)
@@ -57,7 +57,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     )  # head, network, kinds, own terms, floors, kept, stored
     assert "| 100.0% |" in rows[2]
     # Other steps are another training, and titles another BM25.
-    other = trained.Conformers(here, "tiny", **{**given, "steps": (("ndrm2", 9),)})
+    other = conformers.Conformers(here, "tiny", **{**given, "steps": (("ndrm2", 9),)})
     with pytest.raises(AssertionError, match="trained again"):
         other.checkpoint("ndrm2")
     assert (here.work / "tiny.untitled.bm25").is_dir()

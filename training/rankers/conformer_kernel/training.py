@@ -26,7 +26,7 @@ from ranklet.training.outcome import counts
 from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
-from ranklet.training.rankers.conformer_kernel.options import Options, TermOptions
+from ranklet.training.rankers.conformer_kernel.options import AS_BM25, Options, TermOptions
 from ranklet.training.rankers.conformer_kernel.pairs import (
     SCORED,
     TermPairs,
@@ -59,7 +59,10 @@ def train(
     """
     network = replace(options.network, architecture=options.settings.architecture)
     options = replace(options, network=network)
-    return train_on_terms("conformer_kernel", ConformerKernel, collection, queries, dev, options)
+    return train_on_terms(
+        "conformer_kernel", ConformerKernel, collection, queries, dev, options,
+        as_bm25=options.explicit_start == AS_BM25,
+    )  # fmt: skip
 
 
 def train_on_terms(
@@ -69,8 +72,13 @@ def train_on_terms(
     queries: JudgedQueries,
     dev: JudgedQueries,
     options: TermOptions,
+    *,
+    as_bm25: bool = True,
 ) -> Checkpoint:
-    """Train a model over word forms, which `build` makes of its sizes, by RankNet; see `train`."""
+    """Train a model over word forms, which `build` makes of its sizes, by RankNet; see `train`.
+
+    Exact matching, if the model has it, begins `as_bm25` or as it was built.
+    """
     settings, bm25 = options.settings, options.bm25
     if options.query_log:
         documents = with_query_log(collection, options.query_log, [*queries, *dev])
@@ -105,7 +113,7 @@ def train_on_terms(
             with torch.no_grad():  # row 0 is for padding
                 table[1:] = torch.from_numpy(learned[1:])
         _gather_statistics(model, [pairs.pairs(batch) for batch in pairs.batches(0)[:WARMING]])
-        if model.explicit is not None:
+        if as_bm25 and model.explicit is not None:
             model.explicit.begin_as_bm25(bm25.k1, bm25.b, float(reader.lengths.mean()))
 
     def loss(batch: Batch) -> torch.Tensor:

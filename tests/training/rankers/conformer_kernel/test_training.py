@@ -100,6 +100,17 @@ def test_every_architecture_trains(architecture: str, tiny_collection: Collectio
     assert (model.latent is None) == (architecture == "ndrm2")
 
 
+def test_exact_matching_begins_as_bm25_or_by_ones(tiny_collection: Collection) -> None:
+    changes: dict[str, Any] = {"learning_rate": 1e-9}
+    found = {
+        start: train(tiny_collection, "ndrm2", **changes, explicit_start=start).weights
+        for start in ("bm25", "ones")
+    }
+    for name in ("explicit.weight", "explicit.bias"):
+        assert found["ones"][name] == pytest.approx(1, abs=1e-6)
+        assert found["bm25"][name] != pytest.approx(1, abs=1e-2)
+
+
 @pytest.mark.slow
 def test_an_interrupted_training_ends_the_same(
     tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
