@@ -20,7 +20,7 @@ from ranklet.training.learning.state import STATE
 from ranklet.training.rankers.cross_encoder import training
 from ranklet.training.rankers.cross_encoder.options import Options
 
-RATES = (5e-5, 1e-4, 2e-4)  # of the encoder; heads learn ten times as fast
+RATES = (5e-5, 1e-4, 2e-4, 4e-4)  # of the encoder; heads learn ten times as fast
 SAVED = 20  # steps between saves of the state
 CODE = (
     *CROSS,

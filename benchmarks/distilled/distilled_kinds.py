@@ -1,7 +1,7 @@
 """Which kinds of rankers gain most by learning from a cross-encoder instead of judgements.
 
-Students learn twice from the same queries, in the same number of steps, and is then measured
-as it is served.
+A student learns twice from the same queries, in the same number of steps, and is then measured as
+it is served.
 """
 
 from collections.abc import Mapping
