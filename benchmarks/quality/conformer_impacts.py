@@ -1,9 +1,12 @@
 """What a Conformer-Kernel's impacts lose: how many terms a document keeps, which, in how many bits.
 
 Full scoring of every document by the network is the reference. The network runs once for all rows.
+NDRM1's impacts rank better than its network. So the network is also measured with its scores below
+the floors counted as 0, which is what impacts do with every term, whichever terms they keep.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +40,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 
 PACKAGES = ("onnxruntime",)
-COLLECTION, FORM = "medquad", "ndrm3"
+COLLECTION, FORMS = "medquad", ("ndrm3", "ndrm1")
 QUERIES = 300
 DOCUMENTS = 4000  # all that are relevant to these among them
 KEPT = (100, 200, 500)  # impacts a document
@@ -51,10 +54,9 @@ Top = NDArray[np.intp]  # the best documents, best first
 
 def run(place: Place) -> str:
     """Score everything by the network, then by impacts of several kinds."""
-    trained = Conformers(place, COLLECTION)
-    bundle = BundleFiles(bundle_of(trained))
+    bundle = BundleFiles(bundle_of(Conformers(place, COLLECTION), FORMS))
     queries = read_split(place.collection(COLLECTION), "dev", limit=QUERIES)
-    return section(bundle, queries)
+    return "\n\n".join([_intro(), *(section(bundle, form, queries) for form in FORMS)])
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,33 @@ class Study:
         ids: of the documents.
         relevant: of each query.
         asked: of each query, its terms and their counts.
-        reference: of each query, the network's 100 best documents.
+        terms: of all queries, ascending.
+        by_term: what the network gives them, without floors, (terms, documents) float32.
     """
 
     ids: list[str]
     relevant: list[set[str]]
     asked: list[tuple[NDArray[np.int32], NDArray[np.float32]]]
-    reference: list[Top]
+    terms: NDArray[np.int32]
+    by_term: NDArray[np.float32]
+
+    @cached_property
+    def reference(self) -> list[Top]:
+        """The network's 100 best documents of each query."""
+        return self.best(self.by_term)
+
+    def cut(self, floors: NDArray[np.float32]) -> list[Top]:
+        """Return the 100 best documents of each query if what is below a floor counts as 0."""
+        return self.best(np.maximum(self.by_term - floors[self.terms, None], 0))
+
+    def best(self, by_term: NDArray[np.float32]) -> list[Top]:
+        """Return the 100 best documents of each query by the scores of terms."""
+        return [
+            top_k(counts @ by_term[np.searchsorted(self.terms, terms)], 100)
+            if len(terms)
+            else np.empty(0, np.intp)
+            for terms, counts in self.asked
+        ]
 
     def row(self, told: str, index: ImpactIndex) -> list[str]:
         """Return a row of the table."""
@@ -98,21 +120,24 @@ class Study:
         ]
 
 
-def section(bundle: BundleFiles, queries: list[JudgedQuery], most: int = DOCUMENTS) -> str:
-    """Return the table for a bundle that holds `FORM`.
+def section(
+    bundle: BundleFiles, form: str, queries: list[JudgedQuery], most: int = DOCUMENTS
+) -> str:
+    """Return the table of a form.
 
     Args:
-        bundle: with the collection that the queries are of.
+        bundle: with the form, and the collection that the queries are of.
+        form: ndrm1 or ndrm3.
         queries: judged ones.
         most: documents; those that are relevant to a query are always among them.
     """
-    ranker, documents = bundle.ranker(FORM), bundle.documents
+    ranker, documents = bundle.ranker(form), bundle.documents
     if not isinstance(ranker, ConformerKernel) or documents is None:
-        raise TypeError(f"{bundle.path} holds no indexed {FORM}")
+        raise TypeError(f"{bundle.path} holds no indexed {form}")
     forwards = {"words": documents.forward("words")}  # lemmas follow from it
     field = ranker.settings.field
     analysed = AnalysedCollection(documents, bundle.analyzer, forwards, (field,), titles=False)
-    matching = _exact(bundle, ranker)
+    matching = _exact(bundle, form, ranker)
     usual, words = ranker.settings, len(matching.rows)
     numbers = _drawn(documents, queries, most)
     study = _study(bundle, documents, matching, queries, numbers)
@@ -135,6 +160,9 @@ def section(bundle: BundleFiles, queries: list[JudgedQuery], most: int = DOCUMEN
         matching.settings = replace(usual, candidates=count)
         kinds[f"{count:,} candidates"] = _candidates(matching, likely, held)
     rows = [study.measured("the network, every document", study.reference, 0)]
+    for share in FLOORS[1:]:
+        told = f"the network, below {share:.0%} as 0"
+        rows.append(study.measured(told, study.cut(floors[share]), 0))
     for told, each in kinds.items():
         index = each.largest(usual_floors, usual.terms).indexed(words, usual.impacts)
         rows.append(study.row(told, index))
@@ -151,23 +179,29 @@ def section(bundle: BundleFiles, queries: list[JudgedQuery], most: int = DOCUMEN
         index = scores.largest(usual_floors, usual.terms).indexed(words, stored)
         rows.append(study.row(stored, index))
     head = ["impacts", "nDCG@10", "R@100", "network's 10 best found", "MB"]
-    return f"""
-{COLLECTION}, {FORM.upper()}, {len(queries)} dev queries and {len(numbers):,} documents, all that \
-are relevant to them and others at random. A term's scores are counted from its floor, a quantile \
-of what the network gives it for other documents; what is below is left out. Candidates are a \
-document's own terms and those that the network is likely to give most, as foretold for \
-{len(likely.terms):,} common terms from {len(likely.anchors)} of them. A bundle is made with \
-{usual.candidates} candidates, floors at {usual.floor:.0%}, {usual.terms} terms kept, \
-{usual.impacts}; each row changes one of these.
+    return f"""\
+### {form.upper()}: {len(queries)} dev queries, {len(numbers):,} documents
 
 {table(head, rows)}
-"""
+
+Likely terms are foretold for {len(likely.terms):,} common terms from {len(likely.anchors)} of \
+them. A bundle is made with {usual.candidates} candidates, floors at {usual.floor:.0%}, \
+{usual.terms} terms kept, {usual.impacts}."""
 
 
-def _exact(bundle: BundleFiles, ranker: ConformerKernel) -> TermMatching:
+def _intro() -> str:
+    return f"""\
+{COLLECTION} without titles: all documents that are relevant to a query, and others at random. A \
+term's scores are counted from its floor, a quantile of what the network gives it for other \
+documents; what is below is left out. Candidates are a document's own terms and those that the \
+network is likely to give most. Each row of impacts changes one thing of *as it is made*. *Below \
+25% as 0* cuts the network's own scores at the same floors, for every term and every document."""
+
+
+def _exact(bundle: BundleFiles, form: str, ranker: ConformerKernel) -> TermMatching:
     """Return the model by its fp32 network, without floors."""
     held = ranker.matching
-    name = f"rankers/{FORM}/{VARIANTS['fp32']}"
+    name = f"rankers/{form}/{VARIANTS['fp32']}"
     return TermMatching(
         ranker.settings, held.rows, held.idf_of, np.zeros_like(held.floors),
         lambda: Session(bundle.file(name), name, device="cpu", many=True),
@@ -191,26 +225,22 @@ def _study(
     queries: list[JudgedQuery],
     numbers: NDArray[np.uint32],
 ) -> Study:
-    """Rank by the network: each document is read once, for all queries' terms."""
+    """Score by the network: each document is read once, for all queries' terms."""
     analysis = bundle.analyzer.begin()
-    asked = [QueryContext(query.text, analysis) for query in queries]
-    parts = [
-        matching.scores(asked, StoredCandidates(documents, numbers[at : at + BLOCK]))
-        for at in progress(range(0, len(numbers), BLOCK), "scores by the network")
-    ]
-    scores = np.concatenate(parts, axis=1)
     counted = []
-    for query in asked:
-        tokens = query.tokens(matching.settings.field)[: matching.settings.max_query_terms]
+    for query in queries:
+        tokens = matching.query_tokens(QueryContext(query.text, analysis))
         terms, counts = np.unique(tokens, return_counts=True)
         known = terms < len(matching.rows)
         counted.append((terms[known], counts[known].astype(np.float32)))
-    reference = [
-        top_k(row, 100) if len(terms) else np.empty(0, np.intp)
-        for row, (terms, _) in zip(scores, counted, strict=True)
+    terms = np.unique(np.concatenate([own for own, _ in counted]))
+    parts = [
+        np.add(*matching.parts(terms, StoredCandidates(documents, numbers[at : at + BLOCK])))
+        for at in progress(range(0, len(numbers), BLOCK), "scores by the network")
     ]
     ids = [documents.ids[at] for at in numbers.tolist()]
-    return Study(ids, [{*query.relevant} for query in queries], counted, reference)
+    relevant = [{*query.relevant} for query in queries]
+    return Study(ids, relevant, counted, terms, np.concatenate(parts, axis=1))
 
 
 def _candidates(

@@ -199,20 +199,21 @@ theirs). Scores are {np.mean(model):.2f} on average; what no impact holds would 
 {np.mean(lost):.3f}.""".strip()
 
 
-def bundle_of(trained: Conformers) -> Path:
-    """Return the bundle of BM25 and all forms, indexed."""
+def bundle_of(trained: Conformers, forms: Sequence[str] = FORMS) -> Path:
+    """Return the bundle of BM25 and some forms, indexed."""
 
     def build(path: Path) -> None:
         checkpoints = {"bm25": Checkpoint("bm25", trained.bm25())}
-        checkpoints |= {form: trained.checkpoint(form) for form in FORMS}
+        checkpoints |= {form: trained.checkpoint(form) for form in forms}
         rankers = path.with_name(f"{path.name}.rankers")
         options = ExportOptions(variants=("fp32", "fp16", "int8"))
         export_bundle(checkpoints, rankers, options, overwrite=True)
         documents = trained.place.collection(trained.collection)
         index_bundle(rankers, documents, path, titles=trained.titles, overwrite=True)
 
-    steps = "-".join(f"{count}" for _, count in trained.steps)
-    return trained.place.keep(f"{trained.name}.{steps}.ranklet", build, BUNDLE)
+    steps = dict(trained.steps)
+    told = "-".join(f"{form}.{steps[form]}" for form in forms)
+    return trained.place.keep(f"{trained.name}.{told}.ranklet", build, BUNDLE)
 
 
 def _courses(trained: Conformers) -> str:

@@ -49,13 +49,13 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     monkeypatch.setattr(conformers.conformer_kernel, "train", refused)
     path = quality.bundle_of(networks)
     queries = read_split(tiny_collection, "dev")
-    found = impacts.section(BundleFiles(path), queries, most=20)
-    assert "16 dev queries and 20 documents" in found
-    rows = [line for line in found.splitlines() if line.startswith("|")]
-    assert (
-        len(rows) == 2 + 1 + 3 + 1 + 3 + 3 + 2
-    )  # head, network, kinds, own terms, floors, kept, stored
-    assert "| 100.0% |" in rows[2]
+    for form in impacts.FORMS:
+        found = impacts.section(BundleFiles(path), form, queries, most=20)
+        assert f"### {form.upper()}: 16 dev queries, 20 documents" in found
+        rows = [line for line in found.splitlines() if line.startswith("|")]
+        # head, network, network cut, kinds, own terms, floors, kept, stored
+        assert len(rows) == 2 + 1 + 3 + 3 + 1 + 3 + 3 + 2
+        assert "| 100.0% |" in rows[2]
     # Other steps are another training, and titles another BM25.
     other = conformers.Conformers(here, "tiny", **{**given, "steps": (("ndrm2", 9),)})
     with pytest.raises(AssertionError, match="trained again"):
