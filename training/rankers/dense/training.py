@@ -3,6 +3,7 @@
 Source: Zhan et al. 2020.
 """
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -15,8 +16,10 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax
+from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.pretrained.start import load_network
+from ranklet.training.rankers.dense.averaging import average, averaged, copied
 from ranklet.training.rankers.dense.importing import describe_backbone, load_layers
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
 from ranklet.training.rankers.dense.options import KEEP, MINED, Options
@@ -84,7 +87,12 @@ def train(
         vectors = of_documents(texts.pairs.documents, batch.documents)
         return texts.in_batch(batch, score_loss, scale * query_vectors, vectors)
 
-    evaluate = partial(texts.pool_mrr, of_queries, of_documents)
+    share, start = options.keep_start, copied(model) if options.keep_start else {}
+
+    def evaluate() -> float:
+        with averaged(model, start, share) if share else nullcontext():
+            return texts.pool_mrr(of_queries, of_documents)
+
     batches, length = None, options
     if options.negatives == MINED:
         batches = MinedNegatives(
@@ -102,6 +110,9 @@ def train(
         steps = planned(options, len(texts.pairs.batches(0))).steps
         length = replace(options, steps=steps, epochs=Options.epochs)
     trained = texts.learn("dense", settings, model, loss, evaluate, batches=batches, options=length)
+    if share:  # it has the weights whose average was the best
+        average(model, start, share)
+        trained = replace(trained, weights=weights_of(model))
     return replace(trained, network={**trained.network, LAYERS: list(begin.layers)})
 
 

@@ -73,6 +73,21 @@ def test_the_loss_is_multi_label_margin_loss(data: st.DataObject) -> None:
     assert found.item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
 
 
+def test_a_share_of_the_start_is_kept(tiny_collection: Collection, tiny_bert: Path) -> None:
+    changes: dict[str, Any] = {"epochs": 8, "evaluations": 1}
+    start, own, kept = (
+        train(tiny_collection, tiny_bert, **changes, **more)
+        for more in ({"learning_rate": 1e-9}, {}, {"keep_start": 0.25})
+    )
+    for each in (own, kept):  # the last weights are the best
+        (_, before), (_, after) = (tuple(e.values()) for e in each.training["evaluations"])
+        assert after > before
+    for name, weights in own.weights.items():
+        expected = 0.25 * start.weights[name] + 0.75 * weights
+        np.testing.assert_allclose(kept.weights[name], expected, atol=1e-6)
+    assert kept.training["options"]["keep_start"] == 0.25
+
+
 def test_the_loss_by_hand() -> None:
     # Relevant: the first and the third; (1 − (2 − 1.5)) + max(0, 1 − (0 − 1.5)), over 3 documents.
     scores, relevant = torch.tensor([[2.0, 1.5, 0.0]]), torch.tensor([[True, False, True]])
