@@ -66,7 +66,7 @@ NO_NETWORK = (
     ("model1", "neural_model1", "light", "ndrm3"),
 )
 BY_RANKS = (("light",), ("ndrm3",), ("light", "ndrm3"))
-ENCODERS = ("minilm", "dense", "epic", "colbert")
+ENCODERS = ("minilm", "dense", "averaged", "epic", "colbert")
 WITH_ENCODER = ("model1", "neural_model1", "light", "ndrm3")  # next to each encoder
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from benchmarks.harness.place import Place
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.indexing.wordpieces import padding_token
+from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.dense import training as dense_training
+from ranklet.training.rankers.dense.averaging import average, copied
 from ranklet.training.rankers.dense.options import Options
 from ranklet.training.sampling.encoder_texts import encoder_inputs
 from ranklet.training.sampling.ragged import by_length
@@ -48,6 +51,14 @@ def learned(place: Place, name: str, seed: int = 0) -> Checkpoint:
         learn_and_save(place, "qa-mix", dense_training.train, options, path, state)
 
     return read_checkpoint(place.keep(own, build, CODE))
+
+
+def averaged(place: Place, name: str, share: float) -> Checkpoint:
+    """Return `learned` with a share of the weights of its start, as `--keep-start` has it."""
+    trained = learned(place, name)
+    network = dense_training.load(trained)
+    average(network, copied(dense_training.load(untrained())), share)
+    return replace(trained, weights=weights_of(network))
 
 
 def vectors(

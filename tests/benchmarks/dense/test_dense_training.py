@@ -18,6 +18,7 @@ def studied(gain: float) -> object:
         dense_training.HYBRID: 0.01,
         dense_training.TRAINED: gain,
         dense_training.FUSED: 2 * gain,
+        dense_training.AVERAGED: gain / 2,
     }
     values = {
         name: {dense_training.RANKED_BY: base + step + rng.normal(0, 0.05, 200)}
@@ -30,6 +31,17 @@ def test_a_gain_meets_the_goals() -> None:
     lines = dense_training.goals({"qa-mix": studied(0.1)})
     assert len(lines) == 5
     assert all(line.endswith(", met.") for line in lines)
+
+
+def test_averaging_is_compared_with_both() -> None:
+    found = {"qa-mix": studied(0.1), "medquad": studied(0.0)}
+    one, other = dense_training.averaging(found).splitlines()[2:]
+    *_, gain, loss = one.strip("| ").split(" | ")
+    assert gain.startswith("+0.0")
+    assert gain.endswith("‡")
+    assert loss.startswith("-0.0")
+    assert loss.endswith("‡")
+    assert "‡" not in other
 
 
 def test_a_loss_or_noise_misses_them() -> None:
