@@ -49,8 +49,8 @@ def section(found: Mapping[str, Studied]) -> str:
 {STEPS} steps of 32 queries of qa-mix with negatives that the encoder finds itself. All networks \
 have 8 bits. Each collection is cut to about {PASSAGES:,} passages, so figures are higher than on \
 whole collections; scifact is whole, and its queries are those of its test. *MiniLM averaged* has \
-{KEPT_START:.0%} of the weights of the start and {1 - KEPT_START:.0%} of the trained ones (`ranklet \
-train dense --keep-start {KEPT_START}`, but the step that is best was chosen without averaging).
+{KEPT_START:.0%} of the weights of the start and {1 - KEPT_START:.0%} of the trained ones, as by \
+`ranklet train dense --keep-start {KEPT_START}`. The share was chosen on queries of train.
 
 {chr(10).join(goals(found))}
 
