@@ -23,15 +23,7 @@ from benchmarks.cross_encoders.comparing import (
     with_bm25,
 )
 from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
-from benchmarks.cross_encoders.systems import (
-    CEDR,
-    MARKED,
-    MODEL1,
-    POOLED,
-    SIM_PAIR,
-    VANILLA,
-    System,
-)
+from benchmarks.cross_encoders.systems import CEDR, MODEL1, PRE_PAIR, SIM_PAIR, VANILLA, System
 from benchmarks.cross_encoders.trainings import RATES, Chosen, Source, chosen_rate, learned, qa_mix
 from benchmarks.harness.place import Place
 from ranklet.export.options import ExportOptions
@@ -41,8 +33,8 @@ from ranklet.training.data.splits import read_split
 QA_MIX = "qa-mix"
 PACKAGES = ("torch", "transformers", "onnxruntime")
 BY_CROSS_ENTROPY = tuple(each.by_cross_entropy() for each in (VANILLA, SIM_PAIR))
-# Of the ways to pool markers only the mean, which was the best of them in cross_quality.
-SYSTEMS = (VANILLA, MODEL1, *CEDR, *MARKED, POOLED[0], *BY_CROSS_ENTROPY)
+# Of the markings those of pairs, which mark what query and document share. `cross_quality` has all.
+SYSTEMS = (VANILLA, MODEL1, *CEDR, SIM_PAIR, PRE_PAIR, *BY_CROSS_ENTROPY)
 
 
 class Reported(NamedTuple):

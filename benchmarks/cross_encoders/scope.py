@@ -48,7 +48,7 @@ class Sizes:
     query_tokens: int = 32
     steps: int = 250
     rate_steps: int = 40
-    needle_steps: int = 60
+    needle_steps: int = 40
     needle_pool: int = 30
     pool: int = 50
     rate_pool: int = 50

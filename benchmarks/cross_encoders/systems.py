@@ -58,13 +58,8 @@ CEDR = (
     System("CEDR-DRMM", {"head": "cedr_drmm"}),
     System("CEDR-PACRR", {"head": "cedr_pacrr"}),
 )
-SIM_PAIR = marked("Sim-Pair", "sim_pair")
-MARKED = (
-    marked("Sim-Doc", "sim_doc"),
-    SIM_PAIR,
-    marked("Pre-Doc", "pre_doc"),
-    marked("Pre-Pair", "pre_pair"),
-)
+SIM_PAIR, PRE_PAIR = marked("Sim-Pair", "sim_pair"), marked("Pre-Pair", "pre_pair")
+MARKED = (marked("Sim-Doc", "sim_doc"), SIM_PAIR, marked("Pre-Doc", "pre_doc"), PRE_PAIR)
 POOLED = (
     marked("Sim-Pair, markers' average", "sim_pair", head="marker_avg"),
     marked("Sim-Pair, markers' maximum", "sim_pair", head="marker_max"),

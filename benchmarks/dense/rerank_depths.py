@@ -32,8 +32,8 @@ from ranklet.training.evaluation.systems import mark
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "gensim")
 DENSE = "dense"
-READ = (0, 5, 10, 20, 50, 100, 200, 500, 1_000)  # documents of a list that are read
-QUERIES = 200
+READ = (0, 5, 10, 20, 50, 100, 200, 500)  # documents of a list that are read
+QUERIES = 150
 MEASURE = "MRR@10"
 FIRST = {"BM25": (BM25,), "MiniLM trained": (DENSE,), "both, by reciprocal ranks": (BM25, DENSE)}
 CODE = (*SCORING, "benchmarks/dense/rerank_depths.py")
