@@ -56,7 +56,7 @@ class Sizes:
     queries: int = 300
     others: int = 150
     depth: int = 30
-    needle_depth: int = 20
+    needle_depth: int = 12
     chunk: int = 110
     least: int = 90
     needles: int = 4_000
