@@ -11,10 +11,11 @@ from benchmarks.harness.place import Place
 STEP = 16  # queries per step, as in Boytsov & Kolter
 POOLED = 20  # candidates of a query while a network is trained, and its relevant documents
 
-# What the estimate assumes: two cores of an AMD processor without instructions for 8 bits.
+# What the estimate assumes: two cores of an Intel processor with AMX, each with a training.
+# Without AMX a training takes up to four times as long.
 FLOP_PER_TOKEN = 21.5e6  # of MiniLM-L6, forward; forward and backward take three times as many
-FLOP_PER_SECOND = 80e9
-PAIR_MS = 12.0  # of 128 tokens, int8, both cores
+FLOP_PER_SECOND = 300e9
+PAIR_MS = 5.0  # of 128 tokens, int8, both cores
 FILLED = 0.85  # of the tokens that a pair may have
 READING_MINUTES = 1.0  # of a collection, before a training begins
 EXPORT_MINUTES = 0.5
@@ -66,7 +67,7 @@ class Sizes:
         """Return how long a training takes with its two evaluations.
 
         >>> round(Sizes().training_minutes(100, 30), 1)
-        6.3
+        2.4
         """
         tokens = self.tokens * chunks * FILLED
         learned = steps * STEP * 2 * tokens * 3
@@ -77,8 +78,8 @@ class Sizes:
     def scoring_minutes(self, pairs: int, chunks: float = 1) -> float:
         """Return how long an exported network takes to score some pairs.
 
-        >>> Sizes().scoring_minutes(10_000)
-        1.7
+        >>> round(Sizes().scoring_minutes(10_000), 1)
+        0.7
         """
         return pairs * chunks * PAIR_MS * FILLED * self.tokens / 128 / 60_000
 
