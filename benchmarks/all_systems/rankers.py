@@ -32,8 +32,6 @@ from ranklet.training.rankers.neural_model1 import training as neural_training
 from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
 
 DENSE_WAY = next(iter(dense.WAYS))  # mined negatives
-# Of .25, .5 and .75 the share with the highest mean over 400 queries of train of each collection.
-KEPT_START = 0.25
 NEURAL_MODEL1_STEPS = 6_000  # on qa-mix, some 10 minutes
 CROSS_STEPS = 400  # of 64 pairs
 EPIC_STEPS = 200
@@ -92,11 +90,6 @@ def trained_dense(place: Place, _: Study) -> Checkpoint:
     return dense.learned(place, DENSE_WAY)
 
 
-def averaged_dense(place: Place, _: Study) -> Checkpoint:
-    """Return the trained MiniLM with a share of the weights that it had before."""
-    return dense.averaged(place, DENSE_WAY, KEPT_START)
-
-
 def epic(place: Place, _: Study) -> Checkpoint:
     """Return EPIC, which learns for a third of the steps that `epic_quality`'s has."""
     options = EPICOptions(steps=EPIC_STEPS, evaluations=2)
@@ -146,9 +139,6 @@ RANKERS = {
     ),
     "dense": Ranker(
         "dense", "MiniLM trained", trained_dense, QA_MIX, Reads.QUERY, dense.CODE, encodes=True
-    ),
-    "averaged": Ranker(
-        "dense", "MiniLM averaged", averaged_dense, QA_MIX, Reads.QUERY, dense.CODE, encodes=True
     ),
     "epic": Ranker("epic", "EPIC", epic, QA_MIX, Reads.QUERY, EPIC, encodes=True),
     "colbert": Ranker(

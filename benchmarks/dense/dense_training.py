@@ -12,31 +12,44 @@ from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import RANKED_BY, STRICT, Studied, verdict
 from benchmarks.all_systems.measuring import all_studies
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID
-from benchmarks.all_systems.rankers import KEPT_START, RANKERS
-from benchmarks.all_systems.studies import BM25, HARD, QA_MIX, STUDIES, Reads
+from benchmarks.all_systems.rankers import DENSE_WAY, RANKERS
+from benchmarks.all_systems.studies import BM25, HARD, QA_MIX, STUDIES, Ranker, Reads, Study
 from benchmarks.all_systems.tables import chosen, quality
-from benchmarks.built.dense import STEPS
+from benchmarks.built import dense
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.evaluation.significance import compare, holm, paired_t_test
 from ranklet.training.evaluation.systems import mark
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
-USED = (BM25, "minilm", "dense", "averaged")
-START, TRAINED, AVERAGED = (f"{RANKERS[name].label} retrieves" for name in USED[1:])
+# Of .25, .5 and .75 the share with the highest mean over 400 queries of train of each collection.
+KEPT_START = 0.25
 PASSAGES, QUERIES = 10_000, 500  # of a collection, at most
 NAME = "dense-training"
 FUSED = BEST[Reads.QUERY]
 
 
+def averaged(place: Place, _: Study) -> Checkpoint:
+    """Return the trained MiniLM with a share of the weights that it had before."""
+    return dense.averaged(place, DENSE_WAY, KEPT_START)
+
+
+USED = {name: RANKERS[name] for name in (BM25, "minilm", "dense")} | {
+    "averaged": Ranker(
+        "dense", "MiniLM averaged", averaged, QA_MIX, Reads.QUERY, dense.CODE, encodes=True
+    )
+}
+START, TRAINED, AVERAGED = (f"{USED[name].label} retrieves" for name in list(USED)[1:])
+
+
 def run(place: Place) -> str:
     """Train, export, index, choose and measure what is not kept."""
-    rankers = {name: RANKERS[name] for name in USED}
     studies = {
         name: replace(each, passages=PASSAGES, queries=QUERIES) for name, each in STUDIES.items()
     }
-    return section(all_studies(Scope(place, studies, rankers, name=NAME, parts=NAME)))
+    return section(all_studies(Scope(place, studies, USED, name=NAME, parts=NAME)))
 
 
 def section(found: Mapping[str, Studied]) -> str:
@@ -46,11 +59,12 @@ def section(found: Mapping[str, Studied]) -> str:
         for study, each in found.items()
     ]
     return f"""
-{STEPS} steps of 32 queries of qa-mix with negatives that the encoder finds itself. All networks \
-have 8 bits. Each collection is cut to about {PASSAGES:,} passages, so figures are higher than on \
-whole collections; scifact is whole, and its queries are those of its test. *MiniLM averaged* has \
-{KEPT_START:.0%} of the weights of the start and {1 - KEPT_START:.0%} of the trained ones, as by \
-`ranklet train dense --keep-start {KEPT_START}`. The share was chosen on queries of train.
+{dense.STEPS} steps of 32 queries of qa-mix with negatives that the encoder finds itself. All \
+networks have 8 bits. Each collection is cut to about {PASSAGES:,} passages, so figures are higher \
+than on whole collections; scifact is whole, and its queries are those of its test. *MiniLM \
+averaged* has {KEPT_START:.0%} of the weights of the start and {1 - KEPT_START:.0%} of the trained \
+ones, as by `ranklet train dense --keep-start {KEPT_START}`. The share was chosen on queries of \
+train.
 
 {chr(10).join(goals(found))}
 
@@ -106,10 +120,10 @@ def goals(found: Mapping[str, Studied]) -> list[str]:
             continue
         values = {name: found[study].values[name][RANKED_BY] for name in (first, second)}
         (test,) = compare(values, pairs=[(first, second)])
-        met = test.difference > 0 and (test.p < STRICT or second == BASE)
+        met = test.difference >= 0 and (test.p < STRICT or second == BASE)
         lines.append(
-            f"- Goal: {study}, *{first}* above *{second}*"
-            f"{'' if second == BASE else ', p < .01'}: "
+            f"- Goal: {study}, *{first}* "
+            f"{f'at least *{second}*' if second == BASE else f'above *{second}*, p < .01'}: "
             f"{shown(difference(values[first], values[second]))}, p = {test.p:.2g}, {verdict(met)}."
         )
     return lines
