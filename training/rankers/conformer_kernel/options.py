@@ -58,7 +58,7 @@ class Options(TermOptions):
     settings: ConformerKernelSettings = SETTINGS
     network: Network = NETWORK
     explicit_start: str = one_of(
-        AS_BM25, (AS_BM25, FROM_ONES), "where exact matching begins, at the BM25 of --bm25 or ones"
+        AS_BM25, (AS_BM25, FROM_ONES), "start of exact matching, bm25 (that of --bm25) or ones"
     )
 
     def __post_init__(self) -> None:

@@ -59,7 +59,7 @@ def _add_kind(parser: OptionParser, kind: str, options: Any) -> None:
     data = groups["data"]
     data.add_argument(
         "source", metavar="SOURCE",
-        help="collection in BEIR form; with --weak any texts that `ranklet build` reads",
+        help="collection in BEIR form; with --weak whatever `ranklet build` reads",
     )  # fmt: skip
     data.add_argument(
         "-o", "--output", metavar="PATH", required=True, help="checkpoint folder to write"
