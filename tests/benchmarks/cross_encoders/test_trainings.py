@@ -48,6 +48,7 @@ def test_the_rate_that_is_best_for_both_heads_is_chosen(
     source = qa_mix(scope.place)
     reached = {("vanilla", 5e-5): 0.5, ("vanilla", 1e-4): 0.6, ("vanilla", 2e-4): 0.9}
     reached |= {("BERT-Model1", 5e-5): 0.5, ("BERT-Model1", 1e-4): 0.6, ("BERT-Model1", 2e-4): 0.1}
+    reached |= {("vanilla", 4e-4): 0.4, ("BERT-Model1", 4e-4): 0.7}
 
     class Told:
         def __init__(self, best: float) -> None:
