@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.built.conformers import CONFORMER, Conformers
 from benchmarks.harness.intervals import difference, shown
@@ -22,8 +21,7 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.significance import compare
-from ranklet.training.evaluation.systems import evaluate, mark
+from ranklet.training.evaluation.systems import Evaluation, comparisons, evaluate, mark
 from ranklet.training.rankers.conformer_kernel.options import AS_BM25, FROM_ONES
 
 PACKAGES = ("torch", "onnxruntime")
@@ -36,8 +34,6 @@ RANKED_BY = MEASURES[0]
 SEEDS = (0, 1, 2)
 TUNED, UNTUNED = "BM25, tuned", "BM25, untuned (k1 0.9, b 0.4)"
 STARTS = {"NDRM2 from BM25": AS_BM25, "NDRM2 from ones": FROM_ONES}
-
-Values = dict[str, NDArray[np.float64]]  # by measure, of each query
 
 
 def run(place: Place) -> str:
@@ -65,16 +61,17 @@ def section(first: Conformers, seeds: Sequence[int] = SEEDS) -> str:
     names = [_slug(label, each.seed) for label, own in trained.items() for each in own]
     pipelines = {name: Pipeline((Retrieve(name, DEPTH),)) for name in ("bm25", "untuned", *names)}
     found = {
-        each.pipeline: dict(each.values)
+        each.pipeline: each.values
         for each in evaluate(bundle, queries, pipelines, measures=MEASURES, depth=DEPTH)
     }
-    values: dict[str, Values] = {TUNED: found["bm25"], UNTUNED: found["untuned"]}
+    systems = [Evaluation(TUNED, found["bm25"]), Evaluation(UNTUNED, found["untuned"])]
     told = {TUNED: ["", *_constants(first.bm25())], UNTUNED: ["", *_constants(BM25Settings())]}
     for label, networks in trained.items():
         own = [found[_slug(label, each.seed)] for each in networks]
-        values[label] = {m: np.mean([each[m] for each in own], axis=0) for m in MEASURES}
+        mean = {m: np.mean([each[m] for each in own], axis=0) for m in MEASURES}
+        systems.append(Evaluation(label, mean))
         means = [float(each[RANKED_BY].mean()) for each in own]
-        learned = [learned_constants(each.checkpoint(FORM), first) for each in networks]
+        learned = [learned_constants(each.checkpoint(FORM)) for each in networks]
         told[label] = [
             f"{min(means):.3f} to {max(means):.3f}",
             *(_range([each[at] for each in learned]) for at in range(2)),
@@ -83,48 +80,34 @@ def section(first: Conformers, seeds: Sequence[int] = SEEDS) -> str:
     return f"""\
 ### {first.collection}{title}: {len(queries):,} dev queries, {len(bundle):,} documents
 
-{_table(values, told)}"""
+{_table(systems, told)}"""
 
 
-def learned_constants(checkpoint: Checkpoint, trained: Conformers) -> tuple[float, float]:
+def learned_constants(checkpoint: Checkpoint) -> tuple[float, float]:
     """Return the k1 and b of the BM25 that an NDRM2 is equal to.
 
     Its average length is E[|d|] of eq. 4, the mean over training pairs.
     """
     settings = checkpoint.settings
     if not isinstance(settings, ConformerKernelSettings):
-        raise TypeError(f"an {FORM} of {trained.collection} has {type(settings).__name__}")
+        raise TypeError(f"an {FORM} has {type(settings).__name__}")
     by_length = max(0.0, settings.length_weight * settings.tf_mean)
     flat = settings.length_bias * settings.tf_mean
     return by_length + flat, by_length / (by_length + flat)
 
 
-def _table(values: dict[str, Values], told: dict[str, list[str]]) -> str:
-    others = [label for label in values if label != TUNED]
-    signs = {
-        measure: {
-            label: mark(test.p_holm).strip()
-            for label, test in zip(
-                others,
-                compare(
-                    {label: own[measure] for label, own in values.items()},
-                    pairs=[(label, TUNED) for label in others],
-                ),
-                strict=True,
-            )
-        }
-        for measure in MEASURES
-    }
-    base = values[TUNED][RANKED_BY]
-    rows = [
-        [
-            label,
-            *(f"{own[m].mean():.4f}{signs[m].get(label, '')}" for m in MEASURES),
-            "" if label == TUNED else shown(difference(own[RANKED_BY], base)),
-            *told[label],
-        ]
-        for label, own in values.items()
-    ]
+def _table(found: Sequence[Evaluation], told: dict[str, list[str]]) -> str:
+    tests = {measure: comparisons(found, measure, TUNED) for measure in MEASURES}
+    base, rows = found[0].values[RANKED_BY], []
+    for each in found:
+        cells = [each.pipeline]
+        for measure in MEASURES:
+            test = tests[measure].get(each.pipeline)
+            sign = mark(test.p_holm).strip() if test else ""
+            cells.append(f"{each.mean(measure):.4f}{sign}")
+        own = each.values[RANKED_BY]
+        cells.append("" if each.pipeline == TUNED else shown(difference(own, base)))
+        rows.append([*cells, *told[each.pipeline]])
     head = ["system", *MEASURES, f"{RANKED_BY} − {TUNED} (95 %)", "seeds", "k1", "b"]
     return table(head, rows)
 

@@ -35,6 +35,6 @@ def test_both_starts_stand_next_to_bm25(
     assert rows[starts.UNTUNED].endswith("|  | 0.90 | 0.40 |")
     # One step hardly moves the start, which is the BM25 that gives negatives.
     bm25 = first.bm25()
-    begun = starts.learned_constants(first.checkpoint("ndrm2"), first)
+    begun = starts.learned_constants(first.checkpoint("ndrm2"))
     assert begun == pytest.approx((bm25.k1, bm25.b), abs=0.25)
     assert (here.work / f"{first.name}.ndrm2.1.ones.1").is_dir()
