@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from benchmarks.all_systems import pipelines
 from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched_in, slug
 from benchmarks.all_systems.pipelines import BEST, CROSS, Candidate, System
-from benchmarks.all_systems.studies import BM25, Ranker, Reads, spread
+from benchmarks.all_systems.studies import BM25, Ranker, Reads
+from benchmarks.harness.evenly import evenly
 from benchmarks.harness.judging import judged_lists
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
@@ -99,7 +100,7 @@ def _chosen(scope: Scope, study: str) -> list[dict[str, Any]]:
     if CROSS in rankers:
         firsts = [(Pipeline((Retrieve(BM25, pipelines.RERANKED),)), rankers[BM25].label)]
         firsts += [(recipe, BEST[reads]) for reads, (recipe, _) in found.items()]
-        some = [queries[at] for at in spread(len(queries), scope.studies[study].pairs)]
+        some = [queries[at] for at in evenly(len(queries), scope.studies[study].pairs)]
         found[Reads.PAIRS] = _with_cross(bundle, some, firsts)
     return [
         {"reads": int(reads), "pipeline": recipe.to_json(), "told": told}

@@ -23,7 +23,8 @@ from benchmarks.all_systems.bundles import (
 from benchmarks.all_systems.choosing import SCORING, best_pipelines
 from benchmarks.all_systems.comparing import Studied, Values
 from benchmarks.all_systems.pipelines import CROSS, System, alone
-from benchmarks.all_systems.studies import Reads, spread
+from benchmarks.all_systems.studies import Reads
+from benchmarks.harness.evenly import evenly
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
@@ -86,7 +87,7 @@ def values_of(
     the cross-encoder said.
     """
     pairs, count = system.reads == Reads.PAIRS, len(queries)
-    read = spread(count, scope.studies[study].read if pairs else count)
+    read = evenly(count, scope.studies[study].read if pairs else count)
     queries = [queries[at] for at in read]
     digest = digest_of(BundleFiles(path), system.pipeline.rankers())
     told: list[Any] = [digest, system.pipeline.to_json(), [list(each) for each in queries]]

@@ -121,18 +121,6 @@ class Searched(NamedTuple):
         return Splitting(0, 0)
 
 
-def spread(count: int, most: int) -> list[int]:
-    """Return the numbers of at most `most` queries, evenly spread over `count`.
-
-    Queries stand in the order of their sources, so the first ones are of one kind.
-
-    >>> spread(10, 4), spread(3, 9)
-    ([0, 3, 6, 9], [0, 1, 2])
-    """
-    numbers: list[int] = np.linspace(0, count - 1, min(most, count)).astype(int).tolist()
-    return numbers
-
-
 def searched(place: Place, name: str, study: Study) -> Searched:
     """Read a study's queries, and draw its passages.
 

@@ -22,7 +22,8 @@ from benchmarks.all_systems.bundles import (
 )
 from benchmarks.all_systems.comparing import Cost
 from benchmarks.all_systems.pipelines import System
-from benchmarks.all_systems.studies import Reads, spread
+from benchmarks.all_systems.studies import Reads
+from benchmarks.harness.evenly import evenly
 from benchmarks.harness.processes import ONE_THREAD, fresh, one_thread
 from benchmarks.harness.timing import take_turns
 from ranklet import runtime
@@ -48,7 +49,7 @@ def costs(scope: Scope, study: str, systems: Sequence[System]) -> dict[str, Cost
     path = bundle_of(scope, study)
     files = BundleFiles(path)
     queries = searched_in(scope, study).queries
-    texts = [queries[at].text for at in spread(len(queries), scope.timed)]
+    texts = [queries[at].text for at in evenly(len(queries), scope.timed)]
     recipes = {each.name: each.pipeline.to_json() for each in systems}
     readers = {each.name for each in systems if each.reads == Reads.PAIRS}
     told = [digest_of(files, scope.rankers), recipes, texts, scope.rounds, scope.starts]
@@ -60,7 +61,7 @@ def costs(scope: Scope, study: str, systems: Sequence[System]) -> dict[str, Cost
         slow = {name: each for name, each in recipes.items() if name in readers}
         quick = {name: each for name, each in recipes.items() if name not in readers}
         times = latencies(path, quick, texts, scope.rounds)
-        few = [texts[at] for at in spread(len(texts), scope.timed_pairs)]
+        few = [texts[at] for at in evenly(len(texts), scope.timed_pairs)]
         times |= latencies(path, slow, few, scope.rounds)
         starts = first_answers(path, recipes, texts[0], scope.starts)
         target.write_text(json.dumps({name: [*times[name], *starts[name]] for name in recipes}))

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.all_systems.studies import spread
 from benchmarks.built.trained import tuned_bm25
 from benchmarks.cross_encoders import baselines, needle_documents, served
 from benchmarks.cross_encoders.candidates import Lists, found_by_bm25, tuned
@@ -18,6 +17,7 @@ from benchmarks.cross_encoders.needle_documents import CHUNKS, DEV, HELD, TRAIN
 from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
 from benchmarks.cross_encoders.systems import MODEL1, VANILLA, System
 from benchmarks.cross_encoders.trainings import Source, chosen_rate, learned, qa_mix
+from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import Place
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.text.ranked import ranked_text
@@ -180,7 +180,7 @@ def measured(scope: Scope) -> Iterator[Measured]:
         if min(pieces(name) for name in query.relevant) > sizes.relevant
     ]
     title = f"medquad without titles, relevant texts of more than {sizes.relevant} word pieces"
-    some = [long[at] for at in spread(len(long), sizes.others)]
+    some = [long[at] for at in evenly(len(long), sizes.others)]
     yield _whole(scope, title, answers, some, titles=False)
 
 

@@ -17,7 +17,8 @@ from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched
 from benchmarks.all_systems.choosing import SCORING
 from benchmarks.all_systems.pipelines import CROSS
 from benchmarks.all_systems.rankers import RANKERS
-from benchmarks.all_systems.studies import BM25, QA_MIX, spread
+from benchmarks.all_systems.studies import BM25, QA_MIX
+from benchmarks.harness.evenly import evenly
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
@@ -45,7 +46,7 @@ def run(place: Place) -> str:
     used = (BM25, DENSE, CROSS)
     scope = Scope(place, rankers={name: RANKERS[name] for name in used}, name="depths")
     searched = searched_in(scope, QA_MIX)
-    queries = [searched.queries[at] for at in spread(len(searched.queries), QUERIES)]
+    queries = [searched.queries[at] for at in evenly(len(searched.queries), QUERIES)]
     return section(queries, found(scope, QA_MIX, queries), len(searched.passages))
 
 
