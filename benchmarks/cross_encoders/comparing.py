@@ -35,7 +35,7 @@ class Row(NamedTuple):
     Attributes:
         label: its name.
         alone: what it reaches as a reranker, mean over seeds.
-        seeds: `RANKED_BY` of each seed.
+        seeds: what each seed reaches alone; empty for a baseline.
         base: what the row that it is compared with reaches, on the same seeds; None for nothing.
         fused: what it reaches with BM25; None for a baseline.
         alphas: BM25's shares in the fusion, of all folds and seeds.
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
     label: str
     alone: Values
-    seeds: tuple[float, ...] = ()
+    seeds: tuple[Values, ...] = ()
     base: Values | None = None
     fused: Values | None = None
     alphas: tuple[float, ...] = ()
@@ -143,7 +143,8 @@ def shown_rows(
         head.append(measure)
     head += ["seeds", f"{RANKED_BY} − {against} (95 %)"]
     for line, row in zip(lines, rows, strict=True):
-        line.append(f"{min(row.seeds):.3f} to {max(row.seeds):.3f}" if len(row.seeds) > 1 else "")
+        each = [float(values[RANKED_BY].mean()) for values in row.seeds]
+        line.append(f"{min(each):.3f} to {max(each):.3f}" if len(each) > 1 else "")
         line.append(_interval(row.alone, row.base))
     if fused:
         head += _add_fused(lines, rows, lexical)

@@ -12,16 +12,7 @@ from typing import NamedTuple
 from benchmarks.built.trained import tuned_bm25
 from benchmarks.cross_encoders import baselines, served
 from benchmarks.cross_encoders.candidates import Lists, found_by_bm25
-from benchmarks.cross_encoders.comparing import (
-    FOLDS,
-    SIGNS,
-    Row,
-    Values,
-    alone,
-    mean_of,
-    shown_rows,
-    with_bm25,
-)
+from benchmarks.cross_encoders.comparing import FOLDS, SIGNS, Row, Values, alone, shown_rows
 from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
 from benchmarks.cross_encoders.systems import CEDR, MODEL1, PRE_PAIR, SIM_PAIR, VANILLA, System
 from benchmarks.cross_encoders.trainings import RATES, Chosen, Source, chosen_rate, learned, qa_mix
@@ -96,22 +87,20 @@ def section(
         each.label: [network(scope, source, each, chosen.rate, seed) for seed in each.seeds]
         for each in systems
     }
-    bundles = {
-        label: [served.exported(scope.place, path, {}, options) for path in own]
-        for label, own in paths.items()
-    }
     parts = []
     for each in reported:
         lists = _lists(scope, each)
-        found = rows(scope, each, lists, systems, paths, bundles)
+        found = rows(scope, each, lists, systems, paths, options)
         texts = shown_rows(found, "vanilla's of its loss", notes=("pool", "minutes"))
         parts.append(
             f"### {each.label}: {len(lists.queries):,} dev queries, "
             f"BM25's first {scope.sizes.depth} reranked\n\n{texts}"
         )
-    in_8_bits = sum(served.is_int8(bundle) for own in bundles.values() for bundle in own)
-    count = sum(len(own) for own in bundles.values())
-    return "\n\n".join([_intro(scope, chosen, in_8_bits, count), *parts])
+    bundles = [
+        served.exported(scope.place, path, {}, options) for own in paths.values() for path in own
+    ]
+    in_8_bits = sum(served.is_int8(bundle) for bundle in bundles)
+    return "\n\n".join([_intro(scope, chosen, in_8_bits, len(bundles)), *parts])
 
 
 def rows(
@@ -120,7 +109,7 @@ def rows(
     lists: Lists,
     systems: Sequence[System],
     paths: dict[str, list[Path]],
-    bundles: dict[str, list[Path]],
+    options: ExportOptions,
 ) -> list[Row]:
     """Return the baselines and the systems on a collection."""
     collection = scope.place.collection(reported.collection)
@@ -133,31 +122,18 @@ def rows(
         Row(baselines.BEGINNING, beginning),
         Row(baselines.COSINE, baselines.by_cosine(scope, lists)),
     ]
-    by_loss: dict[str, list[Values]] = {}  # of the first system of each loss, by seed
+    by_loss: dict[str, Sequence[Values]] = {}  # of the first system of each loss, by seed
     for system in systems:
-        own: list[Values] = []
-        fused: list[Values] = []
-        alphas: list[float] = []
-        for path, bundle in zip(paths[system.label], bundles[system.label], strict=True):
-            scores = served.scores(scope.place, bundle, path, {}, lists)
-            own.append(alone(lists, scores))
-            both, shares = with_bm25(lists, scores)
-            fused.append(both)
-            alphas.extend(shares)
         # Vanilla by the second loss is compared with vanilla by the first.
-        first = by_loss.get(system.loss) or next(iter(by_loss.values()), None)
-        by_loss.setdefault(system.loss, own)
+        first = by_loss.get(system.loss) or next(iter(by_loss.values()), ())
+        own = paths[system.label]
         found.append(
-            Row(
-                system.label,
-                mean_of(own),
-                tuple(float(each["MRR@10"].mean()) for each in own),
-                None if first is None else mean_of(first[: len(own)]),
-                mean_of(fused),
-                tuple(alphas),
-                _notes(paths[system.label]),
+            served.row(
+                scope.place, system.label, own, lists,
+                options=options, base=first, notes=_notes(own),
             )
-        )
+        )  # fmt: skip
+        by_loss.setdefault(system.loss, found[-1].seeds)
     return found
 
 

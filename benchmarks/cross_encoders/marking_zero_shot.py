@@ -6,23 +6,25 @@ collections (Boualili, chapter 7).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.built.trained import HELD_OUT, LEARN, tuned_bm25
 from benchmarks.cross_encoders import baselines, served
 from benchmarks.cross_encoders.candidates import Lists, found_by_bm25, tuned
-from benchmarks.cross_encoders.comparing import (
-    RANKED_BY,
-    SIGNS,
-    Row,
-    Values,
-    alone,
-    shown_rows,
-    with_bm25,
+from benchmarks.cross_encoders.comparing import RANKED_BY, SIGNS, Row, alone, shown_rows
+from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce, has_gpu
+from benchmarks.cross_encoders.systems import (
+    EXPANDED,
+    MARKED,
+    POOLED,
+    PRE_PAIR,
+    SEVERAL,
+    SIM_PAIR,
+    VANILLA,
+    System,
 )
-from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
-from benchmarks.cross_encoders.systems import EXPANDED, MARKED, POOLED, SIM_PAIR, VANILLA, System
 from benchmarks.cross_encoders.trainings import Source, chosen_rate, learned, minutes, qa_mix
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
@@ -33,7 +35,20 @@ from ranklet.training.data.splits import read_split
 
 PACKAGES = ("torch", "transformers", "onnxruntime")
 LEFT_OUT = "md"  # the part of qa-mix that is medquad
-SYSTEMS = tuple(each.by_cross_entropy() for each in (VANILLA, *MARKED, *POOLED, *EXPANDED))
+
+
+def _as_in_thesis(system: System) -> System:
+    """Return the system, by cross-entropy; the main question's two have several seeds."""
+    main = system in (VANILLA, SIM_PAIR)
+    return replace(system.by_cross_entropy(), seeds=SEVERAL if main else (0,))
+
+
+# One of each way for a run without a GPU, then the others.
+ONE_OF_EACH = tuple(
+    _as_in_thesis(each)
+    for each in (VANILLA, SIM_PAIR, MARKED[0], PRE_PAIR, POOLED[0], *EXPANDED[:2])
+)
+SYSTEMS = (*ONE_OF_EACH, *(_as_in_thesis(each) for each in (MARKED[2], *POOLED[1:], *EXPANDED[2:])))
 # 150 words every 75 and 30 windows at most in the thesis, whose networks read 512 tokens.
 WINDOWS: dict[str, Any] = {
     "chunking": "words", "window": 75, "stride": 38, "chunks": 6, "combine": "max",
@@ -82,9 +97,14 @@ def run(place: Place) -> str:
     return section(scope)
 
 
+def systems() -> tuple[System, ...]:
+    """Return the systems that this machine trains."""
+    return SYSTEMS if has_gpu() else ONE_OF_EACH
+
+
 def estimated(sizes: Sizes) -> dict[str, float]:
     """Return the minutes of each part, without the learning rate, which `equal_starts` chooses."""
-    count, again = len(SYSTEMS), len(SECOND) * len(REPORTED)
+    count, again = sum(len(each.seeds) for each in systems()), len(SECOND) * len(REPORTED)
     pairs = (count * len(REPORTED) + again) * sizes.others * sizes.depth
     phase = sizes.training_minutes(sizes.needle_steps, sizes.needle_pool, PASSAGES_LEARNED)
     return {
@@ -97,19 +117,33 @@ def estimated(sizes: Sizes) -> dict[str, float]:
 
 def section(
     scope: Scope,
-    systems: Sequence[System] = SYSTEMS,
+    some: Sequence[System] | None = None,
     reported: Sequence[Reported] = REPORTED,
     options: ExportOptions = served.EXPORT,
     second: Sequence[Second] = SECOND,
 ) -> str:
-    """Return the tables of a run; the first system and the first second phase are vanilla's."""
+    """Return the tables of a run; the first system and the first second phase are vanilla's.
+
+    Args:
+        scope: of the run.
+        some: the systems; None for those that this machine trains.
+        reported: the collections.
+        options: of the export.
+        second: the second phases, each of a network of the first seed.
+    """
     source, sizes = without_part(scope), scope.sizes
     rate = chosen_rate(scope, qa_mix(scope.place)).rate
+    some = systems() if some is None else some
     paths = {
-        each.label: learned(scope, source, each, steps=sizes.steps, rate=rate, pool=sizes.pool)
-        for each in systems
-    }
-    parts = [_intro(scope, rate)]
+        each.label: [
+            learned(
+                scope, source, each, steps=sizes.steps, rate=rate, pool=sizes.pool, seed=seed
+            )
+            for seed in each.seeds
+        ]
+        for each in some
+    }  # fmt: skip
+    parts = [_intro(scope, rate, len(some))]
     for each in reported:
         lists = candidates(scope, each)
         found = rows(scope, each, lists, paths, options)
@@ -118,8 +152,7 @@ def section(
             f"### {each.collection}: {queries:,} queries of {each.split}, BM25's first "
             f"{sizes.depth} reranked\n\n" + shown_rows(found, "vanilla's", notes=("minutes",))
         )
-        before = {row.label: row.alone for row in found}
-        again = [found[0], *second_rows(scope, each, lists, paths, before, rate, second, options)]
+        again = [found[0], *second_rows(scope, each, lists, paths, found, rate, second, options)]
         parts.append(
             f"After a second phase on {each.collection}:\n\n"
             + shown_rows(again, "vanilla's", notes=("minutes", GAIN))
@@ -131,7 +164,7 @@ def rows(
     scope: Scope,
     reported: Reported,
     lists: Lists,
-    paths: Mapping[str, Path],
+    paths: Mapping[str, Sequence[Path]],
     options: ExportOptions,
 ) -> list[Row]:
     """Return the baselines and the systems on a collection."""
@@ -143,10 +176,15 @@ def rows(
         Row(baselines.BEGINNING, beginnings),
         Row(baselines.COSINE, baselines.by_cosine(scope, lists)),
     ]
-    vanilla: Values | None = None
-    for label, path in paths.items():
-        found.append(_row(scope, label, path, WINDOWS, lists, vanilla, options))
-        vanilla = vanilla or found[-1].alone
+    first = len(found)  # vanilla's
+    for label, own in paths.items():
+        base = found[first].seeds if len(found) > first else ()
+        found.append(
+            served.row(
+                scope.place, label, own, lists,
+                changes=WINDOWS, options=options, base=base, notes=_notes(own),
+            )
+        )  # fmt: skip
     return found
 
 
@@ -154,8 +192,8 @@ def second_rows(
     scope: Scope,
     reported: Reported,
     lists: Lists,
-    paths: Mapping[str, Path],
-    before: Mapping[str, Values],
+    paths: Mapping[str, Sequence[Path]],
+    before: Sequence[Row],
     rate: float,
     second: Sequence[Second],
     options: ExportOptions,
@@ -167,42 +205,33 @@ def second_rows(
         reported: the collection.
         lists: its queries with their candidates.
         paths: the networks of the first phase, by label.
-        before: what these reach on the collection, by label.
+        before: what these reach on the collection.
         rate: learning rate of the encoder.
         second: the second phases, vanilla's first.
         options: of the export.
     """
     place, sizes, name = scope.place, scope.sizes, reported.collection
     source = Source(name, place.collection(name), LEARN, HELD_OUT, tuned_bm25(place, name))
+    zero_shot = {row.label: row.seeds for row in before}
     found: list[Row] = []
     for each in second:
         first = each.first.by_cross_entropy().label
         path = learned(
             scope, source, each.system.by_cross_entropy().by_passages(WINDOWS),
-            steps=sizes.needle_steps, rate=rate, pool=sizes.needle_pool, start=paths[first],
+            steps=sizes.needle_steps, rate=rate, pool=sizes.needle_pool, start=paths[first][0],
         )  # fmt: skip
-        base = found[0].alone if found else None
-        row = _row(scope, each.label, path, {}, lists, base, options)
-        gain = shown(difference(row.alone[RANKED_BY], before[first][RANKED_BY]))
+        base = found[0].seeds if found else ()
+        row = served.row(
+            scope.place, each.label, [path], lists, options=options, base=base, notes=_notes([path])
+        )
+        gain = shown(difference(row.alone[RANKED_BY], zero_shot[first][0][RANKED_BY]))
         found.append(row._replace(notes=(*row.notes, gain)))
     return found
 
 
-def _row(
-    scope: Scope,
-    label: str,
-    path: Path,
-    changes: Mapping[str, Any],
-    lists: Lists,
-    base: Values | None,
-    options: ExportOptions,
-) -> Row:
-    """Return the row of a trained network, served with some changed settings."""
-    bundle = served.exported(scope.place, path, changes, options)
-    scores = served.scores(scope.place, bundle, path, changes, lists)
-    fused, alphas = with_bm25(lists, scores)
-    notes = (f"{minutes(read_checkpoint(path)):.1f}",)
-    return Row(label, alone(lists, scores), base=base, fused=fused, alphas=alphas, notes=notes)
+def _notes(paths: Sequence[Path]) -> tuple[str]:
+    """Return the minutes of the trainings, all seeds together."""
+    return (f"{sum(minutes(read_checkpoint(path)) for path in paths):.1f}",)
 
 
 def candidates(scope: Scope, reported: Reported) -> Lists:
@@ -243,8 +272,9 @@ def _left_out(name: str) -> bool:
     return name.startswith(f"{LEFT_OUT}-")
 
 
-def _intro(scope: Scope, rate: float) -> str:
+def _intro(scope: Scope, rate: float, count: int) -> str:
     sizes = scope.sizes
+    ways = "" if count == len(SYSTEMS) else f"{count} of the {len(SYSTEMS)} systems, "
     return f"""\
 Each network begins with all-MiniLM-L6-v2 and learns for {sizes.steps} steps of {STEP} queries of \
 qa-mix without its medical part, by cross-entropy, at the learning rate {rate:g} that \
@@ -261,5 +291,7 @@ document: the first one and a tenth of the others. *{GAIN}* is what it adds to t
 {SIGNS}
 
 Sized down against the thesis: MiniLM-L6 in place of BERT base, {sizes.steps * STEP:,} queries in \
-place of all of MS MARCO's, windows of {WINDOWS["window"]} words in place of 150, and one seed. \
+place of all of MS MARCO's, windows of {WINDOWS["window"]} words in place of 150, {ways}and one \
+seed for all but vanilla and Sim-Pair, whose values are the means of {len(SEVERAL)} seeds. \
+*Seeds*: the lowest and the highest. A row with one seed is compared with that seed of vanilla. \
 ELECTRA is left out, because no trained one is at hand."""

@@ -1,7 +1,7 @@
-"""Scores of pairs by the exported network in 8 bits, through the runtime, all kept."""
+"""What exported networks in 8 bits reach through the runtime; the scores of pairs are kept."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.built.trained import all_cores
 from benchmarks.cross_encoders.candidates import Lists
+from benchmarks.cross_encoders.comparing import Row, Values, alone, mean_of, with_bm25
 from benchmarks.harness.place import Place
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle
@@ -85,6 +86,45 @@ def scores(
 
     kept = np.load(place.keep(f"cross.{digest[:16]}.scores.npy", build, SCORING))
     return np.split(kept, np.cumsum([len(ids) for ids in lists.ids])[:-1])
+
+
+def row(
+    place: Place,
+    label: str,
+    paths: Sequence[Path],
+    lists: Lists,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    options: ExportOptions = EXPORT,
+    base: Sequence[Values] = (),
+    notes: tuple[str, ...] = (),
+) -> Row:
+    """Return the row of a system, alone and with BM25, as the mean over its seeds.
+
+    Args:
+        place: of the run.
+        label: of the row.
+        paths: the checkpoints' folders, one per seed.
+        lists: the queries and their candidates.
+        changes: as for `exported`.
+        options: of the export.
+        base: what each seed of the system that it is compared with reaches, which has at least as
+            many seeds; empty for nothing.
+        notes: further columns.
+    """
+    changes = changes or {}
+    own: list[Values] = []
+    fused: list[Values] = []
+    alphas: list[float] = []
+    for path in paths:
+        bundle = exported(place, path, changes, options)
+        found = scores(place, bundle, path, changes, lists)
+        own.append(alone(lists, found))
+        both, shares = with_bm25(lists, found)
+        fused.append(both)
+        alphas.extend(shares)
+    against = mean_of(base[: len(own)]) if base else None
+    return Row(label, mean_of(own), tuple(own), against, mean_of(fused), tuple(alphas), notes)
 
 
 def is_int8(bundle: Path) -> bool:

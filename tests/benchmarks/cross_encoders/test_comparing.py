@@ -82,14 +82,14 @@ def test_a_table_has_a_line_per_row_with_intervals_and_seeds(lists: Lists) -> No
     bm25, own = alone(lists, lists.scores), alone(lists, known)
     rows = [
         Row("BM25", bm25),
-        Row("vanilla", own, (0.9, 1.0), fused=fused, alphas=alphas, notes=("note",)),
-        Row("worse", bm25, (0.5,), base=own, fused=fused, alphas=alphas, notes=("note",)),
+        Row("vanilla", own, (bm25, own), fused=fused, alphas=alphas, notes=("note",)),
+        Row("worse", bm25, (bm25,), base=own, fused=fused, alphas=alphas, notes=("note",)),
     ]
     head, _, *lines = shown_rows(rows, "vanilla's", notes=("told",)).splitlines()
     assert "MRR@10 − vanilla's (95 %)" in head
     assert {line.count("|") for line in (head, *lines)} == {head.count("|")}
     assert lines[0].startswith("| BM25 |")
-    assert "| 1.0000‡ | 1.0000‡ | 0.900 to 1.000 |" in lines[1]
+    assert f"| 1.0000‡ | 1.0000‡ | {bm25[RANKED_BY].mean():.3f} to 1.000 |" in lines[1]
     assert "−**" in lines[2]
     assert "°°" in lines[2]  # with BM25 it is far better than alone
     without = shown_rows(rows, "vanilla's", notes=("told",), fused=False)

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benchmarks.cross_encoders import marking_zero_shot
-from benchmarks.cross_encoders.marking_zero_shot import SYSTEMS, Second, section, without_part
+from benchmarks.cross_encoders.marking_zero_shot import (
+    ONE_OF_EACH,
+    SYSTEMS,
+    Second,
+    section,
+    without_part,
+)
 from benchmarks.cross_encoders.scope import SMALL
 from benchmarks.cross_encoders.systems import CROSS_ENTROPY, VANILLA, marked
 from tests.benchmarks.cross_encoders.miniature import OPTIONS, miniature
@@ -25,6 +31,15 @@ def test_the_ways_of_the_thesis_are_there() -> None:
     assert {each.expansion for each in settings} == {"none", "mask", "hash"}
     assert {each.head for each in settings} >= {"marker_avg", "marker_max", "marker_first"}
     assert {each.loss for each in SYSTEMS} == {CROSS_ENTROPY}
+
+
+def test_a_run_without_a_gpu_has_one_of_each_way_and_several_seeds_of_the_main_two() -> None:
+    seeds = {each.label.removesuffix(", cross-entropy"): each.seeds for each in ONE_OF_EACH}
+    assert seeds.pop("vanilla") == seeds.pop("Sim-Pair") == (0, 1, 2)
+    assert set(seeds.values()) == {(0,)}
+    labels = [each.label for each in SYSTEMS]
+    assert {each.label for each in ONE_OF_EACH} < set(labels)
+    assert len(set(labels)) == len(labels)
 
 
 def test_nothing_of_the_part_that_is_left_out_is_learned(
