@@ -17,6 +17,7 @@ BENCHMARKS = {
     "dense_training": "dense",
     "rerank_depths": "dense",
     "epic_quality": "quality",
+    "epic_choices": "quality",
     "cross_quality": "cross_encoders",
     "equal_starts": "cross_encoders",
     "needle": "cross_encoders",

@@ -3,6 +3,8 @@
 Full scoring of every document by the network is the reference. The network runs once for all rows.
 NDRM1's impacts rank better than its network. So the network is also measured with its scores below
 the floors counted as 0, which is what impacts do with every term, whichever terms they keep.
+The floors and the candidates of a bundle are choices, so held-out queries of train make them here.
+No query that `conformer_quality` reports has a part in it.
 """
 
 from dataclasses import dataclass, replace
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.built.conformers import Conformers
+from benchmarks.built.trained import HELD_OUT
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from benchmarks.quality.conformer_quality import bundle_of
@@ -55,7 +58,7 @@ Top = NDArray[np.intp]  # the best documents, best first
 def run(place: Place) -> str:
     """Score everything by the network, then by impacts of several kinds."""
     bundle = BundleFiles(bundle_of(Conformers(place, COLLECTION), FORMS))
-    queries = read_split(place.collection(COLLECTION), "dev", limit=QUERIES)
+    queries = read_split(place.collection(COLLECTION), HELD_OUT, limit=QUERIES)
     return "\n\n".join([_intro(), *(section(bundle, form, queries) for form in FORMS)])
 
 
@@ -180,7 +183,7 @@ def section(
         rows.append(study.row(stored, index))
     head = ["impacts", "nDCG@10", "R@100", "network's 10 best found", "MB"]
     return f"""\
-### {form.upper()}: {len(queries)} dev queries, {len(numbers):,} documents
+### {form.upper()}: {len(queries)} held-out queries of train, {len(numbers):,} documents
 
 {table(head, rows)}
 
@@ -191,7 +194,8 @@ them. A bundle is made with {usual.candidates} candidates, floors at {usual.floo
 
 def _intro() -> str:
     return f"""\
-{COLLECTION} without titles: all documents that are relevant to a query, and others at random. A \
+{COLLECTION} without titles. Held-out queries of train choose, because dev queries are reported \
+elsewhere. Searched are all documents that are relevant to a query, and others at random. A \
 term's scores are counted from its floor, a quantile of what the network gives it for other \
 documents; what is below is left out. Candidates are a document's own terms and those that the \
 network is likely to give most. Each row of impacts changes one thing of *as it is made*. *Below \
