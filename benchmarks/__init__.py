@@ -19,6 +19,7 @@ BENCHMARKS = {
     "epic_quality": "quality",
     "epic_choices": "quality",
     "cross_quality": "cross_encoders",
+    "cross_rates": "cross_encoders",
     "equal_starts": "cross_encoders",
     "needle": "cross_encoders",
     "marking_zero_shot": "cross_encoders",

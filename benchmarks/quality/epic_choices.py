@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.built.trained import HELD_OUT, TUNING_QUERIES, qa_mix_epic, tuned_bm25
 from benchmarks.cross_encoders.candidates import found_by_bm25
-from benchmarks.harness.evenly import evenly
+from benchmarks.harness.evenly import evenly, without
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
@@ -144,8 +144,8 @@ weights of EPIC, search {len(studied.ids):,} documents: BM25's first {DEPTH} of 
 what is relevant. MRR@10 of retrieving. *Floor*: a term's values are counted from this quantile of \
 its values in the probes' {len(studied.probes):,} documents. *Exponent*: of 1 + n, where n of the \
 probes have the term; the product with it decides which values are kept. The paper has no floor \
-and the exponent 0. A bundle has {_named(USUAL)[0]} and {_named(USUAL)[1]}. Intervals are the paired \
-t-test's, without a correction. By all values of φ_d MRR@10 is {studied.whole().mean():.4f}.
+and the exponent 0. A bundle has {_named(USUAL)[0]} and {_named(USUAL)[1]}. Intervals are the \
+paired t-test's, without a correction. By all values of φ_d MRR@10 is {studied.whole().mean():.4f}.
 
 {table(head, rows)}
 
@@ -171,9 +171,9 @@ def study(place: Place, checkpoint: Checkpoint, most: int) -> Study:
         most: queries.
     """
     collection = place.collection(COLLECTION)
+    chose = read_split(collection, HELD_OUT, limit=TUNING_QUERIES)  # between the weights
     held_out = read_split(collection, HELD_OUT)
-    # The first ones chose between the weights of the training.
-    unseen = held_out[TUNING_QUERIES:] or held_out
+    unseen = without(held_out, chose) or held_out
     queries = [unseen[at] for at in evenly(len(unseen), most)]
     lists = found_by_bm25(place, collection, tuned_bm25(place, COLLECTION), queries, DEPTH)
     wanted = {*lists.texts, *(name for query in queries for name in query.relevant)}

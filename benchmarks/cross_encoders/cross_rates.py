@@ -1,0 +1,104 @@
+"""The learning rate of a cross-encoder, by whole trainings and on held-out queries of train.
+
+`ranklet train cross_encoder` has a default, which was Boytsov & Kolter's rate for BERT base. Here
+MiniLM-L6 learns at several rates, all else being equal. `chosen_rate` of equal_starts asks what is
+best after a few steps, and a high rate may win early and lose late.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from benchmarks.cross_encoders import served
+from benchmarks.cross_encoders.candidates import Lists, found_by_bm25
+from benchmarks.cross_encoders.comparing import RANKED_BY, SIGNS, Row, alone, shown_rows
+from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
+from benchmarks.cross_encoders.systems import VANILLA, System
+from benchmarks.cross_encoders.trainings import Source, learned, minutes, qa_mix
+from benchmarks.harness.evenly import evenly, without
+from benchmarks.harness.place import Place
+from ranklet.export.options import ExportOptions
+from ranklet.training.checkpoint import read_checkpoint
+from ranklet.training.data.splits import read_split
+
+PACKAGES = ("torch", "transformers", "onnxruntime")
+RATES = (2e-5, 1e-4, 2e-4)  # of the encoder; the first is the paper's
+
+
+class Learned(NamedTuple):
+    """What a training says of itself.
+
+    Attributes:
+        pool: held-out MRR@10 before and after.
+        minutes: that it took.
+    """
+
+    pool: str
+    minutes: str
+
+
+def run(place: Place) -> str:
+    """Train what is not kept, score by the exported networks, compare."""
+    scope = Scope(place)
+    announce("cross_rates", estimated(scope.sizes))
+    return section(scope)
+
+
+def estimated(sizes: Sizes) -> dict[str, float]:
+    """Return the minutes of each part."""
+    return {
+        "trainings": len(RATES) * sizes.training_minutes(sizes.steps, sizes.pool),
+        "exports": len(RATES) * EXPORT_MINUTES,
+        "scores": len(RATES) * sizes.scoring_minutes(sizes.queries * sizes.depth),
+    }
+
+
+def section(
+    scope: Scope,
+    rates: Sequence[float] = RATES,
+    options: ExportOptions = served.EXPORT,
+    system: System = VANILLA,
+) -> str:
+    """Return the table of a run.
+
+    Args:
+        scope: of the run.
+        rates: of the encoder, the paper's first.
+        options: of the export.
+        system: what learns.
+    """
+    sizes, source = scope.sizes, qa_mix(scope.place)
+    lists = held_out(scope, source)
+    found = [Row("BM25, tuned", alone(lists, lists.scores), notes=("", ""))]
+    for rate in rates:
+        path = learned(scope, source, system, steps=sizes.steps, rate=rate, pool=sizes.pool)
+        training = read_checkpoint(path)
+        both = training.training["comparison"]
+        notes = Learned(f"{both['before']:.2f} → {both['after']:.2f}", f"{minutes(training):.1f}")
+        base = found[1].seeds if len(found) > 1 else ()
+        row = served.row(
+            scope.place, f"{rate:g}", [path], lists, options=options, base=base, notes=notes
+        )
+        found.append(row)
+    best = max(found[1:], key=lambda row: float(row.alone[RANKED_BY].mean())).label
+    shown = shown_rows(found, f"{rates[0]:g}'s", notes=("pool", "minutes"))
+    return f"""\
+{system.label} begins with all-MiniLM-L6-v2 and learns for {sizes.steps} steps of {STEP} queries \
+of qa-mix's train, by the margin loss, at the highest rate that a row names, which falls to 0. The \
+head learns ten times as fast. The rows rerank BM25's first {sizes.depth} documents for \
+{len(lists.queries):,} held-out queries of train, none of which chose between first and last \
+weights. *Pool*: MRR@10 on those that did, before and after. Scores are those of exported bundles.
+
+{SIGNS}
+
+{shown}
+
+The best rate alone is {best}. One seed; {sizes.steps * STEP:,} queries."""
+
+
+def held_out(scope: Scope, source: Source) -> Lists:
+    """Return held-out queries with BM25's first documents, without those that chose weights."""
+    sizes, every = scope.sizes, read_split(source.collection, source.held_out)
+    chose = read_split(source.collection, source.held_out, limit=sizes.pool)
+    rest = without(every, chose)
+    some = [rest[at] for at in evenly(len(rest), sizes.queries)]
+    return found_by_bm25(scope.place, source.collection, source.bm25, some, sizes.depth)
