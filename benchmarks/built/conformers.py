@@ -1,6 +1,5 @@
 """Conformer-Kernels, TK and TKL of a collection: trained alike, each kept."""
 
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from benchmarks.built.trained import (
     LEARN,
     LEARNING,
     TUNING_QUERIES,
-    all_cores,
+    train_resumably,
     tuned_bm25,
 )
 from benchmarks.harness.place import Place
@@ -21,7 +20,6 @@ from ranklet.runtime.rankers.tk import TKSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.learning.state import STATE
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.options import AS_BM25, TermOptions
 from ranklet.training.rankers.conformer_kernel.options import Options as ConformerKernelOptions
@@ -86,7 +84,6 @@ class Conformers:
         name = f"{self.name}.{form}.{steps}{own}{f'.{self.seed}' if self.seed else ''}"
 
         def build(path: Path) -> None:
-            state = self.place.state(name, CONFORMER)
             held_out = read_split(self._documents(), HELD_OUT, limit=self.tuning)
             options = replace(
                 self._options(form),
@@ -97,14 +94,11 @@ class Conformers:
                 bm25=self.bm25(),
                 titles=self.titles,
                 seed=self.seed,
-                folder=state,
-                resume=(state / STATE).is_file(),
             )
-            with all_cores():
-                train: Any = tk.train if form in TK_FORMS else conformer_kernel.train
-                found: Checkpoint = train(self._documents(), self._learn(), held_out, options)
-            found.save(path)
-            shutil.rmtree(state, ignore_errors=True)
+            train: Any = tk.train if form in TK_FORMS else conformer_kernel.train
+            state = self.place.state(name, CONFORMER)
+            documents, learn = self._documents(), self._learn()
+            train_resumably(train, documents, learn, held_out, options, path, state)
 
         return read_checkpoint(self.place.keep(name, build, CONFORMER))
 

@@ -13,6 +13,7 @@ from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.cross_encoder import ranker as cross
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.learning.state import STATE
 from ranklet.training.rankers.bm25 import training as bm25
@@ -196,16 +197,35 @@ def learn_and_save(
         queries: to learn from; those of `LEARN` if there are none.
     """
     documents = place.collection(collection)
-    resumed = replace(
-        options, bm25=tuned_bm25(place, collection), folder=state, resume=(state / STATE).is_file()
-    )
+    learn = queries or read_split(documents, LEARN)
+    held_out = read_split(documents, HELD_OUT, limit=TUNING_QUERIES)
+    against = replace(options, bm25=tuned_bm25(place, collection))
+    train_resumably(train, documents, learn, held_out, against, path, state)
+
+
+def train_resumably(
+    train: Callable[..., Checkpoint],
+    documents: Collection,
+    learn: Sequence[JudgedQuery],
+    held_out: Sequence[JudgedQuery],
+    options: Any,
+    path: Path,
+    state: Path,
+) -> None:
+    """Train on all cores and save the checkpoint; a training that was interrupted goes on.
+
+    Args:
+        train: of the kind.
+        documents: the collection.
+        learn: queries to learn from.
+        held_out: queries that choose between weights.
+        options: of the kind.
+        path: of the checkpoint.
+        state: folder of the training's state, which is removed at the end.
+    """
+    options = replace(options, folder=state, resume=(state / STATE).is_file())
     with all_cores():
-        train(
-            documents,
-            queries or read_split(documents, LEARN),
-            read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
-            resumed,
-        ).save(path)
+        train(documents, learn, held_out, options).save(path)
     shutil.rmtree(state, ignore_errors=True)
 
 

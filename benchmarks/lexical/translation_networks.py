@@ -19,8 +19,8 @@ from benchmarks.built.trained import (
     LEARN,
     NEURAL_MODEL1,
     TUNING_QUERIES,
-    all_cores,
     bm25_checkpoint,
+    train_resumably,
     tuned_bm25,
 )
 from benchmarks.harness.intervals import difference, shown
@@ -37,7 +37,6 @@ from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.translation_tables import background
-from ranklet.training.learning.state import STATE
 from ranklet.training.rankers.model1.constants import Likelihoods, only
 from ranklet.training.rankers.neural_model1 import training
 from ranklet.training.rankers.neural_model1.options import Options
@@ -159,19 +158,19 @@ def _network(place: Place, collection: str, label: str, steps: int) -> Checkpoin
     name = f"{collection}.untitled.{steps}.network-{list(NETWORKS).index(label)}"
 
     def build(path: Path) -> None:
-        documents, state = place.collection(collection), place.state(name, NEURAL_MODEL1)
+        documents = place.collection(collection)
         options = replace(
             NETWORKS[label],
             steps=steps,
             evaluations=6,
             titles=False,
             bm25=tuned_bm25(place, collection, titles=False),
-            folder=state,
-            resume=(state / STATE).is_file(),
         )
         learn, held_out = read_split(documents, LEARN), read_split(documents, HELD_OUT)
-        with all_cores():
-            training.train(documents, learn, held_out[:TUNING_QUERIES], options).save(path)
+        train_resumably(
+            training.train, documents, learn, held_out[:TUNING_QUERIES], options, path,
+            place.state(name, NEURAL_MODEL1),
+        )  # fmt: skip
 
     return read_checkpoint(place.keep(name, build, NEURAL_MODEL1))
 

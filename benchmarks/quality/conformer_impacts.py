@@ -183,7 +183,7 @@ def section(
         rows.append(study.row(stored, index))
     head = ["impacts", "nDCG@10", "R@100", "network's 10 best found", "MB"]
     return f"""\
-### {form.upper()}: {len(queries)} held-out queries of train, {len(numbers):,} documents
+### {form.upper()}: {len(queries)} queries, {len(numbers):,} documents
 
 {table(head, rows)}
 

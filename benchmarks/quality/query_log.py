@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.built.conformers import CONFORMER, CONFORMER_SIZES, CONFORMER_STEPS
-from benchmarks.built.trained import all_cores
+from benchmarks.built.trained import train_resumably
 from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import table
 from ranklet import runtime
@@ -31,7 +31,6 @@ from ranklet.training.data.query_log import with_query_log
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import Evaluation, evaluate, mark
-from ranklet.training.learning.state import STATE
 from ranklet.training.rankers.bm25 import training as bm25
 from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
@@ -180,7 +179,7 @@ def _ndrm3(place: Place, name: str, log: str, sizes: Sizes) -> Checkpoint:
     kept = f"{name}.{'log' if log else 'no-log'}.{sizes.steps}.ndrm3"
 
     def build(path: Path) -> None:
-        documents, state = _documents(place, name, log), place.state(kept, CONFORMER)
+        documents = _documents(place, name, log)
         base = _tuned(place, name, log).settings
         if not isinstance(base, BM25Settings):
             raise TypeError(f"the BM25 of {name} has {type(base).__name__}")
@@ -191,13 +190,11 @@ def _ndrm3(place: Place, name: str, log: str, sizes: Sizes) -> Checkpoint:
             evaluations=4,
             vectors="word2vec",
             bm25=base,
-            folder=state,
-            resume=(state / STATE).is_file(),
         )
         learn = read_split(documents, LEARN, limit=sizes.queries)
         held_out = read_split(documents, HELD_OUT, limit=TUNING)
-        with all_cores():
-            conformer_kernel.train(documents, learn, held_out, options).save(path)
+        state = place.state(kept, CONFORMER)
+        train_resumably(conformer_kernel.train, documents, learn, held_out, options, path, state)
 
     return read_checkpoint(place.keep(kept, build, CONFORMER))
 

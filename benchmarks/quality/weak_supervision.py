@@ -6,12 +6,11 @@ the same settings. BM25 has its default k1 and b. Reciprocal ranks fuse it with 
 weight is learned from judgements either.
 """
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.built.trained import DENSE, HELD_OUT, LEARN
+from benchmarks.built.trained import DENSE, HELD_OUT, LEARN, train_resumably
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet import runtime
@@ -28,7 +27,6 @@ from ranklet.training.data.weak import WeakPairs, make_pairs
 from ranklet.training.evaluation.overlap import overlap
 from ranklet.training.evaluation.systems import MEASURES, Evaluation, comparisons, evaluate, mark
 from ranklet.training.imported.importing import read_model
-from ranklet.training.learning.state import STATE
 from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.dense import training as dense
 from ranklet.training.rankers.dense.options import Options
@@ -153,19 +151,16 @@ def encoder(place: Place, tried: Tried, how: str) -> Checkpoint:
     state = place.state(name, code)
 
     def build(path: Path) -> None:
-        options = replace(
-            OPTIONS, backbone=BACKBONE, folder=state, resume=(state / STATE).is_file()
-        )
+        options = replace(OPTIONS, backbone=BACKBONE)
         if how == JUDGED:
             learn, held_out, source = LEARN, HELD_OUT, collection
         else:
             learn, held_out = weak.LEARN, weak.HELD_OUT
             source = _pairs(collection, how).write(path.with_name(f"{name}.collection"))
-        queries = read_split(source, learn)
-        dense.train(
-            source, queries, read_split(source, held_out, limit=TUNING_QUERIES), options
-        ).save(path)
-        shutil.rmtree(state, ignore_errors=True)
+        train_resumably(
+            dense.train, source, read_split(source, learn),
+            read_split(source, held_out, limit=TUNING_QUERIES), options, path, state,
+        )  # fmt: skip
 
     return read_checkpoint(place.keep(name, build, code))
 

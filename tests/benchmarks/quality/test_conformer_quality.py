@@ -51,7 +51,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     queries = read_split(tiny_collection, "dev")
     for form in impacts.FORMS:
         found = impacts.section(BundleFiles(path), form, queries, most=20)
-        assert f"### {form.upper()}: 16 dev queries, 20 documents" in found
+        assert f"### {form.upper()}: 16 queries, 20 documents" in found
         rows = [line for line in found.splitlines() if line.startswith("|")]
         # head, network, network cut, kinds, own terms, floors, kept, stored
         assert len(rows) == 2 + 1 + 3 + 3 + 1 + 3 + 3 + 2
