@@ -118,9 +118,9 @@ def qa_mix_dense(place: Place) -> Checkpoint:
     return read_checkpoint(place.keep("qa-mix.dense", build, DENSE))
 
 
-def qa_mix_epic(place: Place) -> Checkpoint:
-    """Return EPIC, MiniLM-L6 fine-tuned on qa-mix for `EPIC_STEPS`; resumed if interrupted."""
-    return read_checkpoint(_qa_mix_epic(place))
+def qa_mix_epic(place: Place, steps: int = EPIC_STEPS) -> Checkpoint:
+    """Return EPIC, MiniLM-L6 fine-tuned on qa-mix for some steps; resumed if interrupted."""
+    return read_checkpoint(_qa_mix_epic(place, steps))
 
 
 def scifact_titles_epic(place: Place) -> Checkpoint:
@@ -155,9 +155,10 @@ def _scifact_titles_epic(place: Place) -> Path:
     return _epic(place, "scifact", "scifact-titles", options, titles)
 
 
-def _qa_mix_epic(place: Place) -> Path:
-    options = EPICOptions(steps=EPIC_STEPS, evaluate_every=200)
-    return _epic(place, "qa-mix", "qa-mix", options)
+def _qa_mix_epic(place: Place, steps: int = EPIC_STEPS) -> Path:
+    options = EPICOptions(steps=steps, evaluate_every=200)
+    name = "qa-mix" if steps == EPIC_STEPS else f"qa-mix.{steps}"
+    return _epic(place, "qa-mix", name, options)
 
 
 def _epic(
