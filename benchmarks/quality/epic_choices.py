@@ -135,18 +135,18 @@ def section(studied: Study) -> str:
         rows.append([*_named(choice), *cells, f"{means[choice]:.4f}", *gaps])
     head = ["floor", "exponent", *(f"r = {kept:,}" for kept in KEPT), "mean"]
     head += [f"r = {kept:,} − usual (95 %)" for kept in KEPT]
-    usual_gap = np.mean(values[USUAL], axis=0) - np.mean(values[best], axis=0)
-    gap = difference(usual_gap, np.zeros_like(usual_gap))
+    gap = difference(np.mean(values[USUAL], axis=0), np.mean(values[best], axis=0))
     floors = studied.floors(USUAL.floor)
     above = np.maximum(studied.vectors - floors, 0)
     return f"""\
 EPIC learned for {STEPS} steps. {len(studied.queries):,} held-out queries of {COLLECTION}'s train, \
-none of which chose between its weights, search {len(studied.ids):,} documents: BM25's first {DEPTH} of each query and \
-what is relevant. MRR@10 of retrieving. *Floor*: a term's values are counted from this quantile of \
-its values in the probes' {len(studied.probes):,} documents. *Exponent*: of 1 + n, where n of the \
-probes have the term; the product with it decides which values are kept. The paper has no floor \
-and the exponent 0. A bundle has {_named(USUAL)[0]} and {_named(USUAL)[1]}. Intervals are the \
-paired t-test's, without a correction. By all values of φ_d MRR@10 is {studied.whole().mean():.4f}.
+none of which chose between its weights, search {len(studied.ids):,} documents: BM25's first \
+{DEPTH} of each query and what is relevant. MRR@10 of retrieving. *Floor*: a term's values are \
+counted from this quantile of its values in the probes' {len(studied.probes):,} documents. \
+*Exponent*: of 1 + n, where n of the probes have the term; the product with it decides which \
+values are kept. The paper has no floor and the exponent 0. A bundle has {_named(USUAL)[0]} and \
+{_named(USUAL)[1]}. Intervals are the paired t-test's, without a correction. By all values of φ_d \
+MRR@10 is {studied.whole().mean():.4f}.
 
 {table(head, rows)}
 
