@@ -1,20 +1,21 @@
 """What a Conformer-Kernel's impacts lose: how many terms a document keeps, which, in how many bits.
 
-Full scoring of every document by the network is the reference. The network runs once for all rows.
-NDRM1's impacts rank better than its network. So the network is also measured with its scores below
-the floors counted as 0, which is what impacts do with every term, whichever terms they keep.
-The floors and the candidates of a bundle are choices, so held-out queries of train make them here.
-No query that `conformer_quality` reports has a part in it.
+Full scoring of every document by the network is the reference. NDRM1's impacts rank better than its
+network. So the network is also measured with its scores below the floors counted as 0, which is
+what impacts do with every term, and impacts with all candidates kept. The floors and the candidates
+of a bundle are choices. Held-out queries of train make them, and dev queries report them.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.built.conformers import Conformers
 from benchmarks.built.trained import HELD_OUT
+from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from benchmarks.quality.conformer_quality import bundle_of
@@ -49,6 +50,7 @@ DOCUMENTS = 4000  # all that are relevant to these among them
 KEPT = (100, 200, 500)  # impacts a document
 CANDIDATES = (400, 1500)  # terms a document that impacts are computed for
 FLOORS = (0.0, 0.25, 0.5, 0.9)  # quantiles
+AS_MADE = "as it is made"
 STORED = ("float32", "float16")
 BLOCK = 128  # documents whose scores are computed together
 
@@ -58,8 +60,27 @@ Top = NDArray[np.intp]  # the best documents, best first
 def run(place: Place) -> str:
     """Score everything by the network, then by impacts of several kinds."""
     bundle = BundleFiles(bundle_of(Conformers(place, COLLECTION), FORMS))
-    queries = read_split(place.collection(COLLECTION), HELD_OUT, limit=QUERIES)
-    return "\n\n".join([_intro(), *(section(bundle, form, queries) for form in FORMS)])
+    collection = place.collection(COLLECTION)
+    choose, report = (read_split(collection, each, limit=QUERIES) for each in (HELD_OUT, "dev"))
+    return "\n\n".join([_intro(), *(section(bundle, form, choose, report) for form in FORMS)])
+
+
+class Line(NamedTuple):
+    """A row of a table.
+
+    Attributes:
+        label: its name.
+        gains: nDCG@10 of each query, (queries,).
+        recall: R@100, mean.
+        shared: share of the network's 10 best that are found, mean.
+        size: bytes of the impacts; 0 for the network.
+    """
+
+    label: str
+    gains: NDArray[np.float64]
+    recall: float
+    shared: float
+    size: int
 
 
 @dataclass(frozen=True)
@@ -98,12 +119,12 @@ class Study:
             for terms, counts in self.asked
         ]
 
-    def row(self, told: str, index: ImpactIndex) -> list[str]:
-        """Return a row of the table."""
+    def line(self, label: str, index: ImpactIndex) -> Line:
+        """Return the row of some impacts."""
         found = [index.retrieve(*each, 100)[0].astype(np.intp) for each in self.asked]
-        return self.measured(told, found, index.documents.nbytes + index.impacts.nbytes)
+        return self.measured(label, found, index.documents.nbytes + index.impacts.nbytes)
 
-    def measured(self, told: str, found: list[Top], size: int) -> list[str]:
+    def measured(self, label: str, found: list[Top], size: int = 0) -> Line:
         """Return the row of what was found, best first."""
         gains, recalls, shared = [], [], []
         for top, wanted, relevant in zip(found, self.reference, self.relevant, strict=True):
@@ -114,92 +135,174 @@ class Study:
             if len(wanted):
                 first = {*wanted[:10].tolist()}
                 shared.append(len(first & {*top[:10].tolist()}) / len(first))
-        return [
-            told,
-            f"{np.mean(gains):.4f}",
-            f"{np.mean(recalls):.4f}",
-            f"{np.mean(shared):.1%}",
-            f"{size / 1e6:.1f}" if size else "",
+        return Line(label, np.array(gains), float(np.mean(recalls)), float(np.mean(shared)), size)
+
+
+class Model:
+    """A form of a bundle by its exact network, over some of the documents.
+
+    Args:
+        bundle: with the form, indexed.
+        form: ndrm1 or ndrm3.
+        numbers: the documents, ascending, (documents,).
+    """
+
+    def __init__(self, bundle: BundleFiles, form: str, numbers: NDArray[np.uint32]) -> None:
+        ranker, documents = bundle.ranker(form), bundle.documents
+        if not isinstance(ranker, ConformerKernel) or documents is None:
+            raise TypeError(f"{bundle.path} holds no indexed {form}")
+        self.bundle, self.documents, self.numbers = bundle, documents, numbers
+        self.usual, self.matching = ranker.settings, _exact(bundle, form, ranker)
+        field = self.usual.field
+        forwards = {"words": documents.forward("words")}  # lemmas follow from it
+        self._analysed = AnalysedCollection(
+            documents, bundle.analyzer, forwards, (field,), titles=False
+        )
+        offsets, tokens = self._analysed.offsets(field), self._analysed.tokens(field)
+        lengths = np.minimum(np.diff(offsets), self.usual.max_document_terms)
+        self._held = [
+            np.asarray(tokens[offsets[at] :][: lengths[at]], np.int32) for at in numbers.tolist()
         ]
+
+    @cached_property
+    def floors(self) -> dict[float, NDArray[np.float32]]:
+        """The floors of all terms by their quantile, (terms,) float32 each."""
+        matching = self.matching
+        known = np.flatnonzero(matching.rows >= FIRST)
+        drawn = drawn_documents(matching, self._analysed, FLOOR_DOCUMENTS)
+        scores, found = scores_of_all(matching, known, drawn, "floors of terms"), {}
+        for share in FLOORS:
+            matching.settings = replace(self.usual, floor=share)
+            found[share] = quantiles(matching, scores)
+        matching.settings = self.usual
+        return found
+
+    def candidates(self, floor: float, count: int) -> CandidateScores:
+        """Return the scores of each document's candidates, which depend on the floors."""
+        matching, floors = self.matching, self.floors[floor]
+        matching.settings = replace(self.usual, floor=floor, candidates=count)
+        matching.floors = floors
+        scores = _candidates(matching, likely_terms(matching, self._analysed), self._held)
+        # Whole scores of the network again, for whoever reads it next.
+        matching.settings, matching.floors = self.usual, np.zeros_like(floors)
+        return scores
+
+    def index(
+        self, scores: CandidateScores, floor: float, kept: int, stored: str | None = None
+    ) -> ImpactIndex:
+        """Return the impacts of some candidates."""
+        impacts = scores.largest(self.floors[floor], kept)
+        return impacts.indexed(len(self.matching.rows), stored or self.usual.impacts)
+
+    def study(self, queries: list[JudgedQuery]) -> Study:
+        """Score by the network: each document is read once, for all queries' terms."""
+        matching, analysis, counted = self.matching, self.bundle.analyzer.begin(), []
+        for query in queries:
+            tokens = matching.query_tokens(QueryContext(query.text, analysis))
+            terms, counts = np.unique(tokens, return_counts=True)
+            known = terms < len(matching.rows)
+            counted.append((terms[known], counts[known].astype(np.float32)))
+        terms, numbers = np.unique(np.concatenate([own for own, _ in counted])), self.numbers
+        parts = [
+            np.add(
+                *matching.parts(terms, StoredCandidates(self.documents, numbers[at : at + BLOCK]))
+            )
+            for at in progress(range(0, len(numbers), BLOCK), "scores by the network")
+        ]
+        ids = [self.documents.ids[at] for at in numbers.tolist()]
+        relevant = [{*query.relevant} for query in queries]
+        return Study(ids, relevant, counted, terms, np.concatenate(parts, axis=1))
 
 
 def section(
-    bundle: BundleFiles, form: str, queries: list[JudgedQuery], most: int = DOCUMENTS
+    bundle: BundleFiles,
+    form: str,
+    choose: list[JudgedQuery],
+    report: list[JudgedQuery],
+    most: int = DOCUMENTS,
 ) -> str:
-    """Return the table of a form.
+    """Return the tables of a form.
 
     Args:
         bundle: with the form, and the collection that the queries are of.
         form: ndrm1 or ndrm3.
-        queries: judged ones.
+        choose: judged queries that choose.
+        report: judged queries that have no part in a choice.
         most: documents; those that are relevant to a query are always among them.
     """
-    ranker, documents = bundle.ranker(form), bundle.documents
-    if not isinstance(ranker, ConformerKernel) or documents is None:
-        raise TypeError(f"{bundle.path} holds no indexed {form}")
-    forwards = {"words": documents.forward("words")}  # lemmas follow from it
-    field = ranker.settings.field
-    analysed = AnalysedCollection(documents, bundle.analyzer, forwards, (field,), titles=False)
-    matching = _exact(bundle, form, ranker)
-    usual, words = ranker.settings, len(matching.rows)
-    numbers = _drawn(documents, queries, most)
-    study = _study(bundle, documents, matching, queries, numbers)
-    offsets, tokens = analysed.offsets(field), analysed.tokens(field)
-    most_terms = usual.max_document_terms
-    lengths = np.minimum(np.diff(offsets), most_terms)
-    held = [np.asarray(tokens[offsets[at] :][: lengths[at]], np.int32) for at in numbers.tolist()]
-    known = np.flatnonzero(matching.rows >= FIRST)
-    drawn = drawn_documents(matching, analysed, FLOOR_DOCUMENTS)
-    of_floors = scores_of_all(matching, known, drawn, "floors of terms")
-    floors = {}
-    for share in FLOORS:
-        matching.settings = replace(usual, floor=share)
-        floors[share] = quantiles(matching, of_floors)
-    matching.settings, matching.floors = usual, floors[usual.floor]
-    likely = likely_terms(matching, analysed)
-    scores, usual_floors = _candidates(matching, likely, held), floors[usual.floor]
-    kinds = {"as it is made": scores}
-    for count in CANDIDATES:
-        matching.settings = replace(usual, candidates=count)
-        kinds[f"{count:,} candidates"] = _candidates(matching, likely, held)
-    rows = [study.measured("the network, every document", study.reference, 0)]
+    documents = bundle.documents
+    if documents is None:
+        raise TypeError(f"{bundle.path} is not indexed")
+    model = Model(bundle, form, _drawn(documents, [*choose, *report], most))
+    usual, study, reported = model.usual, model.study(choose), model.study(report)
+    lines = [study.measured("the network, every document", study.reference)]
+    again = [reported.measured("the network, every document", reported.reference)]
     for share in FLOORS[1:]:
-        told = f"the network, below {share:.0%} as 0"
-        rows.append(study.measured(told, study.cut(floors[share]), 0))
-    for told, each in kinds.items():
-        index = each.largest(usual_floors, usual.terms).indexed(words, usual.impacts)
-        rows.append(study.row(told, index))
-    own = _own(scores).largest(usual_floors, words).indexed(words, usual.impacts)
-    rows.append(study.row("its own terms only", own))
+        cut = study.cut(model.floors[share])
+        lines.append(study.measured(f"the network, below {share:.0%} as 0", cut))
+    scores = model.candidates(usual.floor, usual.candidates)
+    made = model.index(scores, usual.floor, usual.terms)
+    lines.append(study.line(AS_MADE, made))
+    again.append(reported.line(AS_MADE, made))
     for share in FLOORS:
         if share != usual.floor:
-            index = scores.largest(floors[share], usual.terms).indexed(words, usual.impacts)
-            rows.append(study.row(f"floor at {share:.0%}", index))
-    for kept in KEPT:
-        index = scores.largest(usual_floors, kept).indexed(words, usual.impacts)
-        rows.append(study.row(f"{kept:,} terms kept", index))
+            own = model.candidates(share, usual.candidates)
+            index = model.index(own, share, usual.terms)
+            lines.append(study.line(f"floor at {share:.0%}", index))
+            again.append(reported.line(f"floor at {share:.0%}", index))
+    for count in CANDIDATES:
+        index = model.index(model.candidates(usual.floor, count), usual.floor, usual.terms)
+        lines.append(study.line(f"{count:,} candidates", index))
+    every = len(model.matching.rows)
+    lines.append(study.line("its own terms only", model.index(_own(scores), usual.floor, every)))
+    counts = {**{f"{kept:,} terms": kept for kept in KEPT}, "all candidates": every}
+    for label, kept in counts.items():
+        index = model.index(scores, usual.floor, kept)
+        lines.append(study.line(f"{label} kept", index))
     for stored in STORED:
-        index = scores.largest(usual_floors, usual.terms).indexed(words, stored)
-        rows.append(study.row(stored, index))
-    head = ["impacts", "nDCG@10", "R@100", "network's 10 best found", "MB"]
+        index = model.index(scores, usual.floor, usual.terms, stored)
+        lines.append(study.line(stored, index))
     return f"""\
-### {form.upper()}: {len(queries)} queries, {len(numbers):,} documents
+### {form.upper()}: {len(model.numbers):,} documents
 
-{table(head, rows)}
+{len(choose):,} held-out queries of train:
 
-Likely terms are foretold for {len(likely.terms):,} common terms from {len(likely.anchors)} of \
-them. A bundle is made with {usual.candidates} candidates, floors at {usual.floor:.0%}, \
-{usual.terms} terms kept, {usual.impacts}."""
+{_table(lines)}
+
+{len(report):,} dev queries:
+
+{_table(again)}
+
+A bundle is made with {usual.candidates} candidates, floors at {usual.floor:.0%}, {usual.terms} \
+terms kept, {usual.impacts}."""
+
+
+def _table(lines: list[Line]) -> str:
+    """Return rows with their differences to *as it is made*."""
+    (made,) = (line.gains for line in lines if line.label == AS_MADE)
+    head = ["impacts", "nDCG@10", f"− {AS_MADE} (95 %)", "R@100", "network's 10 best found", "MB"]
+    rows = [
+        [
+            line.label,
+            f"{line.gains.mean():.4f}",
+            "" if line.label == AS_MADE else shown(difference(line.gains, made)),
+            f"{line.recall:.4f}",
+            f"{line.shared:.1%}",
+            f"{line.size / 1e6:.1f}" if line.size else "",
+        ]
+        for line in lines
+    ]
+    return table(head, rows)
 
 
 def _intro() -> str:
     return f"""\
-{COLLECTION} without titles. Held-out queries of train choose, because dev queries are reported \
-elsewhere. Searched are all documents that are relevant to a query, and others at random. A \
-term's scores are counted from its floor, a quantile of what the network gives it for other \
-documents; what is below is left out. Candidates are a document's own terms and those that the \
-network is likely to give most. Each row of impacts changes one thing of *as it is made*. *Below \
-25% as 0* cuts the network's own scores at the same floors, for every term and every document."""
+{COLLECTION} without titles. Searched are all documents that are relevant to a query, and others \
+at random. A term's scores are counted from its floor, a quantile of what the network gives it for \
+other documents; what is below is left out. Candidates are a document's own terms and those that \
+the network is likely to give most. Each row of impacts changes one thing of *{AS_MADE}*. *Below \
+25% as 0* cuts the network's own scores at the same floors, for every term and every document. \
+Intervals are the paired t-test's, without a correction."""
 
 
 def _exact(bundle: BundleFiles, form: str, ranker: ConformerKernel) -> TermMatching:
@@ -220,31 +323,6 @@ def _drawn(documents: Documents, queries: list[JudgedQuery], most: int) -> NDArr
     others = np.setdiff1d(np.arange(len(documents)), relevant)
     drawn = np.random.default_rng(0).permutation(others)[: max(0, most - len(relevant))]
     return np.sort(np.append(relevant, drawn)).astype(np.uint32)
-
-
-def _study(
-    bundle: BundleFiles,
-    documents: Documents,
-    matching: TermMatching,
-    queries: list[JudgedQuery],
-    numbers: NDArray[np.uint32],
-) -> Study:
-    """Score by the network: each document is read once, for all queries' terms."""
-    analysis = bundle.analyzer.begin()
-    counted = []
-    for query in queries:
-        tokens = matching.query_tokens(QueryContext(query.text, analysis))
-        terms, counts = np.unique(tokens, return_counts=True)
-        known = terms < len(matching.rows)
-        counted.append((terms[known], counts[known].astype(np.float32)))
-    terms = np.unique(np.concatenate([own for own, _ in counted]))
-    parts = [
-        np.add(*matching.parts(terms, StoredCandidates(documents, numbers[at : at + BLOCK])))
-        for at in progress(range(0, len(numbers), BLOCK), "scores by the network")
-    ]
-    ids = [documents.ids[at] for at in numbers.tolist()]
-    relevant = [{*query.relevant} for query in queries]
-    return Study(ids, relevant, counted, terms, np.concatenate(parts, axis=1))
 
 
 def _candidates(

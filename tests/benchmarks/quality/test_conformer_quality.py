@@ -50,12 +50,17 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
     path = quality.bundle_of(networks)
     queries = read_split(tiny_collection, "dev")
     for form in impacts.FORMS:
-        found = impacts.section(BundleFiles(path), form, queries, most=20)
-        assert f"### {form.upper()}: 16 queries, 20 documents" in found
+        found = impacts.section(BundleFiles(path), form, queries[:9], queries[9:], most=20)
+        assert f"### {form.upper()}: 20 documents" in found
+        assert "9 held-out queries of train:" in found
+        assert "7 dev queries:" in found
         rows = [line for line in found.splitlines() if line.startswith("|")]
-        # head, network, network cut, kinds, own terms, floors, kept, stored
-        assert len(rows) == 2 + 1 + 3 + 3 + 1 + 3 + 3 + 2
-        assert "| 100.0% |" in rows[2]
+        # head, network, network cut, as made, floors, candidates, own terms, kept, stored
+        chosen = 2 + 1 + 3 + 1 + 3 + 2 + 1 + 4 + 2
+        assert len(rows) == chosen + 2 + 1 + 1 + 3  # head, network, as made, floors
+        for table in (rows[:chosen], rows[chosen:]):
+            assert "| 100.0% |" in table[2]  # the network is its own reference
+            assert [row.split("|")[3].strip() == "" for row in table[2:]].count(True) == 1
     # Other steps are another training, and titles another BM25.
     other = conformers.Conformers(here, "tiny", **{**given, "steps": (("ndrm2", 9),)})
     with pytest.raises(AssertionError, match="trained again"):
