@@ -136,6 +136,11 @@ def section(studied: Study) -> str:
     head = ["floor", "exponent", *(f"r = {kept:,}" for kept in KEPT), "mean"]
     head += [f"r = {kept:,} − usual (95 %)" for kept in KEPT]
     gap = difference(np.mean(values[USUAL], axis=0), np.mean(values[best], axis=0))
+    whole = studied.whole()
+    losses = [
+        f"{shown(difference(own, whole))} at r = {kept:,}"
+        for kept, own in zip(KEPT, values[USUAL], strict=True)
+    ]
     floors = studied.floors(USUAL.floor)
     above = np.maximum(studied.vectors - floors, 0)
     return f"""\
@@ -145,13 +150,13 @@ none of which chose between its weights, search {len(studied.ids):,} documents: 
 counted from this quantile of its values in the probes' {len(studied.probes):,} documents. \
 *Exponent*: of 1 + n, where n of the probes have the term; the product with it decides which \
 values are kept. The paper has no floor and the exponent 0. A bundle has {_named(USUAL)[0]} and \
-{_named(USUAL)[1]}. Intervals are the paired t-test's, without a correction. By all values of φ_d \
-MRR@10 is {studied.whole().mean():.4f}.
+{_named(USUAL)[1]}. Intervals are the paired t-test's, without a correction.
 
 {table(head, rows)}
 
 The best mean over r has the floor {_named(best)[0]} and the exponent {_named(best)[1]}. What a \
-bundle has is {shown(gap)} from it.
+bundle has is {shown(gap)} from it. By all values of φ_d MRR@10 is {whole.mean():.4f}, and what a \
+bundle has is {"; ".join(losses)} from that.
 
 How often a value occurs (MacAvaney et al., Figure 2; picture: docs/{PICTURE.name}): \
 {_low(studied.vectors):.1%} of φ_d's values are {STEP} or below, and {_low(above):.1%} of those \
