@@ -4,6 +4,7 @@ The networks learn from random pairs and BM25's, with word2vec's vectors.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline, Rescore, Retrieve
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split
@@ -199,12 +201,25 @@ theirs). Scores are {np.mean(model):.2f} on average; what no impact holds would 
 {np.mean(lost):.3f}.""".strip()
 
 
-def bundle_of(trained: Conformers, forms: Sequence[str] = FORMS) -> Path:
-    """Return the bundle of BM25 and some forms, indexed."""
+def bundle_of(
+    trained: Conformers, forms: Sequence[str] = FORMS, floor: float = ConformerKernelSettings.floor
+) -> Path:
+    """Return the bundle of BM25 and some forms, indexed.
+
+    Args:
+        trained: the networks.
+        forms: of these.
+        floor: quantile of a term's scores that impacts are counted from.
+    """
 
     def build(path: Path) -> None:
         checkpoints = {"bm25": Checkpoint("bm25", trained.bm25())}
-        checkpoints |= {form: trained.checkpoint(form) for form in forms}
+        for form in forms:
+            found = trained.checkpoint(form)
+            if isinstance(found.settings, ConformerKernelSettings):
+                # A network that was kept may have an older default.
+                found = replace(found, settings=replace(found.settings, floor=floor))
+            checkpoints[form] = found
         rankers = path.with_name(f"{path.name}.rankers")
         options = ExportOptions(variants=("fp32", "fp16", "int8"))
         export_bundle(checkpoints, rankers, options, overwrite=True)
@@ -212,8 +227,8 @@ def bundle_of(trained: Conformers, forms: Sequence[str] = FORMS) -> Path:
         index_bundle(rankers, documents, path, titles=trained.titles, overwrite=True)
 
     steps = dict(trained.steps)
-    told = "-".join(f"{form}.{steps[form]}" for form in forms)
-    return trained.place.keep(f"{trained.name}.{told}.ranklet", build, BUNDLE)
+    named = "-".join(f"{form}.{steps[form]}" for form in forms)
+    return trained.place.keep(f"{trained.name}.{named}.floor-{floor:g}.ranklet", build, BUNDLE)
 
 
 def _courses(trained: Conformers) -> str:

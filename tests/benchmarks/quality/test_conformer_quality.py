@@ -61,6 +61,11 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
         for table in (rows[:chosen], rows[chosen:]):
             assert "| 100.0% |" in table[2]  # the network is its own reference
             assert [row.split("|")[3].strip() == "" for row in table[2:]].count(True) == 1
+    whole = impacts.over_all(networks, limit=8)
+    assert "### All " in whole
+    for floor in ("0%", "25%"):
+        assert f"| NDRM1, floor at {floor} |" in whole
+        assert f"| NDRM3, floor at {floor} |" in whole
     # Other steps are another training, and titles another BM25.
     other = conformers.Conformers(here, "tiny", **{**given, "steps": (("ndrm2", 9),)})
     with pytest.raises(AssertionError, match="trained again"):
