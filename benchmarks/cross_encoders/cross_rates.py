@@ -6,34 +6,20 @@ best after a few steps, and a high rate may win early and lose late.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from benchmarks.cross_encoders import served
 from benchmarks.cross_encoders.candidates import Lists, found_by_bm25
 from benchmarks.cross_encoders.comparing import RANKED_BY, SIGNS, Row, alone, shown_rows
 from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
 from benchmarks.cross_encoders.systems import VANILLA, System
-from benchmarks.cross_encoders.trainings import Source, learned, minutes, qa_mix
+from benchmarks.cross_encoders.trainings import Source, learned, qa_mix
 from benchmarks.harness.evenly import evenly, without
 from benchmarks.harness.place import Place
 from ranklet.export.options import ExportOptions
-from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.data.splits import read_split
 
 PACKAGES = ("torch", "transformers", "onnxruntime")
 RATES = (2e-5, 1e-4, 2e-4)  # of the encoder; the first is the paper's
-
-
-class Learned(NamedTuple):
-    """What a training says of itself.
-
-    Attributes:
-        pool: held-out MRR@10 before and after.
-        minutes: that it took.
-    """
-
-    pool: str
-    minutes: str
 
 
 def run(place: Place) -> str:
@@ -71,13 +57,11 @@ def section(
     found = [Row("BM25, tuned", alone(lists, lists.scores), notes=("", ""))]
     for rate in rates:
         path = learned(scope, source, system, steps=sizes.steps, rate=rate, pool=sizes.pool)
-        training = read_checkpoint(path)
-        both = training.training["comparison"]
-        notes = Learned(f"{both['before']:.2f} → {both['after']:.2f}", f"{minutes(training):.1f}")
         base = found[1].seeds if len(found) > 1 else ()
         row = served.row(
-            scope.place, f"{rate:g}", [path], lists, options=options, base=base, notes=notes
-        )
+            scope.place, f"{rate:g}", [path], lists,
+            options=options, base=base, notes=served.course([path]),
+        )  # fmt: skip
         found.append(row)
     best = max(found[1:], key=lambda row: float(row.alone[RANKED_BY].mean())).label
     shown = shown_rows(found, f"{rates[0]:g}'s", notes=("pool", "minutes"))

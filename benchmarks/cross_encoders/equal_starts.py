@@ -18,7 +18,6 @@ from benchmarks.cross_encoders.systems import CEDR, MODEL1, PRE_PAIR, SIM_PAIR, 
 from benchmarks.cross_encoders.trainings import RATES, Chosen, Source, chosen_rate, learned, qa_mix
 from benchmarks.harness.place import Place
 from ranklet.export.options import ExportOptions
-from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.data.splits import read_split
 
 QA_MIX = "qa-mix"
@@ -130,7 +129,7 @@ def rows(
         found.append(
             served.row(
                 scope.place, system.label, own, lists,
-                options=options, base=first, notes=_notes(own),
+                options=options, base=first, notes=served.course(own),
             )
         )  # fmt: skip
         by_loss.setdefault(system.loss, found[-1].seeds)
@@ -145,16 +144,6 @@ def _lists(scope: Scope, reported: Reported) -> Lists:
     return found_by_bm25(
         scope.place, collection, settings, queries, sizes.depth, titles=reported.titles
     )
-
-
-def _notes(paths: Sequence[Path]) -> tuple[str, str]:
-    """Return the held-out MRR@10 before and after the training, and its minutes; of all seeds."""
-    told = [read_checkpoint(path).training for path in paths]
-    before, after = (
-        sum(float(each["comparison"][when]) for each in told) / len(told)
-        for when in ("before", "after")
-    )
-    return f"{before:.2f} → {after:.2f}", f"{sum(each['seconds'] for each in told) / 60:.1f}"
 
 
 def _intro(scope: Scope, chosen: Chosen, in_8_bits: int, count: int) -> str:

@@ -25,11 +25,10 @@ from benchmarks.cross_encoders.systems import (
     VANILLA,
     System,
 )
-from benchmarks.cross_encoders.trainings import Source, chosen_rate, learned, minutes, qa_mix
+from benchmarks.cross_encoders.trainings import Source, chosen_rate, learned, qa_mix
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from ranklet.export.options import ExportOptions
-from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.data.collection import Collection, Query, write_collection
 from ranklet.training.data.splits import read_split
 
@@ -161,14 +160,15 @@ def section(
         queries = len(lists.queries)
         parts.append(
             f"### {each.collection}: {queries:,} queries of {each.split}, BM25's first "
-            f"{sizes.depth} reranked\n\n" + shown_rows(found, "vanilla's", notes=("minutes",))
+            f"{sizes.depth} reranked\n\n"
+            + shown_rows(found, "vanilla's", notes=("pool", "minutes"))
         )
         if not each.learned:
             continue
         again = [found[0], *second_rows(scope, each, lists, paths, found, rate, second, options)]
         parts.append(
             f"After a second phase on {each.collection}:\n\n"
-            + shown_rows(again, "vanilla's", notes=("minutes", GAIN))
+            + shown_rows(again, "vanilla's", notes=("pool", "minutes", GAIN))
         )
     return "\n\n".join(parts)
 
@@ -195,7 +195,7 @@ def rows(
         found.append(
             served.row(
                 scope.place, label, own, lists,
-                changes=WINDOWS, options=options, base=base, notes=_notes(own),
+                changes=WINDOWS, options=options, base=base, notes=served.course(own),
             )
         )  # fmt: skip
     return found
@@ -235,16 +235,17 @@ def second_rows(
         )  # fmt: skip
         base = found[0].seeds if found else ()
         row = served.row(
-            scope.place, each.label, [path], lists, options=options, base=base, notes=_notes([path])
+            scope.place,
+            each.label,
+            [path],
+            lists,
+            options=options,
+            base=base,
+            notes=served.course([path]),
         )
         gain = shown(difference(row.alone[RANKED_BY], zero_shot[first][0][RANKED_BY]))
         found.append(row._replace(notes=(*row.notes, gain)))
     return found
-
-
-def _notes(paths: Sequence[Path]) -> tuple[str]:
-    """Return the minutes of the trainings, all seeds together."""
-    return (f"{sum(minutes(read_checkpoint(path)) for path in paths):.1f}",)
 
 
 def candidates(scope: Scope, reported: Reported) -> Lists:
@@ -299,7 +300,10 @@ was trained on many collections before, so only reranking is zero-shot.
 
 The second phase continues a network for {sizes.needle_steps} steps of {STEP} queries of the \
 collection's train, at the same rate. It learns each window by itself, with the label of its \
-document: the first one and a tenth of the others. *{GAIN}* is what it adds to the same network.
+document: the first one and a tenth of the others. *{GAIN}* is what it adds to the same network. \
+*Pool* is MRR@10 before and after on the {sizes.pool} held-out queries of the first phase, and \
+{sizes.needle_pool} of the second, which choose between both weights. So a second phase with the \
+same value before and after has changed nothing.
 
 {SIGNS}
 

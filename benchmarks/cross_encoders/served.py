@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.built.trained import all_cores
 from benchmarks.cross_encoders.candidates import Lists
 from benchmarks.cross_encoders.comparing import Row, Values, alone, mean_of, with_bm25
+from benchmarks.cross_encoders.trainings import minutes
 from benchmarks.harness.place import Place
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle
@@ -125,6 +126,19 @@ def row(
         alphas.extend(shares)
     against = mean_of(base[: len(own)]) if base else None
     return Row(label, mean_of(own), tuple(own), against, mean_of(fused), tuple(alphas), notes)
+
+
+def course(paths: Sequence[Path]) -> tuple[str, str]:
+    """Return the held-out MRR@10 before and after trainings, and their minutes, of all seeds.
+
+    Both are of the weights that are kept, so they are equal if the first ones are.
+    """
+    found = [read_checkpoint(path) for path in paths]
+    before, after = (
+        float(np.mean([each.training["comparison"][when] for each in found]))
+        for when in ("before", "after")
+    )
+    return f"{before:.2f} → {after:.2f}", f"{sum(minutes(each) for each in found):.1f}"
 
 
 def is_int8(bundle: Path) -> bool:
