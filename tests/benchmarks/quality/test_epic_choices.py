@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ TERMS = 6
 
 
 @pytest.fixture
-def studied() -> "epic_choices.Study":
+def studied() -> Any:
     """Documents that a query for term 5 tells apart, though its values are the smallest."""
     vectors = np.tile(np.array([4, 3, 3, 3, 3, 0.1], np.float32), (4, 1))
     vectors[2, 5] = 0.4
@@ -33,9 +33,7 @@ def studied() -> "epic_choices.Study":
     return epic_choices.Study(ids, vectors, vectors.copy(), frequencies, queries, encoded)
 
 
-def test_a_floor_or_a_priority_keeps_what_tells_documents_apart(
-    studied: "epic_choices.Study",
-) -> None:
+def test_a_floor_or_a_priority_keeps_what_tells_documents_apart(studied: Any) -> None:
     choice = epic_choices.Choice
     assert studied.whole().tolist() == [1.0]
     assert studied.pruned(choice(None, 0.0), TERMS).tolist() == [1.0]
@@ -45,7 +43,7 @@ def test_a_floor_or_a_priority_keeps_what_tells_documents_apart(
     assert studied.pruned(choice(None, 1.0), 1).tolist() == [1.0]
 
 
-def test_the_usual_way_is_that_of_an_export(studied: "epic_choices.Study") -> None:
+def test_the_usual_way_is_that_of_an_export(studied: Any) -> None:
     assert epic_choices.USUAL in epic_choices.ways()
     assert epic_choices.Choice(None, 0.0) == epic_choices.ways()[0]
     np.testing.assert_array_equal(
