@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 from benchmarks.built import epic_bundles, trained
+from benchmarks.conformer import conformer_quality
 from benchmarks.harness import place
-from benchmarks.quality import conformer_quality
 from benchmarks.speed import splade_speed
 
 

@@ -27,7 +27,7 @@ PARTS = ("ss", "bq", "md")  # of qa-mix, whose documents are long enough
 FILLING = (*PARTS, "nq")  # nobody asks for what nq has
 SEED = 0
 TRAIN, HELD, DEV = "train", "held", "dev"  # splits of the needle collection
-CODE = ("benchmarks/cross_encoders/needle_documents.py", "training/data/splits.py")
+CODE = ("benchmarks/long_documents/needle_documents.py", "training/data/splits.py")
 
 
 class Hidden(NamedTuple):

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.built.trained import tuned_bm25
-from benchmarks.cross_encoders import baselines, needle_documents, served
+from benchmarks.cross_encoders import baselines, served
 from benchmarks.cross_encoders.candidates import Lists, found_by_bm25, tuned
 from benchmarks.cross_encoders.comparing import SIGNS, Row, Values, alone, shown_rows
 from benchmarks.cross_encoders.equal_starts import network
-from benchmarks.cross_encoders.needle_documents import CHUNKS, DEV, HELD, TRAIN
 from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
 from benchmarks.cross_encoders.systems import MODEL1, VANILLA, System
 from benchmarks.cross_encoders.trainings import Source, chosen_rate, learned, qa_mix
 from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import Place
+from benchmarks.long_documents import needle_documents
+from benchmarks.long_documents.needle_documents import CHUNKS, DEV, HELD, TRAIN
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Collection

@@ -9,11 +9,11 @@ end over all documents.
 
 from benchmarks.built.conformers import Conformers
 from benchmarks.built.trained import HELD_OUT
+from benchmarks.conformer.conformer_quality import BASE, DEPTH, MEASURES, bundle_of, quality
+from benchmarks.conformer.impact_study import FLOORS, Line, Model, drawn, own_terms
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from benchmarks.quality.conformer_quality import BASE, DEPTH, MEASURES, bundle_of, quality
-from benchmarks.quality.impact_study import FLOORS, Line, Model, drawn, own_terms
 from ranklet import runtime
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from benchmarks.cross_encoders import needle
-from benchmarks.cross_encoders.needle import FIRST, HEADS, READINGS, networks, section
+from benchmarks.long_documents import needle
+from benchmarks.long_documents.needle import FIRST, HEADS, READINGS, networks, section
 from tests.benchmarks.cross_encoders.miniature import OPTIONS, miniature
 
 from ranklet.training.checkpoint import read_checkpoint

@@ -17,7 +17,7 @@ def test_both_starts_stand_next_to_bm25(
         import_module(name)
         for name in (
             "benchmarks.harness.place", "benchmarks.built.conformers",
-            "benchmarks.quality.ndrm2_starts",
+            "benchmarks.conformer.ndrm2_starts",
             "ranklet.export.rankers.conformer_kernel.exporting",
         )
     )  # fmt: skip

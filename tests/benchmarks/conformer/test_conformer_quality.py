@@ -23,7 +23,7 @@ def test_the_tables_are_made_and_what_is_kept_is_found_again(
         import_module(name)
         for name in (
             "benchmarks.harness.place", "benchmarks.built.conformers",
-            "benchmarks.quality.conformer_quality", "benchmarks.quality.conformer_impacts",
+            "benchmarks.conformer.conformer_quality", "benchmarks.conformer.conformer_impacts",
             "ranklet.export.rankers.conformer_kernel.exporting",
         )
     )  # fmt: skip

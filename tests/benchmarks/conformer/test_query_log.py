@@ -14,7 +14,7 @@ def test_a_log_shares_no_query_with_what_is_reported(
 ) -> None:
     pytest.importorskip("gensim")
     place = pytest.importorskip("benchmarks.harness.place")
-    query_log = pytest.importorskip("benchmarks.quality.query_log")
+    query_log = pytest.importorskip("benchmarks.conformer.query_log")
     exporting = pytest.importorskip("ranklet.export.rankers.conformer_kernel.exporting")
     monkeypatch.setattr(exporting, "PROBES", (5, 16))
     # The miniature has too few queries to cut.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from benchmarks.cross_encoders.needle_documents import (
+from benchmarks.long_documents.needle_documents import (
     CHUNKS,
     answerable,
     beginning,

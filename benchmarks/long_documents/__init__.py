@@ -1,0 +1,1 @@
+"""What reading all of a long document is worth to a cross-encoder."""
