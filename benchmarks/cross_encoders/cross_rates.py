@@ -13,10 +13,9 @@ from benchmarks.cross_encoders.comparing import RANKED_BY, SIGNS, Row, alone, sh
 from benchmarks.cross_encoders.scope import EXPORT_MINUTES, STEP, Scope, Sizes, announce
 from benchmarks.cross_encoders.systems import VANILLA, System
 from benchmarks.cross_encoders.trainings import Source, learned, qa_mix
-from benchmarks.harness.evenly import evenly, without
+from benchmarks.harness.evenly import unseen
 from benchmarks.harness.place import Place
 from ranklet.export.options import ExportOptions
-from ranklet.training.data.splits import read_split
 
 PACKAGES = ("torch", "transformers", "onnxruntime")
 RATES = (2e-5, 1e-4, 2e-4)  # of the encoder; the first is the paper's
@@ -81,8 +80,6 @@ The best rate alone is {best}. One seed; {sizes.steps * STEP:,} queries."""
 
 def held_out(scope: Scope, source: Source) -> Lists:
     """Return held-out queries with BM25's first documents, without those that chose weights."""
-    sizes, every = scope.sizes, read_split(source.collection, source.held_out)
-    chose = read_split(source.collection, source.held_out, limit=sizes.pool)
-    rest = without(every, chose)
-    some = [rest[at] for at in evenly(len(rest), sizes.queries)]
+    sizes = scope.sizes
+    some = unseen(source.collection, source.held_out, chose=sizes.pool, most=sizes.queries)
     return found_by_bm25(scope.place, source.collection, source.bm25, some, sizes.depth)

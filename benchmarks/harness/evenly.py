@@ -1,10 +1,9 @@
-"""Some of many queries: evenly spread over all of them, or without those that chose something."""
-
-from collections.abc import Sequence
+"""Some of many queries, evenly spread over all of them or over those that chose nothing."""
 
 import numpy as np
 
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
 
 
 def evenly(count: int, most: int) -> list[int]:
@@ -19,12 +18,15 @@ def evenly(count: int, most: int) -> list[int]:
     return numbers
 
 
-def without(queries: Sequence[JudgedQuery], known: Sequence[JudgedQuery]) -> list[JudgedQuery]:
-    """Return the queries that are not among some known ones, in their order.
+def unseen(collection: Collection, split: str, *, chose: int, most: int) -> list[JudgedQuery]:
+    """Return queries of a split, evenly spread, without those that chose between weights.
 
-    >>> one, two = JudgedQuery("1", "a", {}), JudgedQuery("2", "b", {})
-    >>> without([one, two], [one]) == [two]
-    True
+    Args:
+        collection: with the split.
+        split: held out from the training.
+        chose: queries that the training drew of it, at most, by the seed that `read_split` has.
+        most: queries.
     """
-    ids = {query.id for query in known}
-    return [query for query in queries if query.id not in ids]
+    ids = {query.id for query in read_split(collection, split, limit=chose)}
+    rest = [query for query in read_split(collection, split) if query.id not in ids]
+    return [rest[at] for at in evenly(len(rest), most)]

@@ -8,6 +8,7 @@ that had no part in them. The picture is the paper's Figure 2, how often each va
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -16,20 +17,20 @@ from numpy.typing import NDArray
 
 from benchmarks.built.trained import HELD_OUT, TUNING_QUERIES, qa_mix_epic, tuned_bm25
 from benchmarks.cross_encoders.candidates import found_by_bm25
-from benchmarks.harness.evenly import evenly, without
+from benchmarks.harness.evenly import unseen
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
 from benchmarks.quality.epic_quality import reciprocal_rank
 from ranklet.export.onnx.graph import TorchSession
-from ranklet.export.sparse.pruning import COMMON, FLOOR, term_priorities
+from ranklet.export.sparse.pruning import COMMON, FLOOR, term_floors, term_priorities
 from ranklet.export.sparse.scoring import encoders_over
 from ranklet.runtime.lexical.sparse_store import SparseQuery, prune, store_of_rows
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.epic import EPICEncoders
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.impacts import index_of_rows
 from ranklet.training.progress import progress
 from ranklet.training.rankers.epic import training as epic
@@ -71,7 +72,7 @@ class Study:
         ids: of the documents.
         vectors: φ_d, (documents, vocabulary) float32.
         probes: φ_d of the probes, which floors are made of, (probes, vocabulary) float32.
-        frequencies: 1 and the number of probes that have a term, (vocabulary,) float32.
+        tokens: terms of each probe, which priorities are made of.
         queries: with their relevant documents.
         encoded: the same queries.
     """
@@ -79,19 +80,26 @@ class Study:
     ids: list[str]
     vectors: NDArray[np.float32]
     probes: NDArray[np.float32]
-    frequencies: NDArray[np.float32]
+    tokens: Sequence[Sequence[int] | NDArray[np.integer]]
     queries: Sequence[JudgedQuery]
     encoded: Sequence[SparseQuery]
+
+    @cached_property
+    def above(self) -> NDArray[np.float32]:
+        """What is above the usual floors, (documents, vocabulary) float32."""
+        above: NDArray[np.float32] = self.vectors - self.floors(USUAL.floor)
+        return np.maximum(above, 0, out=above)
 
     def floors(self, share: float | None) -> NDArray[np.float32]:
         """Return the floor of each term, (vocabulary,) float32."""
         if share is None:
             return np.zeros(self.probes.shape[1], np.float32)
-        return np.quantile(self.probes, share, axis=0).astype(np.float32)
+        return term_floors(self.probes, share)
 
     def pruned(self, choice: Choice, kept: int) -> NDArray[np.float64]:
         """Return MRR@10 of each query by the values that are kept, (queries,)."""
-        floors, priorities = self.floors(choice.floor), self.frequencies**choice.exponent
+        floors = self.floors(choice.floor)
+        priorities = term_priorities(self.tokens, len(floors), choice.exponent)
         rows = [
             prune(np.maximum(self.vectors[at : at + BLOCK] - floors, 0), kept, priorities)
             for at in range(0, len(self.vectors), BLOCK)
@@ -141,8 +149,6 @@ def section(studied: Study) -> str:
         f"{shown(difference(own, whole))} at r = {kept:,}"
         for kept, own in zip(KEPT, values[USUAL], strict=True)
     ]
-    floors = studied.floors(USUAL.floor)
-    above = np.maximum(studied.vectors - floors, 0)
     return f"""\
 EPIC learned for {STEPS} steps. {len(studied.queries):,} held-out queries of {COLLECTION}'s train, \
 none of which chose between its weights, search {len(studied.ids):,} documents: BM25's first \
@@ -159,8 +165,8 @@ bundle has is {shown(gap)} from it. By all values of φ_d MRR@10 is {whole.mean(
 bundle has is {"; ".join(losses)} from that.
 
 How often a value occurs (MacAvaney et al., Figure 2; picture: docs/{PICTURE.name}): \
-{_low(studied.vectors):.1%} of φ_d's values are {STEP} or below, and {_low(above):.1%} of those \
-above the floors. The paper has 74 %."""
+{_low(studied.vectors):.1%} of φ_d's values are {STEP} or below, and {_low(studied.above):.1%} of \
+those above the floors. The paper has 74 %."""
 
 
 def ways() -> list[Choice]:
@@ -177,10 +183,7 @@ def study(place: Place, checkpoint: Checkpoint, most: int) -> Study:
         most: queries.
     """
     collection = place.collection(COLLECTION)
-    chose = read_split(collection, HELD_OUT, limit=TUNING_QUERIES)  # between the weights
-    held_out = read_split(collection, HELD_OUT)
-    unseen = without(held_out, chose) or held_out
-    queries = [unseen[at] for at in evenly(len(unseen), most)]
+    queries = unseen(collection, HELD_OUT, chose=TUNING_QUERIES, most=most)
     lists = found_by_bm25(place, collection, tuned_bm25(place, COLLECTION), queries, DEPTH)
     wanted = {*lists.texts, *(name for query in queries for name in query.relevant)}
     texts = {
@@ -200,16 +203,13 @@ def study(place: Place, checkpoint: Checkpoint, most: int) -> Study:
     )
     probed = encoders.encode_whole(probes.documents).vectors
     tokens = [feeds["input_ids"][0] for feeds in of_documents.feeds]
-    priorities = term_priorities(tokens, checkpoint.settings.vocabulary)
     whole = list(texts.values())
     blocks = [
         encoders.encode_whole(whole[at : at + BLOCK]).vectors
         for at in progress(range(0, len(whole), BLOCK), "encoding")
     ]
     encoded, _ = encoders.encode_queries([query.text for query in queries])
-    return Study(
-        list(texts), np.concatenate(blocks), probed, priorities ** (1 / COMMON), queries, encoded
-    )
+    return Study(list(texts), np.concatenate(blocks), probed, tokens, queries, encoded)
 
 
 def draw(studied: Study) -> None:
@@ -219,9 +219,8 @@ def draw(studied: Study) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    above = np.maximum(studied.vectors - studied.floors(USUAL.floor), 0)
     figure, axes = pyplot.subplots(figsize=(5.2, 3.2))
-    for label, values in {"φ_d": studied.vectors, "φ_d above the floors": above}.items():
+    for label, values in {"φ_d": studied.vectors, "φ_d above the floors": studied.above}.items():
         counts = np.bincount(np.round(values / STEP).astype(np.int64).ravel())
         held = np.flatnonzero(counts)
         axes.plot(held * STEP, counts[held] / counts.sum(), "o-", markersize=3, label=label)

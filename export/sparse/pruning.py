@@ -17,8 +17,8 @@ FLOOR = 0.5  # quantile
 COMMON = 0.25  # exponent
 
 
-def term_floors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the value of each term that half of the documents reach, (vocabulary,) float32.
+def term_floors(vectors: NDArray[np.float32], share: float = FLOOR) -> NDArray[np.float32]:
+    """Return a quantile of each term's values, usually the median, (vocabulary,) float32.
 
     Impacts are counted from these floors. The paper prunes φ_d as it is, but nearly all values of a
     φ_d are above 0, and the largest are often large in every document, so they tell no documents
@@ -28,15 +28,18 @@ def term_floors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
     Args:
         vectors: φ_d of some documents, ≥ 0, (documents, vocabulary) float32.
+        share: the quantile, from 0 to 1.
 
     >>> term_floors(np.array([[0, 1], [0, 3], [2, 8]], np.float32)).tolist()
     [0.0, 3.0]
     """
-    return np.quantile(vectors, FLOOR, axis=0).astype(np.float32)
+    return np.quantile(vectors, share, axis=0).astype(np.float32)
 
 
 def term_priorities(
-    documents: Sequence[Sequence[int] | NDArray[np.integer]], vocabulary: int
+    documents: Sequence[Sequence[int] | NDArray[np.integer]],
+    vocabulary: int,
+    exponent: float = COMMON,
 ) -> NDArray[np.float32]:
     """Return the factor of each term's values while vectors are pruned, (vocabulary,) float32.
 
@@ -47,6 +50,7 @@ def term_priorities(
     Args:
         documents: terms of each document.
         vocabulary: number of terms.
+        exponent: in place of ¼.
 
     >>> term_priorities([[0, 1], [1]] * 15 + [[1]] * 50, 3).tolist()
     [2.0, 3.0, 1.0]
@@ -54,7 +58,7 @@ def term_priorities(
     frequencies = np.zeros(vocabulary, np.int64)
     for terms in documents:
         frequencies[np.unique(np.array(terms, np.int64))] += 1
-    return np.asarray((1.0 + frequencies) ** COMMON, np.float32)
+    return np.asarray((1.0 + frequencies) ** exponent, np.float32)
 
 
 def pruning_reports(

@@ -28,9 +28,9 @@ def studied() -> Any:
     vectors[2, 5] = 0.4
     queries = [JudgedQuery("q", "text", {"d2": 1})]
     encoded = [SparseQuery(np.array([0, 5], np.int32), np.array([0.5, 1], np.float32))]
-    frequencies = np.array([1, 1, 1, 1, 1, 100], np.float32)
+    tokens = [[5]] * 99
     ids = [f"d{at}" for at in range(4)]
-    return epic_choices.Study(ids, vectors, vectors.copy(), frequencies, queries, encoded)
+    return epic_choices.Study(ids, vectors, vectors.copy(), tokens, queries, encoded)
 
 
 def test_a_floor_or_a_priority_keeps_what_tells_documents_apart(studied: Any) -> None:
@@ -65,6 +65,8 @@ def test_every_way_has_a_row_and_values_are_drawn(
     monkeypatch.setattr(epic_choices, "qa_mix_epic", lambda place, steps: checkpoint)
     monkeypatch.setattr(epic_choices, "PICTURE", tmp_path / "values.png")
     monkeypatch.setattr(epic_choices, "KEPT", (3, 50))
+    monkeypatch.setattr(epic_choices, "HELD_OUT", "train")  # a tenth of the miniature is too little
+    monkeypatch.setattr(epic_choices, "TUNING_QUERIES", 3)
     found = epic_choices.run(place.Place(tmp_path / "data", tmp_path / "work"))
     assert (tmp_path / "values.png").read_bytes().startswith(b"\x89PNG")
     rows = [line.split("|") for line in found.splitlines() if line.startswith("|")]
