@@ -66,8 +66,9 @@ NO_NETWORK = (
     ("model1", "neural_model1", "light", "ndrm3"),
 )
 BY_RANKS = (("light",), ("ndrm3",), ("light", "ndrm3"))
-ENCODERS = ("minilm", "dense", "averaged", "epic", "colbert")
-WITH_ENCODER = ("model1", "neural_model1", "light", "ndrm3")  # next to each encoder
+ENCODERS = ("minilm", "dense", "averaged", "own", "epic", "colbert")
+# Next to each encoder.
+WITH_ENCODER = (("model1",), ("model1", "neural_model1", "light", "ndrm3"))
 
 
 def alone(rankers: Mapping[str, Ranker]) -> list[System]:
@@ -98,7 +99,11 @@ def candidates(reads: Reads, rankers: Iterable[str]) -> list[Candidate]:
         found = [
             Candidate((BM25, each), method) for each in ENCODERS for method in ("rrf", "linear")
         ]
-        found += [Candidate((BM25, *WITH_ENCODER, each), "linear") for each in ENCODERS]
+        found += [
+            Candidate((BM25, *others, each), "linear")
+            for others in WITH_ENCODER
+            for each in ENCODERS
+        ]
     return [each for each in found if known.issuperset(each.members)]
 
 

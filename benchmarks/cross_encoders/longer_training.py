@@ -1,0 +1,170 @@
+"""What a longer training adds to a cross-encoder that reads last, on qa-mix.
+
+Both begin with all-MiniLM-L6-v2. The long one also has a higher learning rate and negatives that
+BM25 ranks higher. What both read, and how they are fused with it, is chosen on held-out queries.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.all_systems.bundles import Scope
+from benchmarks.all_systems.comparing import LEAST, RANKED_BY, Studied, paired, verdict
+from benchmarks.all_systems.measuring import studied
+from benchmarks.all_systems.pipelines import BASE, BEST, CROSS, RERANKED
+from benchmarks.all_systems.rankers import CROSS_STEPS, RANKERS
+from benchmarks.all_systems.studies import BM25, QA_MIX, STUDIES, Ranker, Reads, Study
+from benchmarks.built.trained import CROSS as CROSS_CODE
+from benchmarks.built.trained import learn_and_save
+from benchmarks.harness.intervals import difference, ratio, shown
+from benchmarks.harness.place import Place
+from benchmarks.harness.report import table
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.evaluation.significance import compare
+from ranklet.training.evaluation.systems import MEASURES, mark
+from ranklet.training.rankers.cross_encoder import training as cross_encoder
+from ranklet.training.rankers.cross_encoder.options import Options
+
+PACKAGES = ("torch", "transformers", "onnxruntime")
+OTHERS = (BM25, "model1", "dense")  # what may stand before the cross-encoder
+PAIRS = 150  # held-out queries that choose what stands before it
+LONG_STEPS, LONG_RATE, LONG_DEPTH = 1_600, 2e-4, 100
+READS_LAST, ENCODER = BEST[Reads.PAIRS], BEST[Reads.QUERY]
+USES = (f"cross-encoder on BM25's first {RERANKED}", READS_LAST)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How a cross-encoder learns.
+
+    Attributes:
+        label: what tables call it.
+        parts: what its exports are called.
+        ranker: that is measured.
+    """
+
+    label: str
+    parts: str
+    ranker: Ranker
+
+
+def long(place: Place, _: Study) -> Checkpoint:
+    """Return the cross-encoder that learns for longer; one that was interrupted goes on."""
+    kept = f"qa-mix.cross_encoder.{LONG_STEPS}"
+
+    def build(path: Path) -> None:
+        options = Options(
+            learning_rate=LONG_RATE, steps=LONG_STEPS, depth=LONG_DEPTH, evaluations=4
+        )
+        state = place.state(kept, CROSS_CODE)
+        learn_and_save(place, QA_MIX, cross_encoder.train, options, path, state)
+
+    return read_checkpoint(place.keep(kept, build, CROSS_CODE))
+
+
+LESSONS = (
+    Lesson(f"{CROSS_STEPS:,} steps", "all", RANKERS[CROSS]),
+    Lesson(f"{LONG_STEPS:,} steps", "longer", replace(RANKERS[CROSS], learn=long)),
+)
+
+
+def run(place: Place) -> str:
+    """Train, export, index, choose and measure what is not kept."""
+    study = replace(STUDIES[QA_MIX], pairs=PAIRS)
+    found = {}
+    for lesson in LESSONS:
+        rankers = {**{name: RANKERS[name] for name in OTHERS}, CROSS: lesson.ranker}
+        scope = Scope(
+            place, {QA_MIX: study}, rankers, name=f"longer-{lesson.parts}", parts=lesson.parts
+        )
+        found[lesson.label] = studied(scope, QA_MIX)
+    return section(found)
+
+
+def section(found: Mapping[str, Studied]) -> str:
+    """Return the tables of a run.
+
+    Args:
+        found: what was measured with each cross-encoder, the short training first.
+    """
+    first = next(iter(found.values()))
+    read = len(paired(first, READS_LAST, BASE, RANKED_BY)[0])
+    chosen = [
+        [label, system.told]
+        for label, each in found.items()
+        for system in each.systems
+        if system.name == READS_LAST
+    ]
+    return f"""
+{read:,} dev queries of qa-mix, {first.passages:,} passages, all networks in 8 bits as they are \
+served. {CROSS_STEPS:,} steps of 16 queries are `all_systems`' training, at the rate 1e-4 with one \
+negative of BM25's first 500. {LONG_STEPS:,} steps have the rate {LONG_RATE:g} and negatives of \
+BM25's first {LONG_DEPTH}. Steps, rate and negatives differ together, so the table says what this \
+training adds, and not which of the three does.
+
+{_quality(found)}
+
+† p < .05, ‡ p < .01 against BM25; * p < .05, ** p < .01 against the short training's (two-sided \
+paired t-tests, Holm's correction in each family). Intervals are 95 %.
+
+{_goal(found)}
+
+What was chosen on {PAIRS} held-out queries of train:
+
+{table(["training", READS_LAST], chosen)}
+"""
+
+
+def _quality(found: Mapping[str, Studied]) -> str:
+    """Return BM25, what stands before the cross-encoder, and both uses of each cross-encoder."""
+    short, long_ = found
+    values = {measure: _values(found, measure) for measure in MEASURES}
+    bases = {f"{use}, {long_}": f"{use}, {short}" for use in USES}
+    signs = {measure: _signs(own, bases) for measure, own in values.items()}
+    rows = []
+    for name, own in values[RANKED_BY].items():
+        means = [f"{each[name].mean():.4f}{signs[m].get(name, '')}" for m, each in values.items()]
+        gain = shown(difference(own, values[RANKED_BY][bases[name]])) if name in bases else ""
+        rows.append([name, *means, gain])
+    return table(["system", *MEASURES, f"{RANKED_BY} − the short training's"], rows)
+
+
+def _values(found: Mapping[str, Studied], measure: str) -> dict[str, NDArray[np.float64]]:
+    """Return a measure of all rows on the queries that cross-encoders have read."""
+    first = next(iter(found.values()))
+    values = {name: paired(first, name, READS_LAST, measure)[0] for name in (BASE, ENCODER)}
+    for label, each in found.items():
+        for use in USES:
+            values[f"{use}, {label}"] = paired(each, use, BASE, measure)[0]
+    return values
+
+
+def _signs(values: Mapping[str, NDArray[np.float64]], bases: Mapping[str, str]) -> dict[str, str]:
+    """Return the marks of each row, against BM25 and against the short training."""
+    signs = dict.fromkeys(values, "")
+    families = {
+        ("†", "‡"): [(name, BASE) for name in values if name != BASE],
+        ("*", "**"): list(bases.items()),
+    }
+    for (weak, strong), pairs in families.items():
+        for each in compare(values, pairs=pairs):
+            sign = {"†": weak, "‡": strong}.get(mark(each.p_holm), "")
+            signs[each.first] += ("−" if each.difference < 0 else "") + sign if sign else ""
+    return signs
+
+
+def _goal(found: Mapping[str, Studied]) -> str:
+    """Return the goal of a cross-encoder last, for each training."""
+    _, least = LEAST[Reads.PAIRS]
+    lines = []
+    for label, each in found.items():
+        reached = ratio(*paired(each, READS_LAST, BASE, RANKED_BY))
+        lines.append(
+            f"- Goal: {READS_LAST}, {label}, {RANKED_BY} ≥ {least:.2f} × BM25's: "
+            f"**{reached.value:.3f} ×** ({reached.low:.3f} to {reached.high:.3f}), "
+            f"{verdict(reached.value >= least)}."
+        )
+    return "\n".join(lines)

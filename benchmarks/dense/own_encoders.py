@@ -1,0 +1,127 @@
+"""What a dense encoder gains from a collection's own queries, where those of others do not help.
+
+MiniLM-L6 that learned from qa-mix is worse than untrained on scifact and google-wiki. Here it
+learns from their own queries of train. The members of a fusion are chosen among all encoders.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.all_systems.bundles import Scope
+from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals
+from benchmarks.all_systems.measuring import all_studies
+from benchmarks.all_systems.pipelines import HYBRID
+from benchmarks.all_systems.rankers import RANKERS
+from benchmarks.all_systems.studies import BM25, OWN, STUDIES, Ranker, Reads, Study
+from benchmarks.all_systems.tables import chosen, quality
+from benchmarks.built import dense
+from benchmarks.built.trained import DENSE, learn_and_save
+from benchmarks.dense.dense_training import NAME as PARTS
+from benchmarks.dense.dense_training import PASSAGES, QUERIES, START, TRAINED
+from benchmarks.harness.intervals import difference, shown
+from benchmarks.harness.place import Place
+from benchmarks.harness.report import table
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.splits import read_split
+from ranklet.training.evaluation.significance import holm, paired_t_test
+from ranklet.training.evaluation.systems import mark
+from ranklet.training.rankers.dense import training as dense_training
+from ranklet.training.rankers.dense.options import Options
+
+PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
+MINED = next(iter(dense.WAYS))  # negatives that the encoder finds itself
+
+
+class Length(NamedTuple):
+    """How long an encoder learns from a collection.
+
+    Attributes:
+        steps: of 32 queries.
+        tokens: of a document, at most.
+    """
+
+    steps: int
+    tokens: int
+
+
+# Twice the queries of google-wiki, and five times the few of scifact, whose abstracts are long.
+LENGTHS = {"scifact": Length(60, 256), "google-wiki": Length(150, 128)}
+
+
+def own(place: Place, study: Study) -> Checkpoint:
+    """Return MiniLM, trained on a collection's own queries; one that was interrupted goes on."""
+    steps, tokens = LENGTHS[study.collection]
+    kept = f"{study.collection}.own.dense.{steps}"
+
+    def build(path: Path) -> None:
+        options = Options(
+            steps=steps, evaluations=3, max_document_tokens=tokens, **dense.WAYS[MINED]
+        )
+        queries = read_split(place.collection(study.collection), study.learn)
+        state = place.state(kept, DENSE)
+        learn_and_save(place, study.collection, dense_training.train, options, path, state, queries)
+
+    return read_checkpoint(place.keep(kept, build, DENSE))
+
+
+USED = {name: RANKERS[name] for name in (BM25, "model1", "minilm", "dense")} | {
+    "own": Ranker("dense", "MiniLM of its own queries", own, OWN, Reads.QUERY, DENSE, encodes=True)
+}
+LEARNED = f"{USED['own'].label} retrieves"
+
+
+def run(place: Place) -> str:
+    """Train, export, index, choose and measure what is not kept."""
+    studies = {name: replace(STUDIES[name], passages=PASSAGES, queries=QUERIES) for name in LENGTHS}
+    return section(all_studies(Scope(place, studies, USED, name="own-encoders", parts=PARTS)))
+
+
+def section(found: Mapping[str, Studied]) -> str:
+    """Return the tables and the goals."""
+    lengths = "; ".join(f"{name} {steps} steps" for name, (steps, _) in LENGTHS.items())
+    parts = [
+        f"### {study}: {each.passages:,} passages, {each.queries} queries\n\n{quality(each)}"
+        for study, each in found.items()
+    ]
+    return f"""
+*{USED["own"].label}* begins with all-MiniLM-L6-v2 and learns from queries of the collection's \
+train, 32 in a step, with negatives that it finds itself: {lengths}. *MiniLM trained* learned from \
+qa-mix. All networks have 8 bits as they are served. google-wiki is cut to about {PASSAGES:,} \
+passages, so its figures are higher than on all of it.
+
+{gains(found)}
+
+† p < .05, ‡ p < .01 (two-sided paired t-tests, Holm's correction in each column).
+
+{chr(10).join(goals(found))}
+
+{chosen(found)}
+
+In the tables below, against BM25: † p < .05, ‡ p < .01; a chosen pipeline against *{HYBRID}*: \
+* p < .05, ** p < .01; − says that it is below (two-sided paired t-tests, Holm's correction in \
+each family). Intervals are 95 %.
+
+{(chr(10) * 2).join(parts)}
+"""
+
+
+def gains(found: Mapping[str, Studied]) -> str:
+    """Return a row per collection: untrained, of qa-mix and of its own queries, all retrieving."""
+    values = {
+        (study, name): each.values[name][RANKED_BY]
+        for study, each in found.items()
+        for name in (START, TRAINED, LEARNED)
+    }
+    rows = {
+        study: [study, *(f"{values[study, name].mean():.4f}" for name in (START, TRAINED, LEARNED))]
+        for study in found
+    }
+    for other in (START, TRAINED):
+        tests = [paired_t_test(values[study, LEARNED], values[study, other]) for study in found]
+        for (study, row), p in zip(rows.items(), holm(tests), strict=True):
+            gain = difference(values[study, LEARNED], values[study, other])
+            row.append(f"{shown(gain)}{mark(p)}".strip())
+    head = [f"{RANKED_BY}, retrieving", "untrained", "of qa-mix", "of its own", "− untrained"]
+    return table([*head, "− of qa-mix"], list(rows.values()))
