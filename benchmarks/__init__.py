@@ -19,6 +19,7 @@ BENCHMARKS = {
     "rerank_depths": "dense",
     "epic_quality": "quality",
     "epic_choices": "quality",
+    "document_expansion": "quality",
     "cross_quality": "cross_encoders",
     "cross_rates": "cross_encoders",
     "longer_training": "cross_encoders",

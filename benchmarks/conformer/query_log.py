@@ -68,7 +68,7 @@ class Sizes:
 def run(place: Place, name: str = COLLECTION, sizes: Sizes | None = None) -> str:
     """Train with and without the log, index, and report."""
     sizes = sizes or Sizes()
-    whole = _cut(place, name)
+    whole = cut(place, name)
     queries = read_split(whole, REPORT, limit=QUERIES)
     found: dict[str, Evaluation] = {}
     for log in (WITHOUT, WITH):
@@ -125,7 +125,7 @@ def _table(found: dict[str, Evaluation], known: NDArray[np.bool_]) -> str:
     )
 
 
-def _cut(place: Place, name: str) -> Collection:
+def cut(place: Place, name: str) -> Collection:
     """Return the collection with a log and the `PARTS` of train."""
     whole = place.collection(name)
 
@@ -148,23 +148,25 @@ def _split(queries: Sequence[JudgedQuery]) -> Any:
     return listed, {each.id: each.relevant for each in queries}
 
 
-def _with_log(place: Place, name: str) -> Collection:
-    """Return `_cut` with the queries of the log in its documents."""
-    cut = _cut(place, name)
+def with_log(place: Place, name: str) -> Collection:
+    """Return `cut` with the queries of the log in its documents."""
+    plain = cut(place, name)
 
     def build(path: Path) -> None:
-        splits = {each: (cut.queries(each), cut.qrels(each)) for each in PARTS}
-        others = [query for each in PARTS for query in read_split(cut, each)]
-        write_collection(path, with_query_log(cut, LOG, others), splits)
+        splits = {each: (plain.queries(each), plain.qrels(each)) for each in PARTS}
+        others = [query for each in PARTS for query in read_split(plain, each)]
+        write_collection(path, with_query_log(plain, LOG, others), splits)
 
     return Collection(place.keep(f"{name}.with-log", build, ("training/data",)))
 
 
 def _documents(place: Place, name: str, log: str) -> Collection:
-    return _with_log(place, name) if log else _cut(place, name)
+    return with_log(place, name) if log else cut(place, name)
 
 
-def _tuned(place: Place, name: str, log: str) -> Checkpoint:
+def tuned(place: Place, name: str, log: str) -> Checkpoint:
+    """Return BM25 of documents with or without the log, tuned on queries that are not in it."""
+
     def build(path: Path) -> None:
         documents = _documents(place, name, log)
         queries = read_split(documents, HELD_OUT, limit=TUNING)
@@ -180,7 +182,7 @@ def _ndrm3(place: Place, name: str, log: str, sizes: Sizes) -> Checkpoint:
 
     def build(path: Path) -> None:
         documents = _documents(place, name, log)
-        base = _tuned(place, name, log).settings
+        base = tuned(place, name, log).settings
         if not isinstance(base, BM25Settings):
             raise TypeError(f"the BM25 of {name} has {type(base).__name__}")
         options = Options(
@@ -203,7 +205,7 @@ def _bundle(place: Place, name: str, log: str, sizes: Sizes) -> Path:
     def build(path: Path) -> None:
         rankers = path.with_name(f"{path.name}.rankers")
         checkpoints = {
-            "bm25": _tuned(place, name, log), "ndrm3": _ndrm3(place, name, log, sizes),
+            "bm25": tuned(place, name, log), "ndrm3": _ndrm3(place, name, log, sizes),
         }  # fmt: skip
         export_bundle(checkpoints, rankers, ExportOptions(variants=("int8",)), overwrite=True)
         index_bundle(rankers, _documents(place, name, log), path, overwrite=True)
