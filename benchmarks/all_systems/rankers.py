@@ -33,7 +33,7 @@ from ranklet.training.rankers.neural_model1.options import Options as NeuralMode
 
 DENSE_WAY = next(iter(dense.WAYS))  # mined negatives
 NEURAL_MODEL1_STEPS = 6_000  # on qa-mix, some 10 minutes
-CROSS_STEPS = 400  # of 64 pairs
+CROSS_STEPS = 400  # of 32 pairs
 EPIC_STEPS = 200
 NDRM3_STEPS = {QA_MIX: 300}
 # What this run does not cover, and why. An empty table covers all rankers.

@@ -73,15 +73,14 @@ LESSONS = (
 
 def run(place: Place) -> str:
     """Train, export, index, choose and measure what is not kept."""
+    return section({each.label: studied(scope(place, each), QA_MIX) for each in LESSONS})
+
+
+def scope(place: Place, lesson: Lesson) -> Scope:
+    """Return what is measured with a cross-encoder."""
+    rankers = {**{name: RANKERS[name] for name in OTHERS}, CROSS: lesson.ranker}
     study = replace(STUDIES[QA_MIX], pairs=PAIRS)
-    found = {}
-    for lesson in LESSONS:
-        rankers = {**{name: RANKERS[name] for name in OTHERS}, CROSS: lesson.ranker}
-        scope = Scope(
-            place, {QA_MIX: study}, rankers, name=f"longer-{lesson.parts}", parts=lesson.parts
-        )
-        found[lesson.label] = studied(scope, QA_MIX)
-    return section(found)
+    return Scope(place, {QA_MIX: study}, rankers, name=f"longer-{lesson.parts}", parts=lesson.parts)
 
 
 def section(found: Mapping[str, Studied]) -> str:

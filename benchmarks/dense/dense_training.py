@@ -46,10 +46,15 @@ START, TRAINED, AVERAGED = (f"{USED[name].label} retrieves" for name in list(USE
 
 def run(place: Place) -> str:
     """Train, export, index, choose and measure what is not kept."""
+    return section(all_studies(scope(place)))
+
+
+def scope(place: Place) -> Scope:
+    """Return what is measured."""
     studies = {
         name: replace(each, passages=PASSAGES, queries=QUERIES) for name, each in STUDIES.items()
     }
-    return section(all_studies(Scope(place, studies, USED, name=NAME, parts=NAME)))
+    return Scope(place, studies, USED, name=NAME, parts=NAME)
 
 
 def section(found: Mapping[str, Studied]) -> str:

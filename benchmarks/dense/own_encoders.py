@@ -74,20 +74,28 @@ LEARNED = f"{USED['own'].label} retrieves"
 
 def run(place: Place) -> str:
     """Train, export, index, choose and measure what is not kept."""
+    return section(all_studies(scope(place)))
+
+
+def scope(place: Place) -> Scope:
+    """Return what is measured; encoders and passages that `dense_training` has are shared."""
     studies = {name: replace(STUDIES[name], passages=PASSAGES, queries=QUERIES) for name in LENGTHS}
-    return section(all_studies(Scope(place, studies, USED, name="own-encoders", parts=PARTS)))
+    return Scope(place, studies, USED, name="own-encoders", parts=PARTS)
 
 
 def section(found: Mapping[str, Studied]) -> str:
     """Return the tables and the goals."""
-    lengths = "; ".join(f"{name} {steps} steps" for name, (steps, _) in LENGTHS.items())
+    lengths = "; ".join(
+        f"{name} {steps} steps, {tokens} tokens of a document"
+        for name, (steps, tokens) in LENGTHS.items()
+    )
     parts = [
         f"### {study}: {each.passages:,} passages, {each.queries} queries\n\n{quality(each)}"
         for study, each in found.items()
     ]
     return f"""
 *{USED["own"].label}* begins with all-MiniLM-L6-v2 and learns from queries of the collection's \
-train, 32 in a step, with negatives that it finds itself: {lengths}. *MiniLM trained* learned from \
+train, 32 in a step, with negatives that it finds itself ({lengths}). *MiniLM trained* learned from \
 qa-mix. All networks have 8 bits as they are served. google-wiki is cut to about {PASSAGES:,} \
 passages, so its figures are higher than on all of it.
 

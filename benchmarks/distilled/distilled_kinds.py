@@ -51,7 +51,7 @@ def section(found: Studied, students: Mapping[str, Student]) -> str:
 served. Every student learns from {QUERIES:,} queries of train, from its usual negatives or from \
 the margins of the cross-encoder (`ranklet score`, the first {DEPTH} of BM25 and of the untrained \
 MiniLM); the steps and all other options are equal. The cross-encoder itself learned from more \
-queries, {CROSS_STEPS} steps of 64 pairs.
+queries, {CROSS_STEPS} steps of 32 pairs.
 
 {_gains(found, students)}
 

@@ -1,4 +1,4 @@
-"""What 8 bits change in the best pipelines of `all_systems`, next to networks in 32 bits.
+"""What 8 bits change in the best pipelines, next to the same with networks in 32 bits.
 
 An export proves that its fp32 variant has PyTorch's scores. So the same pipelines, with fp32
 networks for queries, documents and pairs, say what PyTorch reaches. Vectors and impacts are stored
@@ -19,6 +19,8 @@ from benchmarks.all_systems.comparing import Values
 from benchmarks.all_systems.measuring import values_of
 from benchmarks.all_systems.pipelines import System
 from benchmarks.all_systems.studies import BM25
+from benchmarks.cross_encoders import longer_training
+from benchmarks.dense import dense_training, own_encoders
 from benchmarks.harness.intervals import Interval, ratio
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import one_thread
@@ -39,11 +41,13 @@ class Compared(NamedTuple):
     Attributes:
         study: the collection.
         system: name of the pipeline.
+        told: its members and their weights.
         eight, wide: by measure, a value of each query that was read, NaN for others.
     """
 
     study: str
     system: str
+    told: str
     eight: Values
     wide: Values
 
@@ -55,28 +59,34 @@ class Compared(NamedTuple):
 
 def run(place: Place) -> str:
     """Export and index what is not kept, then measure."""
-    return section(Scope(place))
+    with_cross = longer_training.scope(place, longer_training.LESSONS[-1])
+    return section([dense_training.scope(place), own_encoders.scope(place), with_cross])
 
 
-def section(scope: Scope, read: int = READ) -> str:
-    """Return the table of a run of `all_systems`.
+def section(scopes: Sequence[Scope], read: int = READ) -> str:
+    """Return the table of runs that chose pipelines.
 
     Args:
-        scope: of that run.
+        scopes: of those runs.
         read: queries of systems whose networks read pairs, at most.
     """
     with one_thread():
-        found = [each for study in scope.studies for each in compared(scope, study, read)]
+        found = [
+            each
+            for scope in scopes
+            for study in scope.studies
+            for each in compared(scope, study, read)
+        ]
     return f"""
 {differences(found)}
 
 {goal(found)}
 
-The best pipelines of `all_systems`, from the bundles that it measured and from others whose \
-networks have 32 bits, which the export has proven to be PyTorch's. Vectors and impacts are stored \
-in the same forms. Pipelines without a network that has 8 bits are not here. In brackets: the 95 % \
-interval of a paired bootstrap. *Changed*: queries whose {MEASURES[0]} is another. Systems whose \
-networks read pairs have at most {read} queries.
+The pipelines that `dense_training`, `own_encoders` and `longer_training` chose, from the bundles \
+that they measured and from others whose networks have 32 bits, which the export has proven to be \
+PyTorch's. Vectors and impacts are stored in the same forms. Pipelines without a network that has \
+8 bits are not here. In brackets: the 95 % interval of a paired bootstrap. *Changed*: queries \
+whose {MEASURES[0]} is another. Systems whose networks read pairs have at most {read} queries.
 """
 
 
@@ -96,6 +106,7 @@ def compared(scope: Scope, study: str, read: int) -> list[Compared]:
         Compared(
             study,
             each.name,
+            each.told,
             values_of(scope, study, path, each, queries, {}),
             values_of(wide, study, other, each, queries, {}),
         )
@@ -110,8 +121,8 @@ def in_32_bits(scope: Scope, systems: Sequence[System]) -> Scope:
         scope,
         rankers={name: each for name, each in scope.rankers.items() if name in used},
         options=replace(scope.options, variants=("fp32",)),
-        name=WIDE,
-        parts=WIDE,
+        name=f"{scope.name}-{WIDE}",
+        parts=f"{scope.parts}-{WIDE}",
     )
 
 
@@ -120,12 +131,12 @@ def differences(found: Sequence[Compared]) -> str:
     rows = []
     for each in found:
         eight, wide = each.values(MEASURES[0])
-        row = [each.study, each.system, f"{len(eight):,}"]
+        row = [each.study, each.system, each.told, f"{len(eight):,}"]
         for measure in MEASURES:
             both = each.values(measure)
             row += [*(f"{values.mean():.4f}" for values in both), percent(ratio(*both))]
         rows.append([*row, f"{np.mean(eight != wide):.1%}"])
-    head = ["collection", "system", "queries"]
+    head = ["collection", "system", "chosen", "queries"]
     head += [
         f"{measure}{part}" for measure in MEASURES for part in (", int8", ", fp32", ", change")
     ]
@@ -137,7 +148,7 @@ def goal(found: Sequence[Compared]) -> str:
     first, lost = MEASURES[0], {}
     for each in found:
         eight, wide = each.values(first)
-        lost[f"{each.system}, {each.study}"] = 1 - float(eight.mean() / wide.mean())
+        lost[f"{each.told}, {each.study}"] = 1 - float(eight.mean() / wide.mean())
     if not lost:
         return "No pipeline has a network in 8 bits."
     worst = max(lost, key=lambda name: lost[name])

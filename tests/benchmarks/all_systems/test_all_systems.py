@@ -67,9 +67,10 @@ def test_all_systems_are_measured(
     assert "cross-encoder retrieves" not in text
     assert "20 × BM25's, 6 queries" in text  # what reads pairs has fewer
 
-    precision = pipeline_precision.section(scope, read=4)
-    assert precision.count("| best with a cross-encoder last | 4 |") == 2  # a row per collection
-    assert precision.count("| best with one encoder | 10 |") == 2
+    precision = pipeline_precision.section([scope], read=4)
+    assert precision.count("| best with a cross-encoder last |") == 2  # a row per collection
+    assert precision.count("| best with one encoder |") == 2
+    assert precision.count(" | 4 | ") == 2  # what reads pairs has fewer queries
     assert "- Goal: int8 loses at most 0.3% of MRR@10" in precision
 
     def refused(*_: Any, **__: Any) -> None:
@@ -84,4 +85,4 @@ def test_all_systems_are_measured(
     ):
         monkeypatch.setattr(f"benchmarks.all_systems.{module}.{made}", refused)
     assert all_systems.section(scope, picture) == text
-    assert pipeline_precision.section(scope, read=4) == precision
+    assert pipeline_precision.section([scope], read=4) == precision
