@@ -95,9 +95,9 @@ def section(found: Mapping[str, Studied]) -> str:
     ]
     return f"""
 *{USED["own"].label}* begins with all-MiniLM-L6-v2 and learns from queries of the collection's \
-train, 32 in a step, with negatives that it finds itself ({lengths}). *MiniLM trained* learned from \
-qa-mix. All networks have 8 bits as they are served. google-wiki is cut to about {PASSAGES:,} \
-passages, so its figures are higher than on all of it.
+train, 32 in a step, with negatives that it finds itself ({lengths}). *MiniLM trained* learned \
+from qa-mix. All networks have 8 bits as they are served. google-wiki is cut to about \
+{PASSAGES:,} passages, so its figures are higher than on all of it.
 
 {gains(found)}
 
