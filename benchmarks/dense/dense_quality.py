@@ -7,13 +7,14 @@ PyTorch. The untrained encoder and BM25 are the baselines.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.built.dense import STEPS, WAYS, learned, untrained, vectors
-from benchmarks.built.trained import tuned_bm25
+from benchmarks.built.trained import DENSE, learn_and_save, tuned_bm25
 from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
@@ -21,18 +22,22 @@ from ranklet.runtime.pipeline.fusion import alternate, reciprocal_ranks
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.text.ranked import ranked_text
-from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
 from ranklet.training.indexing.analysed import analyse, open_bm25
+from ranklet.training.rankers.dense import training as dense_training
+from ranklet.training.rankers.dense.options import Options
 
 PACKAGES = ("torch", "transformers")
 DEPTH = 1_000
 MEASURES = ("MRR@10", "nDCG@10", "R@100", "R@1000")
 QUERY_TOKENS = 32
 BM25, START, PRODUCT = "BM25, tuned", "MiniLM untrained, cosine", "MiniLM untrained, inner product"
+IN_BATCH = "softmax, in-batch negatives"  # what `ranklet train dense` does
+TRAINED = (*WAYS, IN_BATCH)
 CONSISTENT = (5, 10, 20, 50, 100, 200, 500, 1_000)  # N of C_{f,N}
 
 
@@ -72,7 +77,7 @@ def run(place: Place) -> str:
     systems: dict[str, Callable[[], Checkpoint]] = {
         START: untrained,
         PRODUCT: lambda: _with_products(untrained()),
-        **{name: partial(learned, place, name) for name in WAYS},
+        **{name: partial(trained, place, name) for name in TRAINED},
     }
     parts = [_intro(place)]
     for name in REPORTED:
@@ -82,6 +87,20 @@ def run(place: Place) -> str:
             lists[system] = by_vectors(place, name, searched, checkpoint())
         parts += _tables(name, searched, lists)
     return "\n\n".join(parts)
+
+
+def trained(place: Place, name: str) -> Checkpoint:
+    """Return MiniLM-L6 trained on qa-mix in one of the ways of `TRAINED`."""
+    if name in WAYS:
+        return learned(place, name)
+    kept = "qa-mix.dense.in-batch"
+
+    def build(path: Path) -> None:
+        options = Options(steps=STEPS, evaluations=3)
+        state = place.state(kept, DENSE)
+        learn_and_save(place, "qa-mix", dense_training.train, options, path, state)
+
+    return read_checkpoint(place.keep(kept, build, DENSE))
 
 
 @lru_cache(maxsize=4)
@@ -153,7 +172,7 @@ def _tables(name: str, searched: Searched, lists: Mapping[str, Found]) -> list[s
         for system, own in lists.items()
         if system not in (BM25, PRODUCT)
     }
-    for system in (START, *WAYS):
+    for system in (START, *TRAINED):
         pair = lists[BM25], lists[system]
         for label, (first, second) in {
             f"BM25 / {system}, alternating": pair,
@@ -186,9 +205,9 @@ def _tables(name: str, searched: Searched, lists: Mapping[str, Found]) -> list[s
 def _marks(values: Mapping[str, Mapping[str, NDArray[np.float64]]], measure: str) -> dict[str, str]:
     """Return each system's marks: of those alone against the start, of the fused ones likewise."""
     own = {system: each[measure] for system, each in values.items()}
-    pairs = [(name, START) for name in (PRODUCT, *WAYS)]
-    pairs += [(START, BM25)] + [(name, BM25) for name in WAYS]
-    pairs += [(f"BM25 + {name}", f"BM25 + {START}") for name in WAYS]
+    pairs = [(name, START) for name in (PRODUCT, *TRAINED)]
+    pairs += [(START, BM25)] + [(name, BM25) for name in TRAINED]
+    pairs += [(f"BM25 + {name}", f"BM25 + {START}") for name in TRAINED]
     signs: dict[str, str] = {}
     for each in compare(own, pairs=pairs):
         sign = mark(each.p_holm).strip()
@@ -209,8 +228,8 @@ def _falling(found: Found) -> Sequence[NDArray[np.float32]]:
 
 def _intro(place: Place) -> str:
     rows = []
-    for name in WAYS:
-        training = learned(place, name).training
+    for name in TRAINED:
+        training = trained(place, name).training
         comparison = training["comparison"]
         rows.append(
             [
