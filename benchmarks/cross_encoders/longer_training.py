@@ -30,7 +30,7 @@ from ranklet.training.rankers.cross_encoder.options import Options
 
 PACKAGES = ("torch", "transformers", "onnxruntime")
 OTHERS = (BM25, "model1", "dense")  # what may stand before the cross-encoder
-PAIRS = 150  # held-out queries that choose what stands before it
+PAIRS = 300  # held-out queries that choose what stands before it
 LONG_STEPS, LONG_RATE, LONG_DEPTH = 1_600, 2e-4, 100
 READS_LAST, ENCODER = BEST[Reads.PAIRS], BEST[Reads.QUERY]
 USES = (f"cross-encoder on BM25's first {RERANKED}", READS_LAST)

@@ -9,7 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.all_systems.bundles import Scope
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.all_systems.bundles import Scope, searched_in
 from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals
 from benchmarks.all_systems.measuring import all_studies
 from benchmarks.all_systems.pipelines import HYBRID
@@ -74,7 +77,9 @@ LEARNED = f"{USED['own'].label} retrieves"
 
 def run(place: Place) -> str:
     """Train, export, index, choose and measure what is not kept."""
-    return section(all_studies(scope(place)))
+    whole = scope(place)
+    known = {name: asked_before(whole, name) for name in whole.studies}
+    return section(all_studies(whole), known)
 
 
 def scope(place: Place) -> Scope:
@@ -83,8 +88,23 @@ def scope(place: Place) -> Scope:
     return Scope(place, studies, USED, name="own-encoders", parts=PARTS)
 
 
-def section(found: Mapping[str, Studied]) -> str:
-    """Return the tables and the goals."""
+def asked_before(whole: Scope, study: str) -> NDArray[np.bool_]:
+    """Return which reported queries share a relevant document with those that were learned from."""
+    here = whole.studies[study]
+    learned = read_split(whole.place.collection(here.collection), here.learn)
+    documents = {id_ for query in learned for id_ in query.relevant}
+    queries = searched_in(whole, study).queries
+    return np.array([not documents.isdisjoint(query.relevant) for query in queries])
+
+
+def section(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:
+    """Return the tables and the goals.
+
+    Args:
+        found: by collection.
+        known: of each collection, which reported queries share a relevant document with those that
+            were learned from.
+    """
     lengths = "; ".join(
         f"{name} {steps} steps, {tokens} tokens of a document"
         for name, (steps, tokens) in LENGTHS.items()
@@ -106,6 +126,11 @@ from qa-mix. All networks have 8 bits as they are served. google-wiki is cut to 
 {chr(10).join(goals(found))}
 
 {chosen(found)}
+
+What a ranker learned may be remembered answers, so queries count apart whose relevant documents \
+no query that was learned from shares:
+
+{remembered(found, known)}
 
 In the tables below, against BM25: † p < .05, ‡ p < .01; a chosen pipeline against *{HYBRID}*: \
 * p < .05, ** p < .01; − says that it is below (two-sided paired t-tests, Holm's correction in \
@@ -133,3 +158,30 @@ def gains(found: Mapping[str, Studied]) -> str:
             row.append(f"{shown(gain)}{mark(p)}".strip())
     head = [f"{RANKED_BY}, retrieving", "untrained", "of qa-mix", "of its own", "− untrained"]
     return table([*head, "− of qa-mix"], list(rows.values()))
+
+
+def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:
+    """Return what chosen pipelines gain where no relevant document was learned from."""
+    rows = []
+    for study, each in found.items():
+        base = each.values[HYBRID][RANKED_BY]
+        for system in each.systems:
+            if not system.chosen:
+                continue
+            own, new = each.values[system.name][RANKED_BY], ~known[study]
+            shared = f"{own[~new].mean():.4f}" if (~new).any() else ""
+            gain = shown(difference(own[new], base[new]))
+            p = paired_t_test(own[new], base[new])
+            counts = f"{int((~new).sum())}, {int(new.sum())}"
+            rows.append(
+                [
+                    study,
+                    system.name,
+                    counts,
+                    shared,
+                    f"{own[new].mean():.4f}",
+                    f"{gain}, p = {p:.2g}",
+                ]
+            )
+    head = ["collection", "system", "queries: shared, new", f"{RANKED_BY}, shared", "new"]
+    return table([*head, f"new − *{HYBRID}*"], rows)

@@ -87,7 +87,8 @@ def ranked(
         queries: to rank for.
         bundles: BM25 and EPIC of documents as they are, and BM25 of expanded ones.
     """
-    first, last = Pipeline((Retrieve("bm25", DEPTH),)), Pipeline((Rescore("epic"),))
+    first = Pipeline((Retrieve("bm25", DEPTH),))
+    last = Pipeline((Retrieve("bm25", DEPTH), Rescore("epic")))  # scored, not retrieved
     found: dict[str, Found] = {}
     for name, bundle in bundles.items():
         lists = [bundle.rank_ids(query.text, k=DEPTH, pipeline=first) for query in queries]
