@@ -100,6 +100,11 @@ With networks, {len(some):,} of these queries:
 
 {quality(reranked)}
 
+{against(reranked, "NDRM1, rerank", "TK, rerank")} \
+{against(reranked, "NDRM1, rerank", "TKL, rerank")} \
+{against(reranked, "NDRM1, rerank", "NDRM1, fullrank")} \
+{against(reranked, "NDRM3, rerank", "NDRM3, fullrank")}
+
 Against *{BASE}*: † p < .05, ‡ p < .01 (two-sided paired t-tests, Holm's correction).
 
 {independence(trained, path, some)}
