@@ -5,7 +5,7 @@ are served, on every collection. Members and weights of a fusion are chosen on h
 train.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmarks.all_systems.bundles import Scope
@@ -91,25 +91,31 @@ says that it is below (two-sided paired t-tests, Holm's correction in each famil
 
 def averaging(found: Mapping[str, Studied]) -> str:
     """Return a row per collection: untrained, trained and averaged, and both differences."""
+    head = ["collection", "untrained", "trained", "averaged", "− untrained", "− trained"]
+    return table(head, last_against(found, (START, TRAINED, AVERAGED)))
+
+
+def last_against(found: Mapping[str, Studied], systems: Sequence[str]) -> list[list[str]]:
+    """Return a row per collection: the means of systems, and the last one less each of the others.
+
+    Holm's correction is over the collections, for each of the others.
+    """
     values = {
         (study, name): each.values[name][RANKED_BY]
         for study, each in found.items()
-        for name in (START, TRAINED, AVERAGED)
+        for name in systems
     }
     rows = {
-        study: [
-            study,
-            *(f"{values[study, name].mean():.4f}" for name in (START, TRAINED, AVERAGED)),
-        ]
+        study: [study, *(f"{values[study, name].mean():.4f}" for name in systems)]
         for study in found
     }
-    for other in (START, TRAINED):
-        tested = [paired_t_test(values[study, AVERAGED], values[study, other]) for study in found]
+    *others, last = systems
+    for other in others:
+        tested = [paired_t_test(values[study, last], values[study, other]) for study in found]
         for (study, row), p in zip(rows.items(), holm(tested), strict=True):
-            gain = difference(values[study, AVERAGED], values[study, other])
+            gain = difference(values[study, last], values[study, other])
             row.append(f"{shown(gain)}{mark(p)}".strip())
-    head = ["collection", "untrained", "trained", "averaged", "− untrained", "− trained"]
-    return table(head, list(rows.values()))
+    return list(rows.values())
 
 
 def goals(found: Mapping[str, Studied]) -> list[str]:

@@ -22,14 +22,13 @@ from benchmarks.all_systems.tables import chosen, quality
 from benchmarks.built import dense
 from benchmarks.built.trained import DENSE, learn_and_save
 from benchmarks.dense.dense_training import NAME as PARTS
-from benchmarks.dense.dense_training import PASSAGES, QUERIES, START, TRAINED
+from benchmarks.dense.dense_training import PASSAGES, QUERIES, START, TRAINED, last_against
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.significance import holm, paired_t_test
-from ranklet.training.evaluation.systems import mark
+from ranklet.training.evaluation.significance import paired_t_test
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.options import Options
 
@@ -142,22 +141,8 @@ each family). Intervals are 95 %.
 
 def gains(found: Mapping[str, Studied]) -> str:
     """Return a row per collection: untrained, of qa-mix and of its own queries, all retrieving."""
-    values = {
-        (study, name): each.values[name][RANKED_BY]
-        for study, each in found.items()
-        for name in (START, TRAINED, LEARNED)
-    }
-    rows = {
-        study: [study, *(f"{values[study, name].mean():.4f}" for name in (START, TRAINED, LEARNED))]
-        for study in found
-    }
-    for other in (START, TRAINED):
-        tests = [paired_t_test(values[study, LEARNED], values[study, other]) for study in found]
-        for (study, row), p in zip(rows.items(), holm(tests), strict=True):
-            gain = difference(values[study, LEARNED], values[study, other])
-            row.append(f"{shown(gain)}{mark(p)}".strip())
     head = [f"{RANKED_BY}, retrieving", "untrained", "of qa-mix", "of its own", "− untrained"]
-    return table([*head, "− of qa-mix"], list(rows.values()))
+    return table([*head, "− of qa-mix"], last_against(found, (START, TRAINED, LEARNED)))
 
 
 def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:
