@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.built.conformers import CONFORMER, CONFORMER_SIZES, CONFORMER_STEPS
 from benchmarks.built.trained import train_resumably
+from benchmarks.harness.judging import sharing
 from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import table
 from ranklet import runtime
@@ -75,12 +76,10 @@ def run(place: Place, name: str = COLLECTION, sizes: Sizes | None = None) -> str
         bundle = runtime.load(_bundle(place, name, log, sizes))
         for each in evaluate(bundle, queries, _recipes(log), measures=MEASURES, depth=DEPTH):
             found[each.pipeline] = each
-    clicked = {
-        doc for grades in whole.qrels(LOG).values() for doc, grade in grades.items() if grade
-    }
-    known = np.array([not clicked.isdisjoint(query.relevant) for query in queries])
+    log_queries = read_split(whole, LOG)
+    known = sharing(queries, log_queries)
     return f"""
-{name}, {len(bundle):,} documents. The log has {len(read_split(whole, LOG)):,} queries. Networks \
+{name}, {len(bundle):,} documents. The log has {len(log_queries):,} queries. Networks \
 learn {sizes.steps:,} steps, and k1 and b are tuned on {TUNING:,} queries. {len(queries):,} \
 queries are reported, and {int(known.sum()):,} of them have a relevant document with queries in \
 the log. *rerank*: on BM25's best {DEPTH}; *fullrank*: impacts alone.

@@ -30,7 +30,6 @@ from ranklet.training.rankers.cross_encoder.options import Options
 
 PACKAGES = ("torch", "transformers", "onnxruntime")
 OTHERS = (BM25, "model1", "dense")  # what may stand before the cross-encoder
-PAIRS = 300  # held-out queries that choose what stands before it
 LONG_STEPS, LONG_RATE, LONG_DEPTH = 1_600, 2e-4, 100
 READS_LAST, ENCODER = BEST[Reads.PAIRS], BEST[Reads.QUERY]
 USES = (f"cross-encoder on BM25's first {RERANKED}", READS_LAST)
@@ -79,8 +78,9 @@ def run(place: Place) -> str:
 def scope(place: Place, lesson: Lesson) -> Scope:
     """Return what is measured with a cross-encoder."""
     rankers = {**{name: RANKERS[name] for name in OTHERS}, CROSS: lesson.ranker}
-    study = replace(STUDIES[QA_MIX], pairs=PAIRS)
-    return Scope(place, {QA_MIX: study}, rankers, name=f"longer-{lesson.parts}", parts=lesson.parts)
+    return Scope(
+        place, {QA_MIX: STUDIES[QA_MIX]}, rankers, name=f"longer-{lesson.parts}", parts=lesson.parts
+    )
 
 
 def section(found: Mapping[str, Studied]) -> str:
@@ -111,7 +111,7 @@ paired t-tests, Holm's correction in each family). Intervals are 95 %.
 
 {_goal(found)}
 
-What was chosen on {PAIRS} held-out queries of train:
+What was chosen on {STUDIES[QA_MIX].pairs} held-out queries of train:
 
 {table(["training", READS_LAST], chosen)}
 """

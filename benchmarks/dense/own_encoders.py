@@ -24,6 +24,7 @@ from benchmarks.built.trained import DENSE, learn_and_save
 from benchmarks.dense.dense_training import NAME as PARTS
 from benchmarks.dense.dense_training import PASSAGES, QUERIES, START, TRAINED, last_against
 from benchmarks.harness.intervals import difference, shown
+from benchmarks.harness.judging import sharing
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -91,9 +92,7 @@ def asked_before(whole: Scope, study: str) -> NDArray[np.bool_]:
     """Return which reported queries share a relevant document with those that were learned from."""
     here = whole.studies[study]
     learned = read_split(whole.place.collection(here.collection), here.learn)
-    documents = {id_ for query in learned for id_ in query.relevant}
-    queries = searched_in(whole, study).queries
-    return np.array([not documents.isdisjoint(query.relevant) for query in queries])
+    return sharing(searched_in(whole, study).queries, learned)
 
 
 def section(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:
@@ -149,24 +148,15 @@ def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool
     """Return what chosen pipelines gain where no relevant document was learned from."""
     rows = []
     for study, each in found.items():
-        base = each.values[HYBRID][RANKED_BY]
+        base, old = each.values[HYBRID][RANKED_BY], known[study]
+        counts = f"{old.sum()}, {(~old).sum()}"
         for system in each.systems:
             if not system.chosen:
                 continue
-            own, new = each.values[system.name][RANKED_BY], ~known[study]
-            shared = f"{own[~new].mean():.4f}" if (~new).any() else ""
-            gain = shown(difference(own[new], base[new]))
-            p = paired_t_test(own[new], base[new])
-            counts = f"{int((~new).sum())}, {int(new.sum())}"
-            rows.append(
-                [
-                    study,
-                    system.name,
-                    counts,
-                    shared,
-                    f"{own[new].mean():.4f}",
-                    f"{gain}, p = {p:.2g}",
-                ]
-            )
+            own = each.values[system.name][RANKED_BY]
+            new = own[~old], base[~old]
+            shared = f"{own[old].mean():.4f}" if old.any() else ""
+            gain = f"{shown(difference(*new))}, p = {paired_t_test(*new):.2g}"
+            rows.append([study, system.name, counts, shared, f"{new[0].mean():.4f}", gain])
     head = ["collection", "system", "queries: shared, new", f"{RANKED_BY}, shared", "new"]
     return table([*head, f"new − *{HYBRID}*"], rows)

@@ -1,6 +1,6 @@
-"""Rankings of some queries next to their judgements."""
+"""Rankings of some queries next to their judgements, and what queries share with others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,3 +51,14 @@ def values_of(
         measure: per_query(judged, judged.features[:, :, 0], parse_measure(measure))
         for measure in measures
     }
+
+
+def sharing(queries: Sequence[JudgedQuery], others: Iterable[JudgedQuery]) -> NDArray[np.bool_]:
+    """Return which queries share a relevant document with any of some others, (queries,) bool.
+
+    >>> first, second = JudgedQuery("1", "", {"a": 1, "b": 1}), JudgedQuery("2", "", {"c": 1})
+    >>> sharing([first, second], [JudgedQuery("3", "", {"b": 2})]).tolist()
+    [True, False]
+    """
+    documents = {name for query in others for name in query.relevant}
+    return np.array([not documents.isdisjoint(query.relevant) for query in queries])

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from benchmarks.built.trained import EPIC, HELD_OUT, TUNING_QUERIES, qa_mix_epic
 from benchmarks.conformer.query_log import LOG, REPORT, WITH, WITHOUT, cut, tuned, with_log
 from benchmarks.harness.intervals import difference, shown
-from benchmarks.harness.judging import values_of
+from benchmarks.harness.judging import sharing, values_of
 from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import table
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.pipeline.fusion import ranks, reciprocal_ranks
-from ranklet.runtime.pipeline.stages import Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
@@ -61,21 +61,15 @@ def run(place: Place) -> str:
             place, "expanded", with_log(place, COLLECTION), {"bm25": _bm25(place, WITH)}
         ),
     }
+    known = sharing(queries, read_split(plain, LOG))  # a relevant document of theirs is expanded
     opened = {name: runtime.load(path, device="cpu") for name, path in bundles.items()}
-    return section(queries, ranked(queries, opened), asked_before(plain, queries), len(chose))
+    return section(queries, ranked(queries, opened), known, len(chose))
 
 
 def reported(collection: Collection, chose: Sequence[JudgedQuery], most: int) -> list[JudgedQuery]:
     """Return queries that EPIC neither learned from nor was chosen on."""
     ids = {query.id for query in chose}
     return [query for query in read_split(collection, REPORT) if query.id not in ids][:most]
-
-
-def asked_before(collection: Collection, queries: Sequence[JudgedQuery]) -> NDArray[np.bool_]:
-    """Return which queries have a relevant document that the log expands, (queries,) bool."""
-    qrels = collection.qrels(LOG)
-    expanded = {name for grades in qrels.values() for name, grade in grades.items() if grade}
-    return np.array([not expanded.isdisjoint(query.relevant) for query in queries])
 
 
 def ranked(
@@ -87,8 +81,7 @@ def ranked(
         queries: to rank for.
         bundles: BM25 and EPIC of documents as they are, and BM25 of expanded ones.
     """
-    first = Pipeline((Retrieve("bm25", DEPTH),))
-    last = Pipeline((Retrieve("bm25", DEPTH), Rescore("epic")))  # scored, not retrieved
+    first, last = (Pipeline((Retrieve(name, DEPTH),)) for name in ("bm25", "epic"))
     found: dict[str, Found] = {}
     for name, bundle in bundles.items():
         lists = [bundle.rank_ids(query.text, k=DEPTH, pipeline=first) for query in queries]

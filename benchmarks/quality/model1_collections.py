@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.built import model1
 from benchmarks.built.trained import HELD_OUT, LEARN, TUNING_QUERIES, bm25_checkpoint
 from benchmarks.harness.intervals import difference, shown
+from benchmarks.harness.judging import sharing
 from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import table
 from ranklet import runtime
@@ -24,7 +25,7 @@ from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Rescore, Retrieve
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection, Document, write_collection
-from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.data.splits import read_split
 from ranklet.training.evaluation.systems import MEASURES, Evaluation, comparisons, evaluate, mark
 from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.training.pretrained.backbone import wheel_folder
@@ -115,7 +116,7 @@ def _part(place: Place, tried: Tried) -> str:
     beginnings = runtime.load(_beginnings_bundle(place, tried))
     alone = {BEGINNINGS: Pipeline((Retrieve("bm25", DEPTH),))}
     found[1:1] = evaluate(beginnings, queries, alone, depth=DEPTH)
-    unseen = _unseen(collection, queries)
+    unseen = ~sharing(queries, read_split(collection, "train"))
     head = ["system", *MEASURES, f"{RANKED_BY} − BM25's (95 %)", "unseen"]
     documents, count = len(bundle), int(unseen.sum())
     return f"""### {tried.label}: {documents:,} documents, {len(queries):,} queries of \
@@ -140,17 +141,6 @@ def _rows(found: Sequence[Evaluation], unseen: NDArray[np.bool_]) -> list[list[s
         alone = f"{own[unseen].mean():.4f}" if unseen.any() else ""
         rows.append([each.pipeline, *means, interval, alone])
     return rows
-
-
-def _unseen(collection: Collection, queries: Sequence[JudgedQuery]) -> NDArray[np.bool_]:
-    """Return which queries have no relevant document that is relevant in train, (queries,)."""
-    seen = {
-        name
-        for grades in collection.qrels("train").values()
-        for name, grade in grades.items()
-        if grade > 0
-    }
-    return np.array([seen.isdisjoint(query.relevant) for query in queries])
 
 
 def _fused(ranker: str, weights: Sequence[float]) -> Pipeline:
