@@ -20,6 +20,7 @@ BENCHMARKS = {
     "epic_quality": "quality",
     "epic_choices": "quality",
     "document_expansion": "quality",
+    "unseen_collection": "quality",
     "cross_quality": "cross_encoders",
     "cross_rates": "cross_encoders",
     "longer_training": "cross_encoders",

@@ -6,6 +6,7 @@ learns from their own queries of train. The members of a fusion are chosen among
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.all_systems.bundles import Scope, searched_in
 from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals
 from benchmarks.all_systems.measuring import all_studies
-from benchmarks.all_systems.pipelines import HYBRID
+from benchmarks.all_systems.pipelines import BEST, HYBRID
 from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import BM25, OWN, STUDIES, Ranker, Reads, Study
 from benchmarks.all_systems.tables import chosen, quality
@@ -35,6 +36,8 @@ from ranklet.training.rankers.dense.options import Options
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
 MINED = next(iter(dense.WAYS))  # negatives that the encoder finds itself
+SEEDS = (0, 1, 2)  # the first one's encoder stands in all tables
+ENCODER = BEST[Reads.QUERY]
 
 
 class Length(NamedTuple):
@@ -53,14 +56,14 @@ class Length(NamedTuple):
 LENGTHS = {"scifact": Length(60, 256), "google-wiki": Length(150, 128)}
 
 
-def own(place: Place, study: Study) -> Checkpoint:
+def own(place: Place, study: Study, *, seed: int) -> Checkpoint:
     """Return MiniLM, trained on a collection's own queries; one that was interrupted goes on."""
     steps, tokens = LENGTHS[study.collection]
-    kept = f"{study.collection}.own.dense.{steps}"
+    kept = f"{study.collection}.own.dense.{steps}.{seed}"
 
     def build(path: Path) -> None:
         options = Options(
-            steps=steps, evaluations=3, max_document_tokens=tokens, **dense.WAYS[MINED]
+            steps=steps, seed=seed, evaluations=3, max_document_tokens=tokens, **dense.WAYS[MINED]
         )
         queries = read_split(place.collection(study.collection), study.learn)
         state = place.state(kept, DENSE)
@@ -69,23 +72,43 @@ def own(place: Place, study: Study) -> Checkpoint:
     return read_checkpoint(place.keep(kept, build, DENSE))
 
 
-USED = {name: RANKERS[name] for name in (BM25, "model1", "minilm", "dense")} | {
-    "own": Ranker("dense", "MiniLM of its own queries", own, OWN, Reads.QUERY, DENSE, encodes=True)
+OWN_RANKER, LABEL = "own", "MiniLM of its own queries"
+
+
+def ranker(seed: int) -> Ranker:
+    """Return the encoder that learned from the collection's own queries with a seed."""
+    learn = partial(own, seed=seed)
+    return Ranker("dense", LABEL, learn, OWN, Reads.QUERY, DENSE, encodes=True)
+
+
+LEXICAL = {name: RANKERS[name] for name in (BM25, "model1")}
+USED = {
+    **LEXICAL,
+    **{name: RANKERS[name] for name in ("minilm", "dense")},
+    OWN_RANKER: ranker(SEEDS[0]),
 }
-LEARNED = f"{USED['own'].label} retrieves"
+LEARNED = f"{LABEL} retrieves"
 
 
 def run(place: Place) -> str:
     """Train, export, index, choose and measure what is not kept."""
     whole = scope(place)
     known = {name: asked_before(whole, name) for name in whole.studies}
-    return section(all_studies(whole), known)
+    found = {seed: all_studies(scope(place, seed)) for seed in SEEDS}
+    return section(found[SEEDS[0]], known, found)
 
 
-def scope(place: Place) -> Scope:
-    """Return what is measured; encoders and passages that `dense_training` has are shared."""
+def scope(place: Place, seed: int = SEEDS[0]) -> Scope:
+    """Return what is measured with the encoders of a seed.
+
+    The first seed's has all encoders, and shares those and the passages that `dense_training` has.
+    The others have the collection's own encoder only.
+    """
     studies = {name: replace(STUDIES[name], passages=PASSAGES, queries=QUERIES) for name in LENGTHS}
-    return Scope(place, studies, USED, name="own-encoders", parts=PARTS)
+    if seed == SEEDS[0]:
+        return Scope(place, studies, USED, name="own-encoders", parts=PARTS)
+    name = f"own-encoders-{seed}"
+    return Scope(place, studies, {**LEXICAL, OWN_RANKER: ranker(seed)}, name=name, parts=name)
 
 
 def asked_before(whole: Scope, study: str) -> NDArray[np.bool_]:
@@ -95,13 +118,18 @@ def asked_before(whole: Scope, study: str) -> NDArray[np.bool_]:
     return sharing(searched_in(whole, study).queries, learned)
 
 
-def section(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:
+def section(
+    found: Mapping[str, Studied],
+    known: Mapping[str, NDArray[np.bool_]],
+    seeds: Mapping[int, Mapping[str, Studied]],
+) -> str:
     """Return the tables and the goals.
 
     Args:
-        found: by collection.
+        found: by collection, with the encoder of the first seed.
         known: of each collection, which reported queries share a relevant document with those that
             were learned from.
+        seeds: the same as `found`, by seed.
     """
     lengths = "; ".join(
         f"{name} {steps} steps, {tokens} tokens of a document"
@@ -125,6 +153,13 @@ from qa-mix. All networks have 8 bits as they are served. google-wiki is cut to 
 
 {chosen(found)}
 
+The same training with {len(SEEDS)} seeds, *{ENCODER}* against *{HYBRID}*. The members of a fusion \
+are chosen among all encoders with the first seed, and with the others among BM25, Model 1 and the \
+collection's own encoder. The mean is of the seeds' values of each query, so its test is of the \
+method and not of the best network:
+
+{by_seed(seeds, known)}
+
 What a ranker learned may be remembered answers, so queries count apart whose relevant documents \
 no query that was learned from shares:
 
@@ -142,6 +177,34 @@ def gains(found: Mapping[str, Studied]) -> str:
     """Return a row per collection: untrained, of qa-mix and of its own queries, all retrieving."""
     head = [f"{RANKED_BY}, retrieving", "untrained", "of qa-mix", "of its own", "− untrained"]
     return table([*head, "− of qa-mix"], last_against(found, (START, TRAINED, LEARNED)))
+
+
+def by_seed(
+    seeds: Mapping[int, Mapping[str, Studied]], known: Mapping[str, NDArray[np.bool_]]
+) -> str:
+    """Return a row per collection and seed, and one per collection of their mean.
+
+    Args:
+        seeds: what was measured, by seed and collection; the first has the untrained hybrid.
+        known: as in `section`.
+    """
+    rows = []
+    first = next(iter(seeds.values()))
+    for study, base in ((name, each.values[HYBRID][RANKED_BY]) for name, each in first.items()):
+        measured = [
+            [each[study].values[name][RANKED_BY] for each in seeds.values()]
+            for name in (LEARNED, ENCODER)
+        ]
+        together = np.mean(measured, axis=1)  # (2, queries)
+        for seed, (alone, fused) in zip(
+            (*seeds, "mean"), (*zip(*measured, strict=True), together), strict=True
+        ):
+            gain = f"{shown(difference(fused, base))}, p = {paired_t_test(fused, base):.2g}"
+            new = ~known[study]
+            over = f"{fused[new].mean():.4f}", shown(difference(fused[new], base[new]))
+            rows.append([study, seed, f"{alone.mean():.4f}", f"{fused.mean():.4f}", gain, *over])
+    head = ["collection", "seed", "retrieving alone", "fused", f"fused − *{HYBRID}*"]
+    return table([*head, "fused, new queries", "the same − the hybrid"], rows)
 
 
 def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:

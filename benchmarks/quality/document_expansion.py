@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.built.trained import EPIC, HELD_OUT, TUNING_QUERIES, qa_mix_epic
 from benchmarks.conformer.query_log import LOG, REPORT, WITH, WITHOUT, cut, tuned, with_log
+from benchmarks.harness.evenly import evenly
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.judging import sharing, values_of
 from benchmarks.harness.place import CODE, Place
@@ -67,9 +68,10 @@ def run(place: Place) -> str:
 
 
 def reported(collection: Collection, chose: Sequence[JudgedQuery], most: int) -> list[JudgedQuery]:
-    """Return queries that EPIC neither learned from nor was chosen on."""
+    """Return queries, evenly spread, that EPIC neither learned from nor was chosen on."""
     ids = {query.id for query in chose}
-    return [query for query in read_split(collection, REPORT) if query.id not in ids][:most]
+    rest = [query for query in read_split(collection, REPORT) if query.id not in ids]
+    return [rest[at] for at in evenly(len(rest), most)]
 
 
 def ranked(

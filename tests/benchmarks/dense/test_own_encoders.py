@@ -64,3 +64,25 @@ def test_each_encoder_may_stand_next_to_bm25_and_model_1() -> None:
     members = {each.members for each in tried if each.method == "linear"}
     for encoder in ("minilm", "dense", "own"):
         assert {("bm25", encoder), ("bm25", "model1", encoder)} <= members
+
+
+def test_seeds_are_tested_one_by_one_and_as_their_mean() -> None:
+    pytest.importorskip("scipy")
+    rng = np.random.default_rng(2)
+    base, known = np.full(100, 0.5), np.arange(100) < 40
+    seeds = {}
+    for seed, gain in enumerate((0.1, 0.2, -0.3)):
+        fused = base + gain + rng.normal(0, 0.01, 100)
+        values = {
+            own_encoders.HYBRID: base,
+            own_encoders.LEARNED: base,
+            own_encoders.ENCODER: fused,
+        }
+        values = {name: {own_encoders.RANKED_BY: each} for name, each in values.items()}
+        seeds[seed] = {"scifact": comparing.Studied(10, 100, 20, [], values, {})}
+    rows = own_encoders.by_seed(seeds, {"scifact": known}).splitlines()[2:]
+    gains = [row.strip("| ").split(" | ")[4] for row in rows]
+    assert [row.split(" | ")[1] for row in rows] == ["0", "1", "2", "mean"]
+    assert gains[0].startswith("+0.1")
+    assert gains[2].startswith("-0.3")
+    assert gains[3].startswith(("+0.00", "-0.00"))

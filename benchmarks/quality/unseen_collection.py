@@ -1,0 +1,130 @@
+"""What the systems reach on a collection on which nothing was ever chosen: Debian's packages.
+
+All other collections have helped to choose options, defaults or candidates at some time. Here
+every option is a default or one that another collection chose, and the first run is reported.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.all_systems.bundles import Scope
+from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals
+from benchmarks.all_systems.measuring import studied
+from benchmarks.all_systems.pipelines import BEST, HYBRID
+from benchmarks.all_systems.rankers import NEURAL_MODEL1_STEPS, RANKERS
+from benchmarks.all_systems.studies import BM25, OWN, Ranker, Reads, Study
+from benchmarks.all_systems.tables import chosen, quality
+from benchmarks.built.conformers import CONFORMER_QUERIES, CONFORMER_STEPS
+from benchmarks.built.trained import DENSE, NEURAL_MODEL1, learn_and_save
+from benchmarks.dense.dense_training import last_against
+from benchmarks.harness.intervals import ratio
+from benchmarks.harness.place import Place
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.rankers.dense import training as dense_training
+from ranklet.training.rankers.dense.options import Options as DenseOptions
+from ranklet.training.rankers.neural_model1 import training as neural_training
+from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
+
+PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "gensim", "simplemma")
+COLLECTION = "debian-packages"
+STUDY = Study(COLLECTION, lexical=COLLECTION, passages=0, queries=10_000)  # all of dev
+
+
+def neural_model1(place: Place, study: Study) -> Checkpoint:
+    """Return neural Model 1 with the steps that it has on qa-mix, some 10 minutes."""
+    options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS)
+    return _own(place, study, "neural_model1", neural_training.train, options, NEURAL_MODEL1)
+
+
+def dense(place: Place, study: Study) -> Checkpoint:
+    """Return MiniLM, trained as `ranklet train dense` does without options, one epoch."""
+    return _own(place, study, "dense.default", dense_training.train, DenseOptions(), DENSE)
+
+
+def _own(
+    place: Place,
+    study: Study,
+    name: str,
+    train: Callable[..., Checkpoint],
+    options: Any,
+    code: tuple[str, ...],
+) -> Checkpoint:
+    """Return a ranker of the collection's own queries; it goes on if it was interrupted."""
+    kept = f"{study.collection}.{name}"
+
+    def build(path: Path) -> None:
+        learn_and_save(place, study.collection, train, options, path, place.state(kept, code))
+
+    return read_checkpoint(place.keep(kept, build, code))
+
+
+USED = {
+    BM25: RANKERS[BM25],
+    "model1": RANKERS["model1"],
+    "neural_model1": Ranker(
+        "neural_model1", "neural Model 1", neural_model1, OWN, Reads.NOTHING, NEURAL_MODEL1
+    ),
+    "ndrm3": RANKERS["ndrm3"],
+    "minilm": RANKERS["minilm"],
+    "own": Ranker(
+        "dense", "MiniLM of its own queries", dense, OWN, Reads.QUERY, DENSE, encodes=True
+    ),
+}
+START, LEARNED = (f"{USED[name].label} retrieves" for name in ("minilm", "own"))
+
+
+def run(place: Place) -> str:
+    """Train, export, index, choose and measure what is not kept."""
+    scope = Scope(place, {COLLECTION: STUDY}, USED, name="unseen", parts="unseen")
+    return section({COLLECTION: studied(scope, COLLECTION)})
+
+
+def section(found: Mapping[str, Studied]) -> str:
+    """Return the tables and the goals of the one collection."""
+    (each,) = found.values()
+    return f"""
+{each.passages:,} descriptions of packages, {each.queries:,} queries of dev, {each.held_out} held \
+out. A query is the one line with which a package's author sums it up, and its description is the \
+only relevant one, so this is titles that find their texts and not questions of people. A source \
+package is in one split only.
+
+No option was chosen on this collection. k1, b, p_self, λ, stopping points, members and weights \
+come from its train, as a user's would. *{USED["own"].label}* has the defaults of `ranklet train \
+dense`, one epoch. Neural Model 1 has {NEURAL_MODEL1_STEPS:,} steps, and NDRM3 \
+{CONFORMER_STEPS["ndrm3"]} steps of {CONFORMER_QUERIES:,} queries, as on other collections; their \
+defaults are longer. All networks have 8 bits as they are served.
+
+{chr(10).join(_goals(found))}
+
+{last_row(found)}
+
+{chosen(found)}
+
+Against BM25: † p < .05, ‡ p < .01; a chosen pipeline against *{HYBRID}*: * p < .05, ** p < .01; − \
+says that it is below (two-sided paired t-tests, Holm's correction in each family). Intervals are \
+95 %.
+
+{quality(each)}
+"""
+
+
+def last_row(found: Mapping[str, Studied]) -> str:
+    """Return what training adds to the encoder alone, in a sentence."""
+    ((_, untrained, trained, gain),) = last_against(found, (START, LEARNED))
+    return (
+        f"Retrieving alone, the untrained encoder has {RANKED_BY} {untrained} and the trained one "
+        f"{trained}: {gain}."
+    )
+
+
+def _goals(found: Mapping[str, Studied]) -> list[str]:
+    """Return the project's goals, and the factors over BM25 that have no goal here."""
+    (each,) = found.values()
+    values = {name: own[RANKED_BY] for name, own in each.values.items()}
+    factors = [
+        f"{name} {reached.value:.3f} × ({reached.low:.3f} to {reached.high:.3f})"
+        for name in (BEST[Reads.NOTHING], BEST[Reads.QUERY])
+        for reached in [ratio(values[name], values["BM25"])]
+    ]
+    return [*goals(found), f"- {RANKED_BY} over BM25's: {'; '.join(factors)}."]
