@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.all_systems.bundles import Scope, exported
+from benchmarks.all_systems.rankers import untrained_dense
 from benchmarks.all_systems.studies import OWN, QA_MIX, Ranker, Reads, Study
 from benchmarks.built.conformers import CONFORMER, CONFORMER_SIZES
-from benchmarks.built.dense import untrained
 from benchmarks.built.trained import (
     CROSS,
     DENSE,
@@ -185,9 +185,8 @@ def _minilm(place: Place) -> Path:
 
     def build(path: Path) -> None:
         without = path.with_name(f"{path.name}.rankers")
-        settings = {"max_document_tokens": 128}
-        start = untrained()
-        start = replace(start, settings=replace(start.settings, **settings))
+        start = untrained_dense(place, Study("qa-mix"))
+        start = replace(start, settings=replace(start.settings, max_document_tokens=128))
         export_bundle({"minilm": start}, without, overwrite=True)
         index_bundle(without, place.collection("qa-mix"), path, overwrite=True)
 

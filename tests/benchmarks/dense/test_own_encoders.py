@@ -73,12 +73,12 @@ def test_seeds_are_tested_one_by_one_and_as_their_mean() -> None:
     seeds = {}
     for seed, gain in enumerate((0.1, 0.2, -0.3)):
         fused = base + gain + rng.normal(0, 0.01, 100)
-        values = {
+        named = {
             own_encoders.HYBRID: base,
             own_encoders.LEARNED: base,
             own_encoders.ENCODER: fused,
         }
-        values = {name: {own_encoders.RANKED_BY: each} for name, each in values.items()}
+        values = {name: {own_encoders.RANKED_BY: each} for name, each in named.items()}
         seeds[seed] = {"scifact": comparing.Studied(10, 100, 20, [], values, {})}
     rows = own_encoders.by_seed(seeds, {"scifact": known}).splitlines()[2:]
     gains = [row.strip("| ").split(" | ")[4] for row in rows]

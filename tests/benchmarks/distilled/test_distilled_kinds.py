@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,8 @@ def test_a_student_learns_twice_and_is_measured_as_it_is_served(
     pytest.importorskip("scipy")
     monkeypatch.setattr("ranklet.export.proof.variants.FAITHFUL", 0.0)
     monkeypatch.setattr(students, "exported", lambda *_: tiny.exported("cross_encoder"))
-    monkeypatch.setattr(students, "untrained", partial(tiny.checkpoint, "dense"))
+    imported = replace(tiny.checkpoint("dense"), probes=None)  # as MiniLM comes
+    monkeypatch.setattr(rankers.dense, "untrained", lambda: imported)
     shutil.copytree(tiny.data.collection.path, tmp_path / "data" / "qa-mix")
     short: dict[str, Any] = {
         "backbone": tiny.data.bert, "batch": 8, "device": "cpu",
