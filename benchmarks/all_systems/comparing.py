@@ -137,9 +137,9 @@ def _above(found: Mapping[str, Studied], reads: Reads, base: str) -> str:
         parts.append(f"{study} {shown(interval)}, p = {tested[1]:.2g}")
     if not parts:
         return ""
+    where = " on all collections" if len(parts) > 1 else ""
     return (
-        f"- Goal: {BEST[reads]} above {base} on all collections, p < .01: {verdict(met)} "
-        f"({'; '.join(parts)})."
+        f"- Goal: {BEST[reads]} above {base}{where}, p < .01: {verdict(met)} ({'; '.join(parts)})."
     )
 
 

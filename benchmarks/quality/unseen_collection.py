@@ -9,18 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.all_systems.bundles import Scope
-from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals
+from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals, paired
 from benchmarks.all_systems.measuring import studied
-from benchmarks.all_systems.pipelines import BEST, HYBRID
+from benchmarks.all_systems.pipelines import BASE, BEST, CROSS, HYBRID
 from benchmarks.all_systems.rankers import NEURAL_MODEL1_STEPS, RANKERS
 from benchmarks.all_systems.studies import BM25, OWN, Ranker, Reads, Study
 from benchmarks.all_systems.tables import chosen, quality
 from benchmarks.built.conformers import CONFORMER_QUERIES, CONFORMER_STEPS
+from benchmarks.built.trained import CROSS as CROSS_CODE
 from benchmarks.built.trained import DENSE, NEURAL_MODEL1, learn_and_save
 from benchmarks.dense.dense_training import last_against
-from benchmarks.harness.intervals import ratio
+from benchmarks.harness.intervals import difference, ratio, shown
 from benchmarks.harness.place import Place
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.evaluation.significance import paired_t_test
+from ranklet.training.rankers.cross_encoder import training as cross_training
+from ranklet.training.rankers.cross_encoder.options import Options as CrossEncoderOptions
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.options import Options as DenseOptions
 from ranklet.training.rankers.neural_model1 import training as neural_training
@@ -28,7 +32,8 @@ from ranklet.training.rankers.neural_model1.options import Options as NeuralMode
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "gensim", "simplemma")
 COLLECTION = "debian-packages"
-STUDY = Study(COLLECTION, lexical=COLLECTION, passages=0, queries=10_000)  # all of dev
+# All queries of dev, of which a cross-encoder reads some.
+STUDY = Study(COLLECTION, lexical=COLLECTION, passages=0, queries=10_000, read=300, pairs=300)
 
 
 def neural_model1(place: Place, study: Study) -> Checkpoint:
@@ -40,6 +45,13 @@ def neural_model1(place: Place, study: Study) -> Checkpoint:
 def dense(place: Place, study: Study) -> Checkpoint:
     """Return MiniLM, trained as `ranklet train dense` does without options, one epoch."""
     return _own(place, study, "dense.default", dense_training.train, DenseOptions(), DENSE)
+
+
+def cross(place: Place, study: Study) -> Checkpoint:
+    """Return a vanilla cross-encoder, trained as `ranklet train cross_encoder` does, one epoch."""
+    return _own(
+        place, study, "cross.default", cross_training.train, CrossEncoderOptions(), CROSS_CODE
+    )
 
 
 def _own(
@@ -70,6 +82,7 @@ USED = {
     "own": Ranker(
         "dense", "MiniLM of its own queries", dense, OWN, Reads.QUERY, DENSE, encodes=True
     ),
+    CROSS: Ranker("cross_encoder", "cross-encoder", cross, OWN, Reads.PAIRS, CROSS_CODE),
 }
 START, LEARNED = (f"{USED[name].label} retrieves" for name in ("minilm", "own"))
 
@@ -90,10 +103,11 @@ only relevant one, so this is titles that find their texts and not questions of 
 package is in one split only.
 
 No option was chosen on this collection. k1, b, p_self, λ, stopping points, members and weights \
-come from its train, as a user's would. *{USED["own"].label}* has the defaults of `ranklet train \
-dense`, one epoch. Neural Model 1 has {NEURAL_MODEL1_STEPS:,} steps, and NDRM3 \
-{CONFORMER_STEPS["ndrm3"]} steps of {CONFORMER_QUERIES:,} queries, as on other collections; their \
-defaults are longer. All networks have 8 bits as they are served.
+come from its train, as a user's would. *{USED["own"].label}* and the cross-encoder have the \
+defaults of `ranklet train`, one epoch. Neural Model 1 has {NEURAL_MODEL1_STEPS:,} steps, and \
+NDRM3 {CONFORMER_STEPS["ndrm3"]} steps of {CONFORMER_QUERIES:,} queries, as on other collections; \
+their defaults are longer. All networks have 8 bits as they are served. The cross-encoder reads \
+{STUDY.read} queries, and next to its means BM25's on these are in brackets.
 
 {chr(10).join(_goals(found))}
 
@@ -119,12 +133,17 @@ def last_row(found: Mapping[str, Studied]) -> str:
 
 
 def _goals(found: Mapping[str, Studied]) -> list[str]:
-    """Return the project's goals, and the factors over BM25 that have no goal here."""
+    """Return the project's goals, and what has no goal here."""
     (each,) = found.values()
-    values = {name: own[RANKED_BY] for name, own in each.values.items()}
     factors = [
         f"{name} {reached.value:.3f} × ({reached.low:.3f} to {reached.high:.3f})"
-        for name in (BEST[Reads.NOTHING], BEST[Reads.QUERY])
-        for reached in [ratio(values[name], values["BM25"])]
+        for name in BEST.values()
+        for reached in [ratio(*paired(each, name, BASE, RANKED_BY))]
     ]
-    return [*goals(found), f"- {RANKED_BY} over BM25's: {'; '.join(factors)}."]
+    last = paired(each, BEST[Reads.PAIRS], BEST[Reads.QUERY], RANKED_BY)
+    return [
+        *goals(found),
+        f"- {RANKED_BY} over BM25's: {'; '.join(factors)}.",
+        f"- {BEST[Reads.PAIRS]} − {BEST[Reads.QUERY]}: {shown(difference(*last))}, "
+        f"p = {paired_t_test(*last):.2g} ({len(last[0])} queries).",
+    ]

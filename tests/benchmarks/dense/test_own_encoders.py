@@ -73,11 +73,7 @@ def test_seeds_are_tested_one_by_one_and_as_their_mean() -> None:
     seeds = {}
     for seed, gain in enumerate((0.1, 0.2, -0.3)):
         fused = base + gain + rng.normal(0, 0.01, 100)
-        named = {
-            own_encoders.HYBRID: base,
-            own_encoders.LEARNED: base,
-            own_encoders.ENCODER: fused,
-        }
+        named = {own_encoders.HYBRID: base, own_encoders.LEARNED: base, own_encoders.ENCODER: fused}
         values = {name: {own_encoders.RANKED_BY: each} for name, each in named.items()}
         seeds[seed] = {"scifact": comparing.Studied(10, 100, 20, [], values, {})}
     rows = own_encoders.by_seed(seeds, {"scifact": known}).splitlines()[2:]
