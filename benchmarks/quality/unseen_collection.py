@@ -106,8 +106,9 @@ No option was chosen on this collection. k1, b, p_self, λ, stopping points, mem
 come from its train, as a user's would. *{USED["own"].label}* and the cross-encoder have the \
 defaults of `ranklet train`, one epoch, and the tuned BM25 (`--bm25`). Neural Model 1 has \
 {NEURAL_MODEL1_STEPS:,} steps, and NDRM3 {CONFORMER_STEPS["ndrm3"]} steps of \
-{CONFORMER_QUERIES:,} queries, as on other collections; their defaults are longer. All networks have 8 bits as they are served. The cross-encoder reads \
-{STUDY.read} queries, and next to its means BM25's on these are in brackets.
+{CONFORMER_QUERIES:,} queries, as on other collections; their defaults are longer. All networks \
+have 8 bits as they are served. The cross-encoder reads {STUDY.read} queries, and next to its \
+means BM25's on these are in brackets.
 
 {chr(10).join(_goals(found))}
 
