@@ -6,7 +6,8 @@ share of the relevant document's score are left out (Moreira et al. 2024, "NV-Re
 2407.15831).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ class MinedNegatives:
         batches: of a part.
         among: documents that are searched, drawn anew for each part; 0 for all.
         seed: of the draws.
+        precision: returns what the encoder runs in, such as autocast.
         folder: what was found is kept here, so that a resumed training has the same; None if it
             cannot be resumed.
         resume: whether the training goes on with what was found before.
@@ -53,12 +55,14 @@ class MinedNegatives:
         batches: int,
         among: int,
         seed: int,
+        precision: Callable[[], AbstractContextManager[object]],
         folder: Path | None,
         resume: bool,
     ) -> None:
         self._model, self._pairs = model, pairs
         self._queries, self._documents = queries, documents
         self._size, self._among, self._seed, self._folder = batches, among, seed, folder
+        self._precision = precision
         self._last: tuple[int, list[Batch]] | None = None
         if folder is not None and not resume:
             for path in folder.glob("mined.*.npy"):
@@ -121,7 +125,7 @@ class MinedNegatives:
 
         learning = self._model.training
         self._model.eval()
-        with torch.no_grad():
+        with torch.no_grad(), self._precision():
             found = by_length(tokens.lengths, ENCODED, run, MINING)
         self._model.train(learning)
         return found

@@ -1,5 +1,7 @@
 """Mined negatives are an encoder's own best documents, and a resumed training has the same."""
 
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ def mined(
     folder: Path | None = None,
     documents: NDArray[np.float32] = OF_DOCUMENTS,
     model: nn.Module | None = None,
+    kind: type[MinedNegatives] = MinedNegatives,
     **changes: Any,
 ) -> MinedNegatives:
     def of(vectors: NDArray[np.float32]) -> Any:
@@ -46,9 +49,12 @@ def mined(
 
         return encode
 
-    values = {"batches": 3, "among": 0, "seed": 0, "folder": folder, "resume": False, **changes}
+    values = {
+        "batches": 3, "among": 0, "seed": 0, "precision": nullcontext, "folder": folder,
+        "resume": False, **changes,
+    }  # fmt: skip
     pairs: Any = Pairs()
-    return MinedNegatives(model or nn.Identity(), pairs, of(OF_QUERIES), of(documents), **values)
+    return kind(model or nn.Identity(), pairs, of(OF_QUERIES), of(documents), **values)
 
 
 def test_a_negative_is_among_the_best_but_neither_relevant_nor_too_good() -> None:
@@ -96,6 +102,24 @@ def test_the_encoder_learns_on_after_it_has_looked() -> None:
     model = nn.Dropout()
     mined(model=model).batches(0)
     assert model.training
+
+
+def test_the_encoder_looks_in_the_precision_in_which_it_learns() -> None:
+    seen = set()
+
+    class Looking(MinedNegatives):
+        def _encoded(self, tokens: Tokens, encode: Any) -> NDArray[np.float32]:
+            def run(tokens: Tokens, rows: NDArray[np.integer]) -> Tensor:
+                seen.add(torch.is_autocast_enabled("cpu"))
+                found: Tensor = encode(tokens, rows)
+                return found
+
+            return super()._encoded(tokens, run)
+
+    precision = partial(torch.autocast, "cpu", torch.bfloat16)
+    mined(kind=Looking, precision=precision).batches(0)
+    assert seen == {True}
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def _documents(batches: list[Batch]) -> list[NDArray[np.int64]]:

@@ -14,6 +14,7 @@ from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.learning.device import autocast, choose_device
 from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.weights import weights_of
@@ -103,6 +104,7 @@ def train(
             batches=options.mine_every * options.accumulation,
             among=options.mine_among,
             seed=options.seed,
+            precision=partial(autocast, choose_device(options.device), options.mixed_precision),
             folder=options.folder,
             resume=options.resume,
         ).batches
