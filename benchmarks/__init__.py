@@ -16,6 +16,7 @@ BENCHMARKS = {
     "dense_quality": "dense",
     "dense_training": "dense",
     "own_encoders": "dense",
+    "own_seeds": "dense",
     "rerank_depths": "dense",
     "epic_quality": "quality",
     "epic_choices": "quality",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.all_systems.bundles import Scope, searched_in
 from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals
 from benchmarks.all_systems.measuring import all_studies
-from benchmarks.all_systems.pipelines import BEST, HYBRID
+from benchmarks.all_systems.pipelines import HYBRID
 from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import BM25, OWN, STUDIES, Ranker, Reads, Study
 from benchmarks.all_systems.tables import chosen, quality
@@ -36,9 +36,6 @@ from ranklet.training.rankers.dense.options import Options
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
 MINED = next(iter(dense.WAYS))  # negatives that the encoder finds itself
-SEEDS = (0, 1, 2)  # the first one's encoder stands in all tables
-REPEATED = "google-wiki"  # has all seeds; scifact has one, because its trainings take 20 minutes
-ENCODER = BEST[Reads.QUERY]
 
 
 class Length(NamedTuple):
@@ -73,43 +70,28 @@ def own(place: Place, study: Study, *, seed: int) -> Checkpoint:
     return read_checkpoint(place.keep(kept, build, DENSE))
 
 
-OWN_RANKER, LABEL = "own", "MiniLM of its own queries"
-
-
 def ranker(seed: int) -> Ranker:
     """Return the encoder that learned from the collection's own queries with a seed."""
     learn = partial(own, seed=seed)
-    return Ranker("dense", LABEL, learn, OWN, Reads.QUERY, DENSE, encodes=True)
+    label = "MiniLM of its own queries"
+    return Ranker("dense", label, learn, OWN, Reads.QUERY, DENSE, encodes=True)
 
 
-LEXICAL = {name: RANKERS[name] for name in (BM25, "model1")}
-USED = {
-    **LEXICAL,
-    **{name: RANKERS[name] for name in ("minilm", "dense")},
-    OWN_RANKER: ranker(SEEDS[0]),
-}
-LEARNED = f"{LABEL} retrieves"
+USED = {name: RANKERS[name] for name in (BM25, "model1", "minilm", "dense")} | {"own": ranker(0)}
+LEARNED = f"{USED['own'].label} retrieves"
 
 
 def run(place: Place) -> str:
     """Train, export, index, choose and measure what is not kept."""
     whole = scope(place)
     known = {name: asked_before(whole, name) for name in whole.studies}
-    found = {seed: all_studies(scope(place, seed)) for seed in SEEDS}
-    return section(found[SEEDS[0]], known, found)
+    return section(all_studies(whole), known)
 
 
-def scope(place: Place, seed: int = SEEDS[0]) -> Scope:
-    """Return what is measured with the encoders of a seed.
-
-    The first seed's has all encoders, and shares those and the passages that `dense_training` has.
-    The others have the own encoder of one collection only.
-    """
+def scope(place: Place) -> Scope:
+    """Return what is measured; encoders and passages that `dense_training` has are shared."""
     studies = {name: replace(STUDIES[name], passages=PASSAGES, queries=QUERIES) for name in LENGTHS}
-    if seed == SEEDS[0]:
-        return Scope(place, studies, USED, name="own-encoders", parts=PARTS)
-    name, studies = f"own-encoders-{seed}", {REPEATED: studies[REPEATED]}
-    return Scope(place, studies, {**LEXICAL, OWN_RANKER: ranker(seed)}, name=name, parts=name)
+    return Scope(place, studies, USED, name="own-encoders", parts=PARTS)
 
 
 def asked_before(whole: Scope, study: str) -> NDArray[np.bool_]:
@@ -119,18 +101,13 @@ def asked_before(whole: Scope, study: str) -> NDArray[np.bool_]:
     return sharing(searched_in(whole, study).queries, learned)
 
 
-def section(
-    found: Mapping[str, Studied],
-    known: Mapping[str, NDArray[np.bool_]],
-    seeds: Mapping[int, Mapping[str, Studied]],
-) -> str:
+def section(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:
     """Return the tables and the goals.
 
     Args:
-        found: by collection, with the encoder of the first seed.
+        found: by collection.
         known: of each collection, which reported queries share a relevant document with those that
             were learned from.
-        seeds: what was measured by seed and collection, `REPEATED` at least.
     """
     lengths = "; ".join(
         f"{name} {steps} steps, {tokens} tokens of a document"
@@ -154,13 +131,6 @@ from qa-mix. All networks have 8 bits as they are served. google-wiki is cut to 
 
 {chosen(found)}
 
-The same training with {len(SEEDS)} seeds on {REPEATED}, *{ENCODER}* against *{HYBRID}*. The \
-members of a fusion are chosen among all encoders with the first seed, and with the others among \
-BM25, Model 1 and the collection's own encoder. The mean is of the seeds' values of each query, so \
-its test is of the method and not of the best network:
-
-{by_seed({seed: each[REPEATED] for seed, each in seeds.items()})}
-
 What a ranker learned may be remembered answers, so queries count apart whose relevant documents \
 no query that was learned from shares:
 
@@ -178,26 +148,6 @@ def gains(found: Mapping[str, Studied]) -> str:
     """Return a row per collection: untrained, of qa-mix and of its own queries, all retrieving."""
     head = [f"{RANKED_BY}, retrieving", "untrained", "of qa-mix", "of its own", "− untrained"]
     return table([*head, "− of qa-mix"], last_against(found, (START, TRAINED, LEARNED)))
-
-
-def by_seed(seeds: Mapping[int, Studied]) -> str:
-    """Return a row per seed, and one of their mean.
-
-    Args:
-        seeds: what was measured, by seed; the first has the untrained hybrid.
-    """
-    first, *_ = seeds.values()
-    base = first.values[HYBRID][RANKED_BY]
-    measured: dict[str, list[NDArray[np.float64]]] = {
-        str(seed): [each.values[name][RANKED_BY] for name in (LEARNED, ENCODER)]
-        for seed, each in seeds.items()
-    }
-    measured["mean"] = list(np.mean(list(measured.values()), axis=0))
-    rows = []
-    for seed, (alone, fused) in measured.items():
-        gain = f"{shown(difference(fused, base))}, p = {paired_t_test(fused, base):.2g}"
-        rows.append([seed, f"{alone.mean():.4f}", f"{fused.mean():.4f}", gain])
-    return table(["seed", "retrieving alone", "fused", f"fused − *{HYBRID}*"], rows)
 
 
 def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:

@@ -64,34 +64,3 @@ def test_each_encoder_may_stand_next_to_bm25_and_model_1() -> None:
     members = {each.members for each in tried if each.method == "linear"}
     for encoder in ("minilm", "dense", "own"):
         assert {("bm25", encoder), ("bm25", "model1", encoder)} <= members
-
-
-def test_seeds_are_tested_one_by_one_and_as_their_mean() -> None:
-    pytest.importorskip("scipy")
-    rng = np.random.default_rng(2)
-    base = np.full(100, 0.5)
-    seeds = {}
-    for seed, gain in enumerate((0.1, 0.2, -0.3)):
-        fused = base + gain + rng.normal(0, 0.01, 100)
-        named = {own_encoders.HYBRID: base, own_encoders.LEARNED: base, own_encoders.ENCODER: fused}
-        values = {name: {own_encoders.RANKED_BY: each} for name, each in named.items()}
-        seeds[seed] = comparing.Studied(10, 100, 20, [], values, {})
-    rows = own_encoders.by_seed(seeds).splitlines()[2:]
-    names, gains = zip(
-        *((cells[0], cells[3]) for row in rows for cells in [row.strip("| ").split(" | ")]),
-        strict=True,
-    )
-    assert names == ("0", "1", "2", "mean")
-    assert gains[0].startswith(("+0.09", "+0.10"))
-    assert gains[2].startswith(("-0.29", "-0.30"))
-    assert gains[3].startswith(("+0.00", "-0.00"))
-
-
-def test_other_seeds_repeat_one_collection_and_its_own_encoder() -> None:
-    harness = pytest.importorskip("benchmarks.harness.place")
-    place = harness.Place(own_encoders.Path("data"), own_encoders.Path("work"))
-    first, other = (own_encoders.scope(place, seed) for seed in own_encoders.SEEDS[:2])
-    assert set(first.studies) == set(own_encoders.LENGTHS)
-    assert list(other.studies) == [own_encoders.REPEATED]
-    assert set(other.rankers) == {"bm25", "model1", "own"}
-    assert first.parts != other.parts
