@@ -7,6 +7,7 @@ it is served.
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import RANKED_BY, Studied
@@ -66,9 +67,15 @@ adds, not what a kind can reach.
 """
 
 
+def _of_all_queries(found: Studied) -> dict[str, NDArray[np.float64]]:
+    """Return the values of systems that rank for all queries; the teacher reads some of them."""
+    values = {name: each[RANKED_BY] for name, each in found.values.items()}
+    return {name: each for name, each in values.items() if np.isfinite(each).all()}
+
+
 def _gains(found: Studied, students: Mapping[str, Student]) -> str:
     """Return one row per student and way to use it: by judgements, by the teacher, and the gain."""
-    values = {name: each[RANKED_BY] for name, each in found.values.items()}
+    values = _of_all_queries(found)
     pairs, told = [], []
     for student in students.values():
         for suffix, way in WAYS.items():
@@ -88,7 +95,7 @@ def _gains(found: Studied, students: Mapping[str, Student]) -> str:
 
 def _variants(found: Studied, students: Mapping[str, Student]) -> str:
     """Return one row per student that learns in another way than the one that it stands next to."""
-    values = {name: each[RANKED_BY] for name, each in found.values.items()}
+    values = _of_all_queries(found)
     pairs, rows = [], []
     for student in students.values():
         if not student.beside:
@@ -113,8 +120,12 @@ def _baselines(found: Studied) -> str:
     """Return what BM25, the start and the teacher reach."""
     names = [BASE, *(RANKERS[name].label for name in BASES if name != BM25)]
     rows = [
-        [name, *(f"{np.nanmean(own[measure]):.4f}" for measure in MEASURES)]
+        [
+            name,
+            int(np.isfinite(own[RANKED_BY]).sum()),
+            *(f"{np.nanmean(own[measure]):.4f}" for measure in MEASURES),
+        ]
         for name, own in found.values.items()
         if name == BASE or any(name.startswith(f"{each} ") for each in names)
     ]
-    return table(["baseline", *MEASURES], rows)
+    return table(["baseline", "queries", *MEASURES], rows)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from ranklet.export.options import ExportOptions
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tests.kinds import TinyRankers
 
 bundles = pytest.importorskip("benchmarks.all_systems.bundles")
+comparing = pytest.importorskip("benchmarks.all_systems.comparing")
 measuring = pytest.importorskip("benchmarks.all_systems.measuring")
 rankers = pytest.importorskip("benchmarks.all_systems.rankers")
 studies = pytest.importorskip("benchmarks.all_systems.studies")
@@ -78,3 +80,30 @@ def test_every_student_has_a_name_of_its_own_for_each_lesson() -> None:
     assert len(found) == sum(len(each.lessons) for each in students.STUDENTS.values())
     assert len({each.label for each in found.values()}) == len(found)
     assert all(each.source == studies.OWN for each in found.values())
+
+
+def test_a_teacher_that_reads_some_queries_only_stops_no_comparison() -> None:
+    pytest.importorskip("scipy")
+    student = students.STUDENTS["dense"]
+    rng = np.random.default_rng(0)
+    values = {
+        f"{students.label(student, lesson)} {way}": 0.5 + gain + rng.normal(0, 0.01, 50)
+        for lesson, gain in zip(students.LESSONS, (0.0, 0.1), strict=True)
+        for way in distilled.WAYS
+    }
+    values[distilled.BASE] = np.full(50, 0.5)
+    label = rankers.RANKERS[students.TEACHER].label
+    some = np.where(np.arange(50) < 9, 0.75, np.nan)
+    values[f"{label} on BM25's first {distilled.RERANKED}"] = some
+    found = comparing.Studied(
+        10,
+        50,
+        0,
+        [],
+        {name: dict.fromkeys(comparing.MEASURES, each) for name, each in values.items()},
+        {},
+    )
+    page = distilled.section(found, {"dense": student})
+    assert page.count("+0.1") == 2  # it reranks and retrieves
+    (row,) = (line for line in page.splitlines() if line.startswith(f"| {label} "))
+    assert row.count("0.7500") == len(comparing.MEASURES)
