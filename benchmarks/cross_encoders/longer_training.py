@@ -17,6 +17,7 @@ from benchmarks.all_systems.measuring import studied
 from benchmarks.all_systems.pipelines import BASE, BEST, CROSS, RERANKED
 from benchmarks.all_systems.rankers import CROSS_STEPS, RANKERS
 from benchmarks.all_systems.studies import BM25, QA_MIX, STUDIES, Ranker, Reads, Study
+from benchmarks.all_systems.tables import chosen_each
 from benchmarks.built.trained import CROSS as CROSS_CODE
 from benchmarks.built.trained import learn_and_save
 from benchmarks.harness.intervals import difference, ratio, shown
@@ -91,12 +92,7 @@ def section(found: Mapping[str, Studied]) -> str:
     """
     first = next(iter(found.values()))
     read = len(paired(first, READS_LAST, BASE, RANKED_BY)[0])
-    chosen = [
-        [label, system.told]
-        for label, each in found.items()
-        for system in each.systems
-        if system.name == READS_LAST
-    ]
+    chosen = chosen_each(found, READS_LAST)
     return f"""
 {read:,} dev queries of qa-mix, {first.passages:,} passages, all networks in 8 bits as they are \
 served. {CROSS_STEPS:,} steps of 16 queries are `all_systems`' training, at the rate 1e-4 with one \

@@ -15,6 +15,7 @@ from benchmarks.all_systems.measuring import studied
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, HYBRID_RANKER
 from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import BM25, STUDIES, Reads, Study
+from benchmarks.all_systems.tables import chosen_each
 from benchmarks.dense.dense_training import PASSAGES, START
 from benchmarks.dense.own_encoders import LEARNED, LENGTHS, ranker
 from benchmarks.harness.intervals import difference, shown
@@ -58,12 +59,7 @@ def section(base: Studied, found: Mapping[int, Studied]) -> str:
     steps, tokens = LENGTHS[COLLECTION]
     names = (BASE, START, HYBRID)
     means = "; ".join(f"{name} {base.values[name][RANKED_BY].mean():.4f}" for name in names)
-    told = [
-        [seed, system.told]
-        for seed, each in found.items()
-        for system in each.systems
-        if system.name == FUSED
-    ]
+    told = chosen_each({str(seed): each for seed, each in found.items()}, FUSED)
     return f"""
 {COLLECTION}, cut to about {PASSAGES:,} passages; all {base.queries} dev queries. MiniLM learns \
 from queries of train as in `own_encoders`, {steps} steps and {tokens} tokens of a document, with \
