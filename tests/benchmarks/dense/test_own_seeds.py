@@ -27,15 +27,15 @@ def test_seeds_are_tested_one_by_one_and_as_their_mean() -> None:
         seed: studied(
             {own_seeds.LEARNED: HALF, own_seeds.FUSED: HALF + gain + rng.normal(0, 0.01, 100)}
         )
-        for seed, gain in enumerate((0.1, 0.2, -0.3))
+        for seed, gain in enumerate((0.3, -0.3))
     }
     rows = [row.strip("| ").split(" | ") for row in own_seeds.by_seed(base, seeds).splitlines()[2:]]
-    assert [row[0] for row in rows] == ["0", "1", "2", "mean"]
+    assert [row[0] for row in rows] == ["0", "1", "mean"]
     assert all(row[1] == "0.5000" for row in rows)
     gains = [row[4] for row in rows]
-    assert gains[0].startswith(("+0.09", "+0.10"))
-    assert gains[2].startswith(("-0.29", "-0.30"))
-    assert gains[3].startswith(("+0.00", "-0.00"))
+    assert gains[0].startswith(("+0.29", "+0.30"))
+    assert gains[1].startswith(("-0.29", "-0.30"))
+    assert gains[2].startswith(("+0.00", "-0.00"))
     assert "all 100 dev queries" in own_seeds.section(base, seeds)
 
 
