@@ -60,7 +60,7 @@ def neural_model1(place: Place, study: Study) -> Checkpoint:
     if study.collection == "medquad":
         return medquad_neural_model1(place)
     options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS)
-    return _of_qa_mix(place, "neural_model1", neural_training.train, options, NEURAL_MODEL1)
+    return learned(place, QA_MIX, "neural_model1", neural_training.train, options, NEURAL_MODEL1)
 
 
 def ndrm3(place: Place, study: Study) -> Checkpoint:
@@ -93,7 +93,7 @@ def trained_dense(place: Place, _: Study) -> Checkpoint:
 def epic(place: Place, _: Study) -> Checkpoint:
     """Return EPIC, which learns for a third of the steps that `epic_quality`'s has."""
     options = EPICOptions(steps=EPIC_STEPS, evaluations=2)
-    return _of_qa_mix(place, "epic.short", epic_training.train, options, EPIC)
+    return learned(place, QA_MIX, "epic.short", epic_training.train, options, EPIC)
 
 
 def colbert(place: Place, _: Study) -> Checkpoint:
@@ -104,17 +104,22 @@ def colbert(place: Place, _: Study) -> Checkpoint:
 def vanilla(place: Place, _: Study) -> Checkpoint:
     """Return the vanilla cross-encoder."""
     options = CrossEncoderOptions(learning_rate=CROSS_RATES[0], steps=CROSS_STEPS, evaluations=3)
-    return _of_qa_mix(place, "cross_encoder", cross_encoder.train, options, CROSS)
+    return learned(place, QA_MIX, "cross_encoder", cross_encoder.train, options, CROSS)
 
 
-def _of_qa_mix(
-    place: Place, name: str, train: Callable[..., Checkpoint], options: Any, code: tuple[str, ...]
+def learned(
+    place: Place,
+    collection: str,
+    name: str,
+    train: Callable[..., Checkpoint],
+    options: Any,
+    code: tuple[str, ...],
 ) -> Checkpoint:
-    """Return a ranker that learns from qa-mix; it is trained, or goes on, where it is not kept."""
-    kept = f"qa-mix.{name}"
+    """Return a ranker of a collection; it is trained, or goes on, where it is not kept."""
+    kept = f"{collection}.{name}"
 
     def build(path: Path) -> None:
-        learn_and_save(place, "qa-mix", train, options, path, place.state(kept, code))
+        learn_and_save(place, collection, train, options, path, place.state(kept, code))
 
     return read_checkpoint(place.keep(kept, build, code))
 

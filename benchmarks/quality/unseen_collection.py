@@ -4,24 +4,22 @@ All other collections have helped to choose options, defaults or candidates at s
 every option is a default or one that another collection chose, and the first run is reported.
 """
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
 from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals, paired
 from benchmarks.all_systems.measuring import studied
 from benchmarks.all_systems.pipelines import BASE, BEST, CROSS, HYBRID
-from benchmarks.all_systems.rankers import NEURAL_MODEL1_STEPS, RANKERS
+from benchmarks.all_systems.rankers import NEURAL_MODEL1_STEPS, RANKERS, learned
 from benchmarks.all_systems.studies import BM25, OWN, Ranker, Reads, Study
 from benchmarks.all_systems.tables import chosen, quality
 from benchmarks.built.conformers import CONFORMER_QUERIES, CONFORMER_STEPS
 from benchmarks.built.trained import CROSS as CROSS_CODE
-from benchmarks.built.trained import DENSE, NEURAL_MODEL1, learn_and_save
+from benchmarks.built.trained import DENSE, NEURAL_MODEL1
 from benchmarks.dense.dense_training import last_against
 from benchmarks.harness.intervals import difference, ratio, shown
 from benchmarks.harness.place import Place
-from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.evaluation.significance import paired_t_test
 from ranklet.training.rankers.cross_encoder import training as cross_training
 from ranklet.training.rankers.cross_encoder.options import Options as CrossEncoderOptions
@@ -39,36 +37,20 @@ STUDY = Study(COLLECTION, lexical=COLLECTION, passages=0, queries=10_000, read=3
 def neural_model1(place: Place, study: Study) -> Checkpoint:
     """Return neural Model 1 with the steps that it has on qa-mix, some 10 minutes."""
     options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS)
-    return _own(place, study, "neural_model1", neural_training.train, options, NEURAL_MODEL1)
+    train = neural_training.train
+    return learned(place, study.collection, "neural_model1", train, options, NEURAL_MODEL1)
 
 
 def dense(place: Place, study: Study) -> Checkpoint:
     """Return MiniLM, trained as `ranklet train dense` does without options, one epoch."""
-    return _own(place, study, "dense.default", dense_training.train, DenseOptions(), DENSE)
+    train, options = dense_training.train, DenseOptions()
+    return learned(place, study.collection, "dense.default", train, options, DENSE)
 
 
 def cross(place: Place, study: Study) -> Checkpoint:
     """Return a vanilla cross-encoder, trained as `ranklet train cross_encoder` does, one epoch."""
-    return _own(
-        place, study, "cross.default", cross_training.train, CrossEncoderOptions(), CROSS_CODE
-    )
-
-
-def _own(
-    place: Place,
-    study: Study,
-    name: str,
-    train: Callable[..., Checkpoint],
-    options: Any,
-    code: tuple[str, ...],
-) -> Checkpoint:
-    """Return a ranker of the collection's own queries; it goes on if it was interrupted."""
-    kept = f"{study.collection}.{name}"
-
-    def build(path: Path) -> None:
-        learn_and_save(place, study.collection, train, options, path, place.state(kept, code))
-
-    return read_checkpoint(place.keep(kept, build, code))
+    train, options = cross_training.train, CrossEncoderOptions()
+    return learned(place, study.collection, "cross.default", train, options, CROSS_CODE)
 
 
 USED = {
