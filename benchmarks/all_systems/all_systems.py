@@ -10,12 +10,12 @@ from pathlib import Path
 
 from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import Cost, Studied, common, goals
-from benchmarks.all_systems.measuring import all_studies
+from benchmarks.all_systems.measuring import all_studies, answers_seen
 from benchmarks.all_systems.picture import Point, draw
 from benchmarks.all_systems.pipelines import CROSS, DEPTH, HYBRID, RERANKED
-from benchmarks.all_systems.rankers import LEFT_OUT
-from benchmarks.all_systems.studies import Study
-from benchmarks.all_systems.tables import chosen, expenses, quality, summary
+from benchmarks.all_systems.rankers import LEFT_OUT, RANKERS
+from benchmarks.all_systems.studies import QA_MIX, Study
+from benchmarks.all_systems.tables import chosen, expenses, quality, remembered, summary
 from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import ROOT, Place
 from ranklet.runtime.pipeline.stages import Fuse
@@ -55,6 +55,11 @@ The interval of a factor is a paired bootstrap's, that of a difference the t-tes
 
 {chosen(found)}
 
+What a ranker learned may be remembered answers, so queries count apart whose relevant documents \
+no query that was learned from shares:
+
+{remembered(found, {study: answers_seen(scope, study) for study in found})}
+
 {_of_pairs(scope)}Members and weights are chosen for MRR@10 on queries of train that are not \
 reported, members by 5-fold cross-validation. Each list of a pipeline has {DEPTH} documents. \
 SPLADE is not here, because no trained one is at hand. {_left_out(scope)}
@@ -70,8 +75,9 @@ process. *Training minutes*: of all that a system has learned from, with the tun
 members of a pipeline are added up.
 
 {chr(10).join(f"{part}{chr(10)}" for part in parts)}
-{_cut(scope)}Encoders learned from qa-mix only. *Learned from* names the trainings, not the tuning \
-of k1, b and weights.
+{_cut(scope)}*{RANKERS["own"].label}* learned from queries of the collection's train; on \
+{QA_MIX} this is *{RANKERS["dense"].label}*. All other encoders learned from {QA_MIX} only. \
+*Learned from* names the trainings, not the tuning of k1, b and weights.
 """
 
 

@@ -83,6 +83,11 @@ class Scope:
     name: str = PREFIX
     parts: str = PREFIX
 
+    def rankers_of(self, study: str) -> dict[str, Ranker]:
+        """Return the rankers of a study, which are those that learn from something for it."""
+        here = self.studies[study]
+        return {name: each for name, each in self.rankers.items() if each.source_of(study, here)}
+
 
 def searched_in(scope: Scope, study: str) -> Searched:
     """Return the documents and queries of a study."""
@@ -107,9 +112,9 @@ def exported(scope: Scope, study: str, name: str) -> Path:
 
 def bundle_of(scope: Scope, study: str) -> Path:
     """Return the bundle of a study with all rankers, indexed."""
-    here = searched_in(scope, study)
-    encoders = [name for name, each in scope.rankers.items() if each.encodes]
-    others = [name for name in scope.rankers if name not in encoders]
+    here, used = searched_in(scope, study), scope.rankers_of(study)
+    encoders = [name for name, each in used.items() if each.encodes]
+    others = [name for name in used if name not in encoders]
     titles = scope.studies[study].titles
 
     def lexical(path: Path) -> None:
@@ -123,20 +128,18 @@ def bundle_of(scope: Scope, study: str) -> Path:
             lambda path: index_bundle(
                 exported(scope, study, name), here, path, titles=titles, overwrite=True
             ),
-            code_of([scope.rankers[name]]),
+            code_of([used[name]]),
         )
 
     def build(path: Path) -> None:
         first = scope.place.keep(
             slug(scope.name, study, LEXICAL_PART, "indexed"),
             lexical,
-            code_of(scope.rankers[name] for name in others),
+            code_of(used[name] for name in others),
         )
         joined({LEXICAL_PART: first, **{name: encoded(name) for name in encoders}}, path)
 
-    return scope.place.keep(
-        slug(scope.name, study, "ranklet"), build, code_of(scope.rankers.values())
-    )
+    return scope.place.keep(slug(scope.name, study, "ranklet"), build, code_of(used.values()))
 
 
 def joined(parts: Mapping[str, Path], target: Path) -> None:

@@ -67,8 +67,8 @@ def best_pipelines(scope: Scope, study: str) -> list[System]:
     """Return the best pipeline of each class; what was chosen is kept."""
     files = BundleFiles(bundle_of(scope, study))
     here = searched_in(scope, study)
-    pairs = scope.studies[study].pairs
-    told = [digest_of(files, scope.rankers), [list(each) for each in here.held_out], pairs]
+    used, pairs = scope.rankers_of(study), scope.studies[study].pairs
+    told = [digest_of(files, used), [list(each) for each in here.held_out], pairs]
     digest = sha256(json.dumps(told).encode()).hexdigest()[:12]
 
     def build(path: Path) -> None:
@@ -86,7 +86,7 @@ def best_pipelines(scope: Scope, study: str) -> list[System]:
 def _chosen(scope: Scope, study: str) -> list[dict[str, Any]]:
     """Return the best pipelines as plain values."""
     bundle = runtime.load(bundle_of(scope, study), device="cpu")
-    rankers, queries = scope.rankers, searched_in(scope, study).held_out
+    rankers, queries = scope.rankers_of(study), searched_in(scope, study).held_out
     found: dict[Reads, tuple[Pipeline, str]] = {}
     for reads in (Reads.NOTHING, Reads.QUERY):
         tried = pipelines.candidates(reads, rankers)

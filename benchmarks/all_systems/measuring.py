@@ -25,11 +25,12 @@ from benchmarks.all_systems.comparing import Studied, Values
 from benchmarks.all_systems.pipelines import CROSS, System, alone
 from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.evenly import evenly
+from benchmarks.harness.judging import sharing
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import MEASURES, evaluate
 
 DEPTH = 100  # that is measured
@@ -42,13 +43,20 @@ def all_studies(scope: Scope) -> dict[str, Studied]:
     Studies are worked on in several processes, and each network has one thread there.
     """
     for study in scope.studies:
-        for name in scope.rankers:
+        for name in scope.rankers_of(study):
             exported(scope, study, name)
     if scope.processes < 2:
         return {study: studied(scope, study) for study in scope.studies}
     with ProcessPoolExecutor(scope.processes, get_context("spawn")) as pool:
         jobs = {study: pool.submit(studied, scope, study) for study in scope.studies}
         return {study: job.result() for study, job in jobs.items()}
+
+
+def answers_seen(scope: Scope, study: str) -> NDArray[np.bool_]:
+    """Return which reported queries share a relevant document with those that were learned from."""
+    here = scope.studies[study]
+    learned = read_split(scope.place.collection(here.collection), here.learn)
+    return sharing(searched_in(scope, study).queries, learned)
 
 
 def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
@@ -62,7 +70,8 @@ def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
     with one_thread():
         path = bundle_of(scope, study)
         here = searched_in(scope, study)
-        systems = [*alone(scope.rankers), *(best_pipelines(scope, study) if fused else [])]
+        chosen = best_pipelines(scope, study) if fused else []
+        systems = [*alone(scope.rankers_of(study)), *chosen]
         memory: Memory = {}
         values = {
             each.name: values_of(scope, study, path, each, here.queries, memory) for each in systems

@@ -14,7 +14,7 @@ from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery, read_split
 
 BM25 = "bm25"
-OWN, LEXICAL, NOTHING = "its own", "lexical", "nothing"
+OWN, LEXICAL, ENCODER, NOTHING = "its own", "lexical", "encoder", "nothing"
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Study:
         learn: the part of train that Model 1 learns from.
         held_out: the part of train that fusions are learned and chosen on.
         lexical: the study whose neural Model 1 and Conformer-Kernel it has.
+        encoder: the study whose queries its own encoder learns from; empty if it has none.
         passages: at most so many, relevant ones and others at random; 0 for all.
         queries: reported, at most.
         choosing: queries of the held-out part, at most.
@@ -41,6 +42,7 @@ class Study:
     learn: str = "train[:90%]"
     held_out: str = "train[90%:]"
     lexical: str = "qa-mix"
+    encoder: str = ""
     passages: int = 4_000
     queries: int = 500
     choosing: int = 300
@@ -51,13 +53,19 @@ class Study:
 QA_MIX, HARD = "qa-mix", "medquad without titles"
 STUDIES = {
     QA_MIX: Study("qa-mix", passages=0, queries=1_000, read=300, pairs=300),
-    "medquad": Study("medquad", lexical=HARD, passages=0, queries=1_458),  # all of dev
-    HARD: Study("medquad", titles=False, lexical=HARD, passages=0, queries=1_458),
+    # All of dev.
+    "medquad": Study("medquad", lexical=HARD, encoder=HARD, passages=0, queries=1_458),
+    HARD: Study("medquad", titles=False, lexical=HARD, encoder=HARD, passages=0, queries=1_458),
     # 809 queries of train: half of them, so that there are enough to choose on.
     "scifact": Study(
-        "scifact", split="test", learn="train[:50%]", held_out="train[50%:]", passages=0
+        "scifact",
+        split="test",
+        learn="train[:50%]",
+        held_out="train[50%:]",
+        encoder="scifact",
+        passages=0,
     ),
-    "google-wiki": Study("google-wiki"),
+    "google-wiki": Study("google-wiki", encoder="google-wiki"),
 }
 
 
@@ -77,7 +85,8 @@ class Ranker:
         kind: its kind.
         label: what tables call it.
         learn: returns its checkpoint, learned for a study.
-        source: the study that it learns from: `OWN`, `LEXICAL` (see `Study`), `NOTHING` or a name.
+        source: the study that it learns from: `OWN`, `LEXICAL` or `ENCODER` (see `Study`),
+            `NOTHING`, or a name.
         reads: what a network reads for a query.
         code: that its training depends on.
         encodes: whether its index depends on no vocabulary, so that it is made on its own.
@@ -96,8 +105,9 @@ class Ranker:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def source_of(self, name: str, study: Study) -> str:
-        """Return the name of the study that it learns from, or `NOTHING`."""
-        return {OWN: name, LEXICAL: study.lexical}.get(self.source, self.source)
+        """Return the name of the study that it learns from, `NOTHING`, or "" if there is none."""
+        own = {OWN: name, LEXICAL: study.lexical, ENCODER: study.encoder}
+        return own.get(self.source, self.source)
 
 
 class Searched(NamedTuple):

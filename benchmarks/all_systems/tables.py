@@ -2,22 +2,30 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, marks, paired
-from benchmarks.all_systems.pipelines import BASE
+from benchmarks.all_systems.pipelines import BASE, HYBRID
 from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.report import table
+from ranklet.training.evaluation.significance import paired_t_test
 from ranklet.training.evaluation.systems import MEASURES
 
 RUNS = {Reads.NOTHING: "–", Reads.QUERY: "query", Reads.PAIRS: "pairs"}
+AGAINST = {Reads.NOTHING: BASE, Reads.QUERY: HYBRID, Reads.PAIRS: BASE}  # of the goals
 
 
 def summary(found: Mapping[str, Studied], costs: Mapping[str, Cost]) -> str:
-    """Return one row per system: what networks read, a measure on each collection, and costs."""
-    first = next(iter(found.values()))
+    """Return one row per system: what networks read, a measure on each collection, and costs.
+
+    Rows are in the order of the collection with the most systems, which has all of them.
+    """
+    most = max(found.values(), key=lambda each: len(each.systems))
     signs = {study: marks(each, RANKED_BY) for study, each in found.items()}
     rows = []
-    for system in first.systems:
+    for system in most.systems:
         row = [system.name, RUNS[system.reads]]
         row += [_mean(each, system.name, RANKED_BY, signs[study]) for study, each in found.items()]
         cost = costs.get(system.name)
@@ -59,6 +67,35 @@ def chosen_each(found: Mapping[str, Studied], name: str) -> list[list[str]]:
         for system in each.systems
         if system.name == name
     ]
+
+
+def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:
+    """Return what chosen pipelines gain where no relevant document was learned from.
+
+    Args:
+        found: by collection.
+        known: of each collection, which reported queries share a relevant document with those that
+            were learned from, (queries,).
+    """
+    rows = []
+    for study, each in found.items():
+        for system in each.systems:
+            base = AGAINST[system.reads]
+            if not system.chosen or base not in each.values:
+                continue
+            own, other = (each.values[name][RANKED_BY] for name in (system.name, base))
+            both = ~(np.isnan(own) | np.isnan(other))
+            old, new = both & known[study], both & ~known[study]
+            shared = f"{own[old].mean():.4f}" if old.any() else ""
+            apart, gain = "", ""
+            if new.sum() > 1:
+                apart = f"{own[new].mean():.4f}"
+                p = paired_t_test(own[new], other[new])
+                gain = f"{shown(difference(own[new], other[new]))}, p = {p:.2g}"
+            counts = f"{old.sum()}, {new.sum()}"
+            rows.append([study, system.name, counts, shared, apart, gain, base])
+    head = ["collection", "system", "queries: shared, new", f"{RANKED_BY}, shared", "new"]
+    return table([*head, "new − base", "base"], rows)
 
 
 def expenses(costs: Mapping[str, Cost]) -> str:

@@ -6,7 +6,6 @@ BM25 ranks higher. What both read, and how they are fused with it, is chosen on 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +14,15 @@ from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import LEAST, RANKED_BY, Studied, paired, verdict
 from benchmarks.all_systems.measuring import studied
 from benchmarks.all_systems.pipelines import BASE, BEST, CROSS, RERANKED
-from benchmarks.all_systems.rankers import CROSS_STEPS, RANKERS
+from benchmarks.all_systems.rankers import CROSS_DEPTH, CROSS_RATE, CROSS_STEPS, RANKERS, learned
 from benchmarks.all_systems.studies import BM25, QA_MIX, STUDIES, Ranker, Reads, Study
 from benchmarks.all_systems.tables import chosen_each
 from benchmarks.built.trained import CROSS as CROSS_CODE
-from benchmarks.built.trained import learn_and_save
+from benchmarks.built.trained import CROSS_RATES
 from benchmarks.harness.intervals import difference, ratio, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import MEASURES, mark
 from ranklet.training.rankers.cross_encoder import training as cross_encoder
@@ -31,7 +30,7 @@ from ranklet.training.rankers.cross_encoder.options import Options
 
 PACKAGES = ("torch", "transformers", "onnxruntime")
 OTHERS = (BM25, "model1", "dense")  # what may stand before the cross-encoder
-LONG_STEPS, LONG_RATE, LONG_DEPTH = 1_600, 2e-4, 100
+SHORT_STEPS = 400
 READS_LAST, ENCODER = BEST[Reads.PAIRS], BEST[Reads.QUERY]
 USES = (f"cross-encoder on BM25's first {RERANKED}", READS_LAST)
 
@@ -51,23 +50,15 @@ class Lesson:
     ranker: Ranker
 
 
-def long(place: Place, _: Study) -> Checkpoint:
-    """Return the cross-encoder that learns for longer; one that was interrupted goes on."""
-    kept = f"qa-mix.cross_encoder.{LONG_STEPS}"
-
-    def build(path: Path) -> None:
-        options = Options(
-            learning_rate=LONG_RATE, steps=LONG_STEPS, depth=LONG_DEPTH, evaluations=4
-        )
-        state = place.state(kept, CROSS_CODE)
-        learn_and_save(place, QA_MIX, cross_encoder.train, options, path, state)
-
-    return read_checkpoint(place.keep(kept, build, CROSS_CODE))
+def short(place: Place, _: Study) -> Checkpoint:
+    """Return the cross-encoder of the short training; one that was interrupted goes on."""
+    options = Options(learning_rate=CROSS_RATES[0], steps=SHORT_STEPS, evaluations=3)
+    return learned(place, QA_MIX, "cross_encoder", cross_encoder.train, options, CROSS_CODE)
 
 
 LESSONS = (
+    Lesson(f"{SHORT_STEPS:,} steps", "shorter", replace(RANKERS[CROSS], learn=short)),
     Lesson(f"{CROSS_STEPS:,} steps", "all", RANKERS[CROSS]),
-    Lesson(f"{LONG_STEPS:,} steps", "longer", replace(RANKERS[CROSS], learn=long)),
 )
 
 
@@ -95,10 +86,10 @@ def section(found: Mapping[str, Studied]) -> str:
     chosen = chosen_each(found, READS_LAST)
     return f"""
 {read:,} dev queries of qa-mix, {first.passages:,} passages, all networks in 8 bits as they are \
-served. {CROSS_STEPS:,} steps of 16 queries are `all_systems`' training, at the rate 1e-4 with one \
-negative of BM25's first 500. {LONG_STEPS:,} steps have the rate {LONG_RATE:g} and negatives of \
-BM25's first {LONG_DEPTH}. Steps, rate and negatives differ together, so the table says what this \
-training adds, and not which of the three does.
+served. {SHORT_STEPS:,} steps of 16 queries have the rate {CROSS_RATES[0]:g} and one negative of \
+BM25's first 500. {CROSS_STEPS:,} steps have the rate {CROSS_RATE:g} and negatives of BM25's first \
+{CROSS_DEPTH}; this is the training of `all_systems`. Steps, rate and negatives differ together, \
+so the table says what this training adds, and not which of the three does.
 
 {_quality(found)}
 

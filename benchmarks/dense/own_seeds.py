@@ -13,11 +13,11 @@ from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import RANKED_BY, Studied
 from benchmarks.all_systems.measuring import studied
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, HYBRID_RANKER
-from benchmarks.all_systems.rankers import RANKERS
+from benchmarks.all_systems.rankers import LENGTHS, RANKERS
 from benchmarks.all_systems.studies import BM25, STUDIES, Reads, Study
 from benchmarks.all_systems.tables import chosen_each
 from benchmarks.dense.dense_training import PASSAGES, START
-from benchmarks.dense.own_encoders import LEARNED, LENGTHS, ranker
+from benchmarks.dense.own_encoders import LEARNED, ranker
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table

@@ -35,7 +35,11 @@ def tiny_rankers(tiny: "TinyRankers") -> dict[str, Any]:
         return lambda *_: tiny.checkpoint(kind, **SETTINGS.get(name, {}))
 
     return {
-        name: replace(each, learn=of(name, each.kind), source=studies.OWN)
+        name: replace(
+            each,
+            learn=of(name, each.kind),
+            source=studies.ENCODER if each.source == studies.ENCODER else studies.OWN,
+        )
         for name, each in rankers.RANKERS.items()
     }
 
@@ -53,7 +57,7 @@ def test_all_systems_are_measured(
     )
     scope = bundles.Scope(
         place.Place(tmp_path / "data", tmp_path / "work"),
-        {studies.QA_MIX: study, "again": replace(study, titles=False)},
+        {studies.QA_MIX: study, "again": replace(study, titles=False, encoder="again")},
         tiny_rankers(tiny),
         ExportOptions(variants=("fp32", "int8"), max_ndcg_loss=1.0, prune=40),
         processes=1, timed=3, timed_pairs=2, rounds=1, starts=1,
@@ -63,6 +67,7 @@ def test_all_systems_are_measured(
     for name in ("BM25", "EPIC retrieves", "best with a cross-encoder last", "ColBERT retrieves"):
         assert text.count(f"| {name} |") >= 4  # in the summary, of two collections, and its costs
         assert name in picture.read_text()
+    assert text.count("| MiniLM of its own queries retrieves |") == 2  # it has no row of qa-mix
     assert text.count("- Goal: ") == 4  # one is for a collection that is not here
     assert "cross-encoder retrieves" not in text
     assert "20 × BM25's, 6 queries" in text  # what reads pairs has fewer

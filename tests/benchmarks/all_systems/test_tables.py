@@ -1,10 +1,13 @@
 """Tables have a row per system."""
 
+import numpy as np
 from benchmarks.all_systems import tables
-from benchmarks.all_systems.comparing import Cost
-from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID
+from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied
+from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
 from benchmarks.all_systems.studies import QA_MIX, Reads
 from tests.benchmarks.all_systems.test_comparing import studied
+
+from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 
 BEST_ONE = BEST[Reads.NOTHING]
 
@@ -23,3 +26,27 @@ def test_rows_have_means_marks_and_costs() -> None:
     assert " to +" in rows[3]
     assert "| 0.25 | 0.50 | 12.3 | 60 | 80 | 0.0 |" in tables.expenses(costs)
     assert tables.chosen(found).splitlines()[2:] == [f"| {QA_MIX} | {BEST_ONE} | chosen |"]
+
+
+def test_a_system_of_one_collection_has_a_row() -> None:
+    found = {QA_MIX: studied({HYBRID: 0.1}), "other": studied({HYBRID: 0.1, BEST_ONE: 0.2})}
+    *_, row = tables.summary(found, {}).splitlines()
+    assert row.startswith(f"| {BEST_ONE} | – |  | 0.")
+
+
+def test_queries_whose_answers_were_learned_from_stand_apart() -> None:
+    best, count = BEST[Reads.QUERY], 200
+    known = np.arange(count) < 50
+    noise = np.random.default_rng(1).normal(0, 0.01, count)
+    own = np.where(known, 1.0, 0.6 + noise)
+    own[-20:] = np.nan  # not read
+    system = System(best, Pipeline((Retrieve("bm25", 9),)), Reads.QUERY, "chosen")
+    values = {HYBRID: {RANKED_BY: np.full(count, 0.5)}, best: {RANKED_BY: own}}
+    found = {"one": Studied(10, count, 20, [system], values, {})}
+    (row,) = tables.remembered(found, {"one": known}).splitlines()[2:]
+    _, _, counts, shared, new, gain, base = row.strip("| ").split(" | ")
+    assert (counts, shared, base) == ("50, 130", "1.0000", HYBRID)
+    assert new.startswith(("0.59", "0.60"))
+    assert gain.startswith(("+0.09", "+0.10"))
+    (row,) = tables.remembered(found, {"one": np.ones(count, bool)}).splitlines()[2:]
+    assert "| 180, 0 |" in row  # and nothing to compare

@@ -35,26 +35,9 @@ def test_the_gain_of_each_collection_is_tested() -> None:
     assert over_qa_mix.endswith("‡")
 
 
-def test_queries_whose_answers_were_learned_from_stand_apart() -> None:
-    found = studied(0.0)
-    best = pipelines.BEST[pipelines.Reads.QUERY]
-    base = np.full(200, 0.5)
-    known = np.arange(200) < 50
-    found.values[own_encoders.HYBRID] = {own_encoders.RANKED_BY: base}
-    noise = np.random.default_rng(1).normal(0, 0.01, 200)
-    found.values[best] = {own_encoders.RANKED_BY: np.where(known, 1.0, 0.6 + noise)}
-    recipe = pipelines.Pipeline((pipelines.Retrieve("bm25", 9),))
-    found.systems.append(pipelines.System(best, recipe, pipelines.Reads.QUERY, "chosen"))
-    (row,) = own_encoders.remembered({"scifact": found}, {"scifact": known}).splitlines()[2:]
-    _, _, counts, shared, new, gain = row.strip("| ").split(" | ")
-    assert (counts, shared) == ("50, 150", "1.0000")
-    assert new.startswith(("0.59", "0.60"))
-    assert gain.startswith(("+0.09", "+0.10"))
-
-
 def test_both_collections_learn_from_queries_that_choose_nothing() -> None:
     studies = pytest.importorskip("benchmarks.all_systems.studies").STUDIES
-    for name in own_encoders.LENGTHS:
+    for name in own_encoders.COLLECTIONS:
         learn, held_out = studies[name].learn, studies[name].held_out
         assert learn.split(":")[1].rstrip("]") == held_out.split("[")[1].rstrip(":]")
 
