@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.all_systems.rankers import LEFT_OUT, RANKERS
 from benchmarks.all_systems.studies import (
     BM25,
@@ -29,6 +31,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
+from ranklet.training.checkpoint import Checkpoint
 
 PREFIX, LEXICAL_PART = "all", "lexical"
 REPORT = "report.json"
@@ -99,15 +102,16 @@ def exported(scope: Scope, study: str, name: str) -> Path:
     ranker = scope.rankers[name]
     source = ranker.source_of(study, scope.studies[study])
     learned = scope.studies.get(source, next(iter(scope.studies.values())))
+    checkpoint = ranker.learn(scope.place, learned)
+    settings = {**scope.options.settings, **ranker.settings}
+    options = replace(scope.options, settings=settings)
 
     def build(path: Path) -> None:
-        checkpoint = ranker.learn(scope.place, learned)
-        settings = {**scope.options.settings, **ranker.settings}
-        options = replace(scope.options, settings=settings)
         with all_cores():
             export_bundle({name: checkpoint}, path, options, overwrite=True)
 
-    return scope.place.keep(slug(scope.parts, source, name, "exported"), build, code_of([ranker]))
+    kept = slug(scope.parts, source, name, "exported")
+    return scope.place.keep(kept, build, code_of([ranker]), digest_of_numbers(checkpoint, options))
 
 
 def bundle_of(scope: Scope, study: str) -> Path:
@@ -116,19 +120,20 @@ def bundle_of(scope: Scope, study: str) -> Path:
     encoders = [name for name, each in used.items() if each.encodes]
     others = [name for name in used if name not in encoders]
     titles = scope.studies[study].titles
+    alone = {name: exported(scope, study, name) for name in used}
+    digests = {name: digest_of(BundleFiles(path), [name]) for name, path in alone.items()}
 
     def lexical(path: Path) -> None:
         rankers = path.with_name(f"{path.name}.rankers")
-        joined({name: exported(scope, study, name) for name in others}, rankers)
+        joined({name: alone[name] for name in others}, rankers)
         index_bundle(rankers, here, path, titles=titles, overwrite=True)
 
     def encoded(name: str) -> Path:
         return scope.place.keep(
             slug(scope.parts, study, name, "indexed"),
-            lambda path: index_bundle(
-                exported(scope, study, name), here, path, titles=titles, overwrite=True
-            ),
+            lambda path: index_bundle(alone[name], here, path, titles=titles, overwrite=True),
             code_of([used[name]]),
+            digests[name],
         )
 
     def build(path: Path) -> None:
@@ -136,10 +141,16 @@ def bundle_of(scope: Scope, study: str) -> Path:
             slug(scope.name, study, LEXICAL_PART, "indexed"),
             lexical,
             code_of(used[name] for name in others),
+            " ".join(digests[name] for name in others),
         )
         joined({LEXICAL_PART: first, **{name: encoded(name) for name in encoders}}, path)
 
-    return scope.place.keep(slug(scope.name, study, "ranklet"), build, code_of(used.values()))
+    return scope.place.keep(
+        slug(scope.name, study, "ranklet"),
+        build,
+        code_of(used.values()),
+        " ".join(digests.values()),
+    )
 
 
 def joined(parts: Mapping[str, Path], target: Path) -> None:
@@ -224,6 +235,14 @@ def digest_of(bundle: BundleFiles, rankers: Iterable[str]) -> str:
         and not name.endswith(REPORT)  # has times
     ]
     return sha256("\n".join(told).encode()).hexdigest()
+
+
+def digest_of_numbers(checkpoint: Checkpoint, options: ExportOptions) -> str:
+    """Return a digest of what an export of a checkpoint depends on besides its code."""
+    found = sha256(f"{checkpoint.digest} {options}".encode())
+    for name, values in sorted(checkpoint.arrays.items()):
+        found.update(name.encode() + np.ascontiguousarray(values).tobytes())
+    return found.hexdigest()
 
 
 def minutes(bundle: BundleFiles, rankers: Iterable[str], scope: Scope) -> float:

@@ -177,7 +177,7 @@ def learned(
     def build(path: Path) -> None:
         learn_and_save(place, collection, train, options, path, place.state(kept, code), queries)
 
-    return read_checkpoint(place.keep(kept, build, code))
+    return read_checkpoint(place.keep(kept, build, code, repr(options)))
 
 
 RANKERS = {

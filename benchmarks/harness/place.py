@@ -27,7 +27,7 @@ class Place:
 
     Attributes:
         data: the collections, a folder each.
-        work: what is built, kept between runs for as long as the code that built it is the same.
+        work: what is built, kept between runs for as long as what it depends on is the same.
     """
 
     data: Path
@@ -47,17 +47,23 @@ class Place:
         return Collection(self.data / name)
 
     def keep(
-        self, name: str, build: Callable[[Path], object], code: tuple[str, ...] = CODE
+        self,
+        name: str,
+        build: Callable[[Path], object],
+        code: tuple[str, ...] = CODE,
+        given: str = "",
     ) -> Path:
-        """Return the path of a built thing; build it where it is missing or of other code.
+        """Return the path of a built thing; build it where it is missing or out of date.
 
         Args:
             name: of a file or folder, in the work folder.
             build: makes it at a path.
             code: files and folders of code that it depends on.
+            given: what else it depends on, such as options or the digest of a part.
         """
         path, stamp = self.work / name, self.work / f"{name}.stamp"
-        if path.exists() and stamp.is_file() and stamp.read_text() == _digest(code):
+        key = f"{_digest(code)} {given}".strip()
+        if path.exists() and stamp.is_file() and stamp.read_text() == key:
             return path
         stamp.unlink(missing_ok=True)
         if path.is_dir():
@@ -66,7 +72,7 @@ class Place:
         self.work.mkdir(parents=True, exist_ok=True)
         print(f"building {name} …", file=sys.stderr)
         build(path)
-        stamp.write_text(_digest(code))
+        stamp.write_text(key)
         return path
 
     def state(self, name: str, code: tuple[str, ...]) -> Path:
