@@ -9,15 +9,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.all_systems.bundles import Scope
-from benchmarks.all_systems.comparing import Cost, Studied, common, goals
+from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, common, goals
 from benchmarks.all_systems.measuring import all_studies, answers_seen
 from benchmarks.all_systems.picture import Point, draw
-from benchmarks.all_systems.pipelines import CROSS, DEPTH, HYBRID, RERANKED
+from benchmarks.all_systems.pipelines import BEST, CROSS, DEPTH, HYBRID, RERANKED
 from benchmarks.all_systems.rankers import LEFT_OUT, RANKERS
-from benchmarks.all_systems.studies import QA_MIX, Study
-from benchmarks.all_systems.tables import chosen, expenses, quality, remembered, summary
+from benchmarks.all_systems.studies import QA_MIX, Reads, Study
+from benchmarks.all_systems.tables import (
+    chosen,
+    expenses,
+    last_against,
+    quality,
+    remembered,
+    summary,
+)
 from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import ROOT, Place
+from benchmarks.harness.report import table
 from ranklet.runtime.pipeline.stages import Fuse
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "gensim", "simplemma")
@@ -60,9 +68,10 @@ no query that was learned from shares:
 
 {remembered(found, {study: answers_seen(scope, study) for study in found})}
 
-{_of_pairs(scope)}Members and weights are chosen for MRR@10 on queries of train that are not \
-reported, members by 5-fold cross-validation. Each list of a pipeline has {DEPTH} documents. \
-SPLADE is not here, because no trained one is at hand. {_left_out(scope)}
+{_of_last(found)}{_of_own(found)}{_of_pairs(scope)}Members and weights are chosen for MRR@10 on \
+queries of train that are not reported, members by 5-fold cross-validation. Each list of a \
+pipeline has {DEPTH} documents. SPLADE is not here, because no trained one is at hand. \
+{_left_out(scope)}
 
 ### What they cost, {timed}
 
@@ -91,6 +100,38 @@ def _of_pairs(scope: Scope) -> str:
 {scope.timed_pairs} are timed), because of their time. Next to their means, BM25's mean on these \
 queries is in brackets, and all their tests are on these queries. A cross-encoder reads the first \
 {RERANKED}, and what it follows is chosen on fewer held-out queries ({held_out}).
+
+"""
+
+
+def _of_last(found: Mapping[str, Studied]) -> str:
+    """Return what a cross-encoder adds to the pipelines that it may follow; empty without one."""
+    names = (BEST[Reads.NOTHING], BEST[Reads.QUERY], BEST[Reads.PAIRS])
+    rows = last_against(found, names)
+    if not rows:
+        return ""
+    short = ("without a network", "one encoder", "cross-encoder last")
+    head = ["collection", *short, f"last − {short[0]}", f"last − {short[1]}"]
+    return f"""What a cross-encoder last adds, {RANKED_BY} on the queries that it has read:
+
+{table(head, rows)}
+
+"""
+
+
+def _of_own(found: Mapping[str, Studied]) -> str:
+    """Return what an encoder learns from a collection's own queries; empty without one."""
+    names = [f"{RANKERS[name].label} retrieves" for name in ("minilm", "dense", "own")]
+    rows = last_against(found, names)
+    if not rows:
+        return ""
+    head = ["collection", "untrained", f"of {QA_MIX}", "of its own queries"]
+    return f"""What an encoder learns from a collection's own queries, {RANKED_BY} of retrieving:
+
+{table([*head, "own − untrained", f"own − of {QA_MIX}"], rows)}
+
+Marks of these two tables: † p < .05, ‡ p < .01 (two-sided paired t-tests, Holm's correction in \
+each column).
 
 """
 

@@ -1,6 +1,6 @@
 """The tables: a summary of all collections, quality and costs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,8 @@ from benchmarks.all_systems.pipelines import BASE, HYBRID
 from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.report import table
-from ranklet.training.evaluation.significance import paired_t_test
-from ranklet.training.evaluation.systems import MEASURES
+from ranklet.training.evaluation.significance import holm, paired_t_test
+from ranklet.training.evaluation.systems import MEASURES, mark
 
 RUNS = {Reads.NOTHING: "–", Reads.QUERY: "query", Reads.PAIRS: "pairs"}
 AGAINST = {Reads.NOTHING: BASE, Reads.QUERY: HYBRID, Reads.PAIRS: BASE}  # of the goals
@@ -67,6 +67,27 @@ def chosen_each(found: Mapping[str, Studied], name: str) -> list[list[str]]:
         for system in each.systems
         if system.name == name
     ]
+
+
+def last_against(found: Mapping[str, Studied], systems: Sequence[str]) -> list[list[str]]:
+    """Return a row per collection: the means of systems, and the last one less each of the others.
+
+    Only queries that all of them have read count. Holm's correction is over the collections, for
+    each of the others. Collections that lack one of the systems have no row.
+    """
+    values = {
+        study: [each.values[name][RANKED_BY] for name in systems]
+        for study, each in found.items()
+        if each.values.keys() >= set(systems)
+    }
+    read = {study: ~np.isnan(each).any(axis=0) for study, each in values.items()}
+    whole = {study: [own[read[study]] for own in each] for study, each in values.items()}
+    rows = {study: [study, *(f"{own.mean():.4f}" for own in each)] for study, each in whole.items()}
+    for at in range(len(systems) - 1):
+        tested = [paired_t_test(each[-1], each[at]) for each in whole.values()]
+        for (study, each), p in zip(whole.items(), holm(tested), strict=True):
+            rows[study].append(f"{shown(difference(each[-1], each[at]))}{mark(p)}".strip())
+    return list(rows.values())
 
 
 def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:

@@ -5,7 +5,7 @@ are served, on every collection. Members and weights of a fusion are chosen on h
 train.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from benchmarks.all_systems.bundles import Scope
@@ -14,14 +14,13 @@ from benchmarks.all_systems.measuring import all_studies
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID
 from benchmarks.all_systems.rankers import DENSE_WAY, RANKERS
 from benchmarks.all_systems.studies import BM25, HARD, QA_MIX, STUDIES, Ranker, Reads, Study
-from benchmarks.all_systems.tables import chosen, quality
+from benchmarks.all_systems.tables import chosen, last_against, quality
 from benchmarks.built import dense
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.evaluation.significance import compare, holm, paired_t_test
-from ranklet.training.evaluation.systems import mark
+from ranklet.training.evaluation.significance import compare
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
 # Of .25, .5 and .75 the share with the highest mean over 400 queries of train of each collection.
@@ -93,29 +92,6 @@ def averaging(found: Mapping[str, Studied]) -> str:
     """Return a row per collection: untrained, trained and averaged, and both differences."""
     head = ["collection", "untrained", "trained", "averaged", "− untrained", "− trained"]
     return table(head, last_against(found, (START, TRAINED, AVERAGED)))
-
-
-def last_against(found: Mapping[str, Studied], systems: Sequence[str]) -> list[list[str]]:
-    """Return a row per collection: the means of systems, and the last one less each of the others.
-
-    Holm's correction is over the collections, for each of the others.
-    """
-    values = {
-        (study, name): each.values[name][RANKED_BY]
-        for study, each in found.items()
-        for name in systems
-    }
-    rows = {
-        study: [study, *(f"{values[study, name].mean():.4f}" for name in systems)]
-        for study in found
-    }
-    *others, last = systems
-    for other in others:
-        tested = [paired_t_test(values[study, last], values[study, other]) for study in found]
-        for (study, row), p in zip(rows.items(), holm(tested), strict=True):
-            gain = difference(values[study, last], values[study, other])
-            row.append(f"{shown(gain)}{mark(p)}".strip())
-    return list(rows.values())
 
 
 def goals(found: Mapping[str, Studied]) -> list[str]:

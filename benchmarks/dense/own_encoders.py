@@ -17,9 +17,9 @@ from benchmarks.all_systems.measuring import all_studies, answers_seen
 from benchmarks.all_systems.pipelines import HYBRID
 from benchmarks.all_systems.rankers import LENGTHS, RANKERS, own_dense
 from benchmarks.all_systems.studies import BM25, STUDIES, Ranker
-from benchmarks.all_systems.tables import chosen, quality, remembered
+from benchmarks.all_systems.tables import chosen, last_against, quality, remembered
 from benchmarks.dense.dense_training import NAME as PARTS
-from benchmarks.dense.dense_training import PASSAGES, QUERIES, START, TRAINED, last_against
+from benchmarks.dense.dense_training import PASSAGES, QUERIES, START, TRAINED
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 

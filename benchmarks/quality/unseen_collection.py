@@ -12,11 +12,10 @@ from benchmarks.all_systems.measuring import studied
 from benchmarks.all_systems.pipelines import BASE, BEST, CROSS, HYBRID
 from benchmarks.all_systems.rankers import NEURAL_MODEL1_STEPS, RANKERS, learned
 from benchmarks.all_systems.studies import BM25, OWN, Ranker, Reads, Study
-from benchmarks.all_systems.tables import chosen, quality
+from benchmarks.all_systems.tables import chosen, last_against, quality
 from benchmarks.built.conformers import CONFORMER_QUERIES, CONFORMER_STEPS
 from benchmarks.built.trained import CROSS as CROSS_CODE
 from benchmarks.built.trained import DENSE, NEURAL_MODEL1
-from benchmarks.dense.dense_training import last_against
 from benchmarks.harness.intervals import difference, ratio, shown
 from benchmarks.harness.place import Place
 from ranklet.training.checkpoint import Checkpoint

@@ -50,3 +50,18 @@ def test_queries_whose_answers_were_learned_from_stand_apart() -> None:
     assert gain.startswith(("+0.09", "+0.10"))
     (row,) = tables.remembered(found, {"one": np.ones(count, bool)}).splitlines()[2:]
     assert "| 180, 0 |" in row  # and nothing to compare
+
+
+def test_the_last_system_is_compared_with_each_of_the_others_where_all_are() -> None:
+    best = studied({HYBRID: 0.1, BEST_ONE: 0.2})
+    best.values[BEST_ONE][RANKED_BY][-50:] = np.nan  # not read
+    found = {QA_MIX: best, "other": studied({HYBRID: 0.1})}
+    ((study, *means, over_base, over_hybrid),) = tables.last_against(
+        found, (BASE, HYBRID, BEST_ONE)
+    )
+    assert study == QA_MIX
+    assert means[0] == f"{best.values[BASE][RANKED_BY][:-50].mean():.4f}"  # on the same queries
+    assert over_base.startswith(("+0.19", "+0.20"))
+    assert over_base.endswith("‡")
+    assert over_hybrid.startswith(("+0.09", "+0.10"))
+    assert tables.last_against({"other": found["other"]}, (BASE, BEST_ONE)) == []
