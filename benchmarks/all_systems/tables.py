@@ -90,6 +90,12 @@ def last_against(found: Mapping[str, Studied], systems: Sequence[str]) -> list[l
     return list(rows.values())
 
 
+def gains(found: Mapping[str, Studied], encoders: Sequence[str]) -> str:
+    """Return a row per collection of an encoder untrained, of qa-mix and of its own queries."""
+    head = [f"{RANKED_BY}, retrieving", "untrained", "of qa-mix", "of its own", "− untrained"]
+    return table([*head, "− of qa-mix"], last_against(found, encoders))
+
+
 def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool_]]) -> str:
     """Return what chosen pipelines gain where no relevant document was learned from.
 

@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.all_systems.bundles import Scope
-from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals
+from benchmarks.all_systems.comparing import Studied, goals
 from benchmarks.all_systems.measuring import all_studies, answers_seen
 from benchmarks.all_systems.pipelines import HYBRID
 from benchmarks.all_systems.rankers import LENGTHS, RANKERS, own_dense
 from benchmarks.all_systems.studies import BM25, STUDIES, Ranker
-from benchmarks.all_systems.tables import chosen, last_against, quality, remembered
+from benchmarks.all_systems.tables import chosen, gains, quality, remembered
 from benchmarks.dense.dense_training import NAME as PARTS
 from benchmarks.dense.dense_training import PASSAGES, QUERIES, START, TRAINED
 from benchmarks.harness.place import Place
-from benchmarks.harness.report import table
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
 COLLECTIONS = ("scifact", "google-wiki")  # where qa-mix does not help
@@ -73,7 +72,7 @@ train, 32 in a step, with negatives that it finds itself ({lengths}). *MiniLM tr
 from qa-mix. All networks have 8 bits as they are served. google-wiki is cut to about \
 {PASSAGES:,} passages, so its figures are higher than on all of it.
 
-{gains(found)}
+{gains(found, (START, TRAINED, LEARNED))}
 
 † p < .05, ‡ p < .01 (two-sided paired t-tests, Holm's correction in each column).
 
@@ -92,9 +91,3 @@ each family). Intervals are 95 %.
 
 {(chr(10) * 2).join(parts)}
 """
-
-
-def gains(found: Mapping[str, Studied]) -> str:
-    """Return a row per collection: untrained, of qa-mix and of its own queries, all retrieving."""
-    head = [f"{RANKED_BY}, retrieving", "untrained", "of qa-mix", "of its own", "− untrained"]
-    return table([*head, "− of qa-mix"], last_against(found, (START, TRAINED, LEARNED)))
