@@ -85,17 +85,18 @@ def own_model1(place: Place, study: Study) -> Checkpoint:
     return model1.learned(place, study.collection, study.learn, study.held_out, titles=study.titles)
 
 
-def neural_model1(place: Place, study: Study) -> Checkpoint:
+def neural_model1(place: Place, study: Study, *, seed: int = 0) -> Checkpoint:
     """Return neural Model 1 of medquad without titles, or else of qa-mix."""
     if study.collection == "medquad":
-        return medquad_neural_model1(place)
-    options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS)
-    return learned(place, QA_MIX, "neural_model1", neural_training.train, options, NEURAL_MODEL1)
+        return medquad_neural_model1(place, seed)
+    options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS, seed=seed)
+    name = f"neural_model1{f'.{seed}' if seed else ''}"
+    return learned(place, QA_MIX, name, neural_training.train, options, NEURAL_MODEL1)
 
 
-def ndrm3(place: Place, study: Study) -> Checkpoint:
+def ndrm3(place: Place, study: Study, *, seed: int = 0) -> Checkpoint:
     """Return NDRM3, whose training is shorter where other systems matter more."""
-    whole = Conformers(place, study.collection, titles=study.titles)
+    whole = Conformers(place, study.collection, titles=study.titles, seed=seed)
     steps = NDRM3_STEPS.get(study.collection)
     return (replace(whole, steps=(("ndrm3", steps),)) if steps else whole).checkpoint("ndrm3")
 

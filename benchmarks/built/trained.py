@@ -75,13 +75,13 @@ def bm25_checkpoint(place: Place, collection: str, *, titles: bool = True) -> Ch
     return read_checkpoint(place.keep(name, build, ("training/rankers/bm25",)))
 
 
-def medquad_neural_model1(place: Place) -> Checkpoint:
+def medquad_neural_model1(place: Place, seed: int = 0) -> Checkpoint:
     """Return neural Model 1, learned from medquad without titles (some 15 minutes)."""
     collection = place.collection("medquad")
     base = tuned_bm25(place, "medquad", titles=False)
 
     def build(path: Path) -> None:
-        options = NeuralModel1Options(bm25=base, titles=False)
+        options = NeuralModel1Options(bm25=base, titles=False, seed=seed)
         with all_cores():
             neural_model1.train(
                 collection,
@@ -90,7 +90,8 @@ def medquad_neural_model1(place: Place) -> Checkpoint:
                 options,
             ).save(path)
 
-    return read_checkpoint(place.keep("medquad.neural_model1", build, NEURAL_MODEL1))
+    name = f"medquad.neural_model1{f'.{seed}' if seed else ''}"
+    return read_checkpoint(place.keep(name, build, NEURAL_MODEL1))
 
 
 def qa_mix_dense(place: Place) -> Checkpoint:

@@ -19,8 +19,6 @@ from benchmarks.all_systems.comparing import Values
 from benchmarks.all_systems.measuring import values_of
 from benchmarks.all_systems.pipelines import System
 from benchmarks.all_systems.studies import BM25
-from benchmarks.cross_encoders import longer_training
-from benchmarks.dense import dense_training, own_encoders
 from benchmarks.harness.intervals import Interval, ratio
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import one_thread
@@ -59,34 +57,28 @@ class Compared(NamedTuple):
 
 def run(place: Place) -> str:
     """Export and index what is not kept, then measure."""
-    with_cross = longer_training.scope(place, longer_training.LESSONS[-1])
-    return section([dense_training.scope(place), own_encoders.scope(place), with_cross])
+    return section(Scope(place))
 
 
-def section(scopes: Sequence[Scope], read: int = READ) -> str:
-    """Return the table of runs that chose pipelines.
+def section(scope: Scope, read: int = READ) -> str:
+    """Return the table of a run that chose pipelines.
 
     Args:
-        scopes: of those runs.
+        scope: of that run.
         read: queries of systems whose networks read pairs, at most.
     """
     with one_thread():
-        found = [
-            each
-            for scope in scopes
-            for study in scope.studies
-            for each in compared(scope, study, read)
-        ]
+        found = [each for study in scope.studies for each in compared(scope, study, read)]
     return f"""
 {differences(found)}
 
 {goal(found)}
 
-The pipelines that `dense_training`, `own_encoders` and `longer_training` chose, from the bundles \
-that they measured and from others whose networks have 32 bits, which the export has proven to be \
-PyTorch's. Vectors and impacts are stored in the same forms. Pipelines without a network that has \
-8 bits are not here. In brackets: the 95 % interval of a paired bootstrap. *Changed*: queries \
-whose {MEASURES[0]} is another. Systems whose networks read pairs have at most {read} queries.
+The pipelines that `all_systems` chose, from the bundles that it measured and from others whose \
+networks have 32 bits, which the export has proven to be PyTorch's. Vectors and impacts are stored \
+in the same forms. A pipeline without a network for queries is here if one has read its documents. \
+In brackets: the 95 % interval of a paired bootstrap. *Changed*: queries whose {MEASURES[0]} is \
+another. Systems whose networks read pairs have at most {read} queries.
 """
 
 

@@ -72,7 +72,7 @@ def test_all_systems_are_measured(
     assert "cross-encoder retrieves" not in text
     assert "20 × BM25's, 6 queries" in text  # what reads pairs has fewer
 
-    precision = pipeline_precision.section([scope], read=4)
+    precision = pipeline_precision.section(scope, read=4)
     assert precision.count("| best with a cross-encoder last |") == 2  # a row per collection
     assert precision.count("| best with one encoder |") == 2
     assert precision.count(" | 4 | ") == 2  # what reads pairs has fewer queries
@@ -90,4 +90,4 @@ def test_all_systems_are_measured(
     ):
         monkeypatch.setattr(f"benchmarks.all_systems.{module}.{made}", refused)
     assert all_systems.section(scope, picture) == text
-    assert pipeline_precision.section([scope], read=4) == precision
+    assert pipeline_precision.section(scope, read=4) == precision
