@@ -32,6 +32,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Document
 
 PREFIX, LEXICAL_PART = "all", "lexical"
 REPORT = "report.json"
@@ -122,6 +123,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
     titles = scope.studies[study].titles
     alone = {name: exported(scope, study, name) for name in used}
     digests = {name: digest_of(BundleFiles(path), [name]) for name, path in alone.items()}
+    texts = digest_of_texts(here.passages, titles=titles)
 
     def lexical(path: Path) -> None:
         rankers = path.with_name(f"{path.name}.rankers")
@@ -133,7 +135,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
             slug(scope.parts, study, name, "indexed"),
             lambda path: index_bundle(alone[name], here, path, titles=titles, overwrite=True),
             code_of([used[name]]),
-            digests[name],
+            f"{digests[name]} {texts}",
         )
 
     def build(path: Path) -> None:
@@ -141,7 +143,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
             slug(scope.name, study, LEXICAL_PART, "indexed"),
             lexical,
             code_of(used[name] for name in others),
-            " ".join(digests[name] for name in others),
+            " ".join([*(digests[name] for name in others), texts]),
         )
         joined({LEXICAL_PART: first, **{name: encoded(name) for name in encoders}}, path)
 
@@ -149,7 +151,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
         slug(scope.name, study, "ranklet"),
         build,
         code_of(used.values()),
-        " ".join(digests.values()),
+        " ".join([*digests.values(), texts]),
     )
 
 
@@ -242,6 +244,14 @@ def digest_of_numbers(checkpoint: Checkpoint, options: ExportOptions) -> str:
     found = sha256(f"{checkpoint.digest} {options}".encode())
     for name, values in sorted(checkpoint.arrays.items()):
         found.update(name.encode() + np.ascontiguousarray(values).tobytes())
+    return found.hexdigest()
+
+
+def digest_of_texts(passages: Iterable[Document], *, titles: bool) -> str:
+    """Return a digest of what is indexed, so that runs of one name may cut a collection anew."""
+    found = sha256(str(titles).encode())
+    for each in passages:
+        found.update(repr(each).encode())
     return found.hexdigest()
 
 
