@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.built.trained import HELD_OUT, TUNING_QUERIES, qa_mix_epic, tuned_bm25
+from benchmarks.built.trained import EPIC_STEPS, HELD_OUT, TUNING_QUERIES, qa_mix_epic, tuned_bm25
 from benchmarks.cross_encoders.candidates import found_by_bm25
 from benchmarks.harness.evenly import unseen
 from benchmarks.harness.intervals import difference, shown
@@ -38,7 +38,6 @@ from ranklet.training.rankers.epic.network import DocumentEncoder, QueryEncoder
 
 PACKAGES = ("torch", "transformers", "matplotlib")
 COLLECTION = "qa-mix"
-STEPS = 200  # of EPIC; its MRR@10 is then .006 below that of all 600 (`epic_quality`)
 QUERIES, DEPTH = 500, 8  # BM25's first documents of each query are searched, and what is relevant
 FLOORS = (None, 0.25, FLOOR, 0.75, 0.9)  # quantiles; None for no floor
 EXPONENTS = (0.0, 0.125, COMMON, 0.5)  # 0 is the paper's
@@ -122,7 +121,7 @@ class Study:
 
 def run(place: Place) -> str:
     """Train or take what is kept; encode, prune in every way, compare."""
-    studied = study(place, qa_mix_epic(place, STEPS), QUERIES)
+    studied = study(place, qa_mix_epic(place), QUERIES)
     draw(studied)
     return section(studied)
 
@@ -150,13 +149,14 @@ def section(studied: Study) -> str:
         for kept, own in zip(KEPT, values[USUAL], strict=True)
     ]
     return f"""\
-EPIC learned for {STEPS} steps. {len(studied.queries):,} held-out queries of {COLLECTION}'s train, \
-none of which chose between its weights, search {len(studied.ids):,} documents: BM25's first \
-{DEPTH} of each query and what is relevant. MRR@10 of retrieving. *Floor*: a term's values are \
-counted from this quantile of its values in the probes' {len(studied.probes):,} documents. \
-*Exponent*: of 1 + n, where n of the probes have the term; the product with it decides which \
-values are kept. The paper has no floor and the exponent 0. A bundle has {_named(USUAL)[0]} and \
-{_named(USUAL)[1]}. Intervals are the paired t-test's, without a correction.
+EPIC learned for {EPIC_STEPS} steps, as in `epic_quality`. {len(studied.queries):,} held-out \
+queries of {COLLECTION}'s train, none of which chose between its weights, search \
+{len(studied.ids):,} documents: BM25's first {DEPTH} of each query and what is relevant. MRR@10 of \
+retrieving. *Floor*: a term's values are counted from this quantile of its values in the probes' \
+{len(studied.probes):,} documents. *Exponent*: of 1 + n, where n of the probes have the term; the \
+product with it decides which values are kept. The paper has no floor and the exponent 0. A bundle \
+has {_named(USUAL)[0]} and {_named(USUAL)[1]}. Intervals are the paired t-test's, without a \
+correction.
 
 {table(head, rows)}
 
