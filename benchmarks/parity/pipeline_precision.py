@@ -18,7 +18,7 @@ from benchmarks.all_systems.choosing import best_pipelines
 from benchmarks.all_systems.comparing import Values
 from benchmarks.all_systems.measuring import values_of
 from benchmarks.all_systems.pipelines import System
-from benchmarks.all_systems.studies import BM25
+from benchmarks.all_systems.studies import BM25, Reads
 from benchmarks.harness.intervals import Interval, ratio
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import one_thread
@@ -76,17 +76,26 @@ def section(scope: Scope, read: int = READ) -> str:
 
 The pipelines that `all_systems` chose, from the bundles that it measured and from others whose \
 networks have 32 bits, which the export has proven to be PyTorch's. Vectors and impacts are stored \
-in the same forms. A pipeline without a network for queries is here if one has read its documents. \
-In brackets: the 95 % interval of a paired bootstrap. *Changed*: queries whose {MEASURES[0]} is \
-another. Systems whose networks read pairs have at most {read} queries.
+in the same forms. Pipelines without a network for queries are not here, because impacts are \
+always computed in 32 bits. In brackets: the 95 % interval of a paired bootstrap. *Changed*: \
+queries whose {MEASURES[0]} is another. Systems whose networks read pairs have at most {read} \
+queries.
 """
 
 
 def compared(scope: Scope, study: str, read: int) -> list[Compared]:
-    """Return the best pipelines of a study that have networks in 8 bits, next to 32 bits."""
+    """Return the best pipelines of a study that have networks in 8 bits, next to 32 bits.
+
+    Impacts are computed by the most exact network of a bundle, so those without a network for
+    queries have none.
+    """
     path, queries = bundle_of(scope, study), searched_in(scope, study).queries
     files = BundleFiles(path)
-    systems = [each for each in best_pipelines(scope, study) if _in_8_bits(files, each)]
+    systems = [
+        each
+        for each in best_pipelines(scope, study)
+        if each.reads != Reads.NOTHING and _in_8_bits(files, each)
+    ]
     if not systems:
         return []
     scope = replace(
