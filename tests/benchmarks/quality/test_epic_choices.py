@@ -62,7 +62,7 @@ def test_every_way_has_a_row_and_values_are_drawn(
 ) -> None:
     shutil.copytree(tiny.data.collection.path, tmp_path / "data" / "qa-mix")
     checkpoint = tiny.checkpoint("epic")
-    monkeypatch.setattr(epic_choices, "qa_mix_epic", lambda place, steps: checkpoint)
+    monkeypatch.setattr(epic_choices, "qa_mix_epic", lambda place: checkpoint)
     monkeypatch.setattr(epic_choices, "PICTURE", tmp_path / "values.png")
     monkeypatch.setattr(epic_choices, "KEPT", (3, 50))
     monkeypatch.setattr(epic_choices, "HELD_OUT", "train")  # a tenth of the miniature is too little
