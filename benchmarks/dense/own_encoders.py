@@ -6,7 +6,6 @@ learns from their own queries of train. The members of a fusion are chosen among
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,8 @@ from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import Studied, goals
 from benchmarks.all_systems.measuring import all_studies, answers_seen
 from benchmarks.all_systems.pipelines import HYBRID
-from benchmarks.all_systems.rankers import LENGTHS, RANKERS, own_dense
-from benchmarks.all_systems.studies import BM25, STUDIES, Ranker
+from benchmarks.all_systems.rankers import LENGTHS, RANKERS
+from benchmarks.all_systems.studies import BM25, STUDIES
 from benchmarks.all_systems.tables import chosen, gains, quality, remembered
 from benchmarks.dense.dense_training import NAME as PARTS
 from benchmarks.dense.dense_training import PASSAGES, QUERIES, START, TRAINED
@@ -24,14 +23,7 @@ from benchmarks.harness.place import Place
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
 COLLECTIONS = ("scifact", "google-wiki")  # where qa-mix does not help
-
-
-def ranker(seed: int) -> Ranker:
-    """Return the encoder that learned from the collection's own queries with a seed."""
-    return replace(RANKERS["own"], learn=partial(own_dense, seed=seed))
-
-
-USED = {name: RANKERS[name] for name in (BM25, "model1", "minilm", "dense")} | {"own": ranker(0)}
+USED = {name: RANKERS[name] for name in (BM25, "model1", "minilm", "dense", "own")}
 LEARNED = f"{USED['own'].label} retrieves"
 
 
