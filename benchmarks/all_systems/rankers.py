@@ -29,6 +29,7 @@ from benchmarks.built.trained import (
     bm25_checkpoint,
     learn_and_save,
     medquad_neural_model1,
+    with_seed,
 )
 from benchmarks.harness.place import Place
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -90,7 +91,7 @@ def neural_model1(place: Place, study: Study, *, seed: int = 0) -> Checkpoint:
     if study.collection == "medquad":
         return medquad_neural_model1(place, seed)
     options = NeuralModel1Options(steps=NEURAL_MODEL1_STEPS, seed=seed)
-    name = f"neural_model1{f'.{seed}' if seed else ''}"
+    name = with_seed("neural_model1", seed)
     return learned(place, QA_MIX, name, neural_training.train, options, NEURAL_MODEL1)
 
 

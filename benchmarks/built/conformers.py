@@ -11,6 +11,7 @@ from benchmarks.built.trained import (
     TUNING_QUERIES,
     train_resumably,
     tuned_bm25,
+    with_seed,
 )
 from benchmarks.harness.place import Place
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -81,7 +82,7 @@ class Conformers:
         """Return the network of a form; one that was interrupted goes on."""
         steps = dict(self.steps)[form]
         own = "" if self.explicit_start == AS_BM25 else f".{self.explicit_start}"
-        name = f"{self.name}.{form}.{steps}{own}{f'.{self.seed}' if self.seed else ''}"
+        name = with_seed(f"{self.name}.{form}.{steps}{own}", self.seed)
 
         def build(path: Path) -> None:
             held_out = read_split(self._documents(), HELD_OUT, limit=self.tuning)

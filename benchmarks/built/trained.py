@@ -75,6 +75,15 @@ def bm25_checkpoint(place: Place, collection: str, *, titles: bool = True) -> Ch
     return read_checkpoint(place.keep(name, build, ("training/rankers/bm25",)))
 
 
+def with_seed(name: str, seed: int) -> str:
+    """Return what a training with a seed is kept as; the first seed has no suffix.
+
+    >>> with_seed("medquad.neural_model1", 0), with_seed("medquad.neural_model1", 2)
+    ('medquad.neural_model1', 'medquad.neural_model1.2')
+    """
+    return f"{name}.{seed}" if seed else name
+
+
 def medquad_neural_model1(place: Place, seed: int = 0) -> Checkpoint:
     """Return neural Model 1, learned from medquad without titles (some 15 minutes)."""
     collection = place.collection("medquad")
@@ -90,7 +99,7 @@ def medquad_neural_model1(place: Place, seed: int = 0) -> Checkpoint:
                 options,
             ).save(path)
 
-    name = f"medquad.neural_model1{f'.{seed}' if seed else ''}"
+    name = with_seed("medquad.neural_model1", seed)
     return read_checkpoint(place.keep(name, build, NEURAL_MODEL1))
 
 
