@@ -64,6 +64,7 @@ BENCHMARKS = {
     "all_systems": "all_systems",
     "pipeline_precision": "parity",
     "distilled_kinds": "distilled",
+    "epic_distilled": "distilled",
     "update_speed": "footprint",
     "replacements": "footprint",
     "object_storage": "objects",

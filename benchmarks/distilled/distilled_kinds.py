@@ -54,13 +54,13 @@ the margins of the cross-encoder (`ranklet score`, the first {DEPTH} of BM25 and
 MiniLM); the steps and all other options are equal. The cross-encoder itself learned from more \
 queries, {CROSS_STEPS} steps of 32 pairs.
 
-{_gains(found, students)}
+{gains(found, students)}
 
 {_variants(found, students)}
 
 Two-sided paired t-tests with Holm's correction: † p < .05, ‡ p < .01; intervals are 95 %.
 
-{_baselines(found)}
+{baselines(found)}
 
 These trainings are short, so that they fit into hours of two processors: they show what a lesson \
 adds, not what a kind can reach.
@@ -73,7 +73,7 @@ def _of_all_queries(found: Studied) -> dict[str, NDArray[np.float64]]:
     return {name: each for name, each in values.items() if np.isfinite(each).all()}
 
 
-def _gains(found: Studied, students: Mapping[str, Student]) -> str:
+def gains(found: Studied, students: Mapping[str, Student]) -> str:
     """Return one row per student and way to use it: by judgements, by the teacher, and the gain."""
     values = _of_all_queries(found)
     pairs, told = [], []
@@ -116,7 +116,7 @@ def _variants(found: Studied, students: Mapping[str, Student]) -> str:
     return table(head, rows)
 
 
-def _baselines(found: Studied) -> str:
+def baselines(found: Studied) -> str:
     """Return what BM25, the start and the teacher reach."""
     names = [BASE, *(RANKERS[name].label for name in BASES if name != BM25)]
     rows = [

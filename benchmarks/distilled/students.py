@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.all_systems.bundles import Scope, exported
+from benchmarks.all_systems.bundles import Scope, digest_of, exported
 from benchmarks.all_systems.rankers import untrained_dense
 from benchmarks.all_systems.studies import OWN, QA_MIX, Ranker, Reads, Study
 from benchmarks.built.conformers import CONFORMER, CONFORMER_SIZES
@@ -24,6 +25,7 @@ from benchmarks.harness.place import Place
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
+from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.conformer_kernel.sizes import Network
@@ -35,10 +37,11 @@ from ranklet.training.teaching.teacher import bundle_teacher
 
 TEACHER = "cross"  # among the rankers of `all_systems`
 DEPTH = 20  # candidates of BM25, and as many of the untrained MiniLM
-QUERIES = 1_920  # of train, which every student sees with either kind of lesson
+QUERIES = 1_920  # of train, which a student sees with either kind of lesson
 # A student learns margins of this mean size. Cosines cannot differ by more than 2, and the dense
 # encoder's are divided by its temperature. None leaves the teacher's margins as they are.
 DENSE_MARGIN, COLBERT_MARGIN = 4.0, 1.0
+DIGITS = 16  # of a digest
 LESSONS = FROM_JUDGEMENTS, FROM_TEACHER = "judgements", "teacher"
 TEACHING = ("training/teaching", "benchmarks/distilled/students.py")
 
@@ -58,6 +61,7 @@ class Student:
         settings: that its export changes.
         lessons: what it learns from.
         beside: the student that it is compared with, if it has one lesson only.
+        queries: of train, that it learns from.
     """
 
     kind: str
@@ -70,6 +74,7 @@ class Student:
     settings: Mapping[str, Any] = field(default_factory=dict)
     lessons: tuple[str, ...] = LESSONS
     beside: str = ""
+    queries: int = QUERIES
 
 
 COLBERT = {"markers": False, "special_tokens": False, "punctuation": True}
@@ -129,12 +134,23 @@ def _learned(place: Place, _: Study, *, name: str, student: Student, lesson: str
         package = f"ranklet.training.rankers.{student.kind}"
         train: Callable[..., Checkpoint] = import_module(f"{package}.training").train
         options = _options(place, package, student)
-        more = student.judged if lesson == FROM_JUDGEMENTS else taught(place, student.margin)
-        queries = read_split(place.collection("qa-mix"), LEARN, limit=QUERIES)
+        of_teacher = lesson == FROM_TEACHER
+        more = taught(place, student.margin, student.queries) if of_teacher else student.judged
+        queries = read_split(place.collection("qa-mix"), LEARN, limit=student.queries)
         state = place.state(kept, code)
         learn_and_save(place, "qa-mix", train, options(**more), path, state, queries)
 
-    return read_checkpoint(place.keep(kept, build, code))
+    return read_checkpoint(place.keep(kept, build, code, _given(place, student, lesson)))
+
+
+def _given(place: Place, student: Student, lesson: str) -> str:
+    """Return what a student depends on besides code: its options, and the teacher if it has one."""
+    return " ".join(
+        [
+            sha256(str(student).encode()).hexdigest()[:DIGITS],
+            *([_teacher_digest(place)] if lesson == FROM_TEACHER else []),
+        ]
+    )
 
 
 def _options(place: Place, package: str, student: Student) -> Callable[..., Any]:
@@ -148,27 +164,31 @@ def _options(place: Place, package: str, student: Student) -> Callable[..., Any]
     return partial(made, **own)
 
 
-def taught(place: Place, margin: float | None) -> dict[str, Any]:
+def taught(place: Place, margin: float | None, most: int) -> dict[str, Any]:
     """Return the options of a student that learns margins of a mean size from the teacher."""
-    path = teacher_scores(place)
+    path = teacher_scores(place, most)
     if margin is None:
         return {"teacher": path}
     documents = place.collection("qa-mix")
-    queries = read_split(documents, LEARN, limit=QUERIES)
+    queries = read_split(documents, LEARN, limit=most)
     facts = match(read_scores(path), documents, queries, True, str(path)).facts
     return {"teacher": path, "teacher_scale": round(margin / facts["mean_margin"], 4)}
 
 
-def teacher_scores(place: Place) -> Path:
+def teacher_scores(place: Place, most: int) -> Path:
     """Return the file of the cross-encoder's scores, by its int8 model, as it is served.
 
     Candidates are those of BM25 and of MiniLM as it comes, and all relevant documents.
+
+    Args:
+        place: of the run.
+        most: queries of train that are scored.
     """
 
     def build(path: Path) -> None:
         teacher = bundle_teacher(runtime.load(exported(Scope(place), QA_MIX, TEACHER)))
         documents = place.collection("qa-mix")
-        queries = read_split(documents, LEARN, limit=QUERIES)
+        queries = read_split(documents, LEARN, limit=most)
         options = ScoreOptions(depth=DEPTH, bm25=tuned_bm25(place, "qa-mix"))
         blocks = path.with_name(f"{path.name}.run")
         found = score(
@@ -177,7 +197,13 @@ def teacher_scores(place: Place) -> Path:
         )  # fmt: skip
         found.save(path)
 
-    return place.keep("qa-mix.teacher.npz", build, (*CROSS, *TEACHING))
+    name = "qa-mix.teacher.npz" if most == QUERIES else f"qa-mix.teacher.{most}.npz"
+    return place.keep(name, build, (*CROSS, *TEACHING), _teacher_digest(place))
+
+
+def _teacher_digest(place: Place) -> str:
+    """Return a digest of the model that scores."""
+    return digest_of(BundleFiles(exported(Scope(place), QA_MIX, TEACHER)), [TEACHER])[:DIGITS]
 
 
 def _minilm(place: Place) -> Path:
