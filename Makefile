@@ -47,7 +47,7 @@ check: setup    ## ruff, mypy --strict, import contracts
 	$(BIN)/mypy src tests
 	$(BIN)/lint-imports
 
-bad-inputs: setup  ## the table of bad inputs and their responses (docs/maintainers/bad-inputs.md)
+bad-inputs: setup  ## the table of bad inputs and their responses (build/bad-inputs.md)
 	WRITE_BAD_INPUTS=1 $(BIN)/python -m pytest -q tests/journeys/test_bad_inputs.py
 
 docs: setup     ## the documentation as web pages, in build/docs/index.html; fails at broken links

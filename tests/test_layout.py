@@ -54,15 +54,6 @@ def test_the_package_folders_are_links_to_the_top_level() -> None:
         assert link.resolve() == ROOT / layer
 
 
-def code_folders() -> dict[Path, list[Path]]:
-    """Return the modules of each folder of the product and of the benchmarks."""
-    folders: dict[Path, list[Path]] = {}
-    for layer in (*LAYERS, *(f"src/ranklet/{each}" for each in REAL), "benchmarks"):
-        for path in sorted((ROOT / layer).rglob("*.py")):
-            folders.setdefault(path.parent, []).append(path)
-    return folders
-
-
 # Tests that no single module answers for, and why they stand where they do.
 CROSSING = {
     "handlers/test_remote_collection.py": "a server and a function, on a collection in Milvus",
@@ -91,25 +82,6 @@ def test_tests_stand_where_their_code_does() -> None:
     ]
     assert len(tests) > 80
     assert {path.as_posix() for path in tests if not mirrored(path)} <= set(CROSSING)
-
-
-def test_no_file_is_longer_than_400_lines() -> None:
-    long = {
-        str(path.relative_to(ROOT)): lines
-        for paths in code_folders().values()
-        for path in paths
-        if (lines := len(path.read_text("utf-8").splitlines())) > 400
-    }
-    assert long == {}
-
-
-def test_no_folder_has_more_than_12_modules() -> None:
-    full = {
-        str(folder.relative_to(ROOT)): len(modules)
-        for folder, paths in code_folders().items()
-        if len(modules := [path for path in paths if path.name != "__init__.py"]) > 12
-    }
-    assert full == {}
 
 
 def test_every_benchmark_stands_in_the_package_that_its_list_names() -> None:

@@ -1,4 +1,4 @@
-"""All bad inputs, and the table that is stored of them."""
+"""All bad inputs, and the table that is made of them."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ CASES: list[Case] = [
     *REQUESTS,
     *CALLS,
 ]
-TABLE = ROOT / "docs" / "maintainers" / "bad-inputs.md"
+TABLE = ROOT / "build" / "bad-inputs.md"
 
 HEAD = """# Bad inputs
 
