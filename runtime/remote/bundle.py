@@ -23,6 +23,7 @@ from ranklet.runtime.remote.collection import MilvusCollection, Published, Repla
 from ranklet.runtime.remote.connection import SECONDS, TOKEN_VARIABLE
 from ranklet.runtime.remote.expressions import expression
 from ranklet.runtime.remote.search import RemoteSearch
+from ranklet.runtime.search.asynchronous import in_thread
 from ranklet.runtime.search.selection import Selection, check_group_by
 from ranklet.runtime.search.visible import Where
 from ranklet.runtime.storage.bundle_files import Check
@@ -200,6 +201,9 @@ class RemoteBundle(Bundle):
             )
         )
         return replace(ranking, marks=partial(self.marks, text, pipeline=pipeline))
+
+    rank_async = in_thread(rank)  # the inherited one ranks the bundle's own collection
+    """Rank as `rank` does, in a thread; see `Bundle.rank_async`."""
 
     def rank_ids(
         self,

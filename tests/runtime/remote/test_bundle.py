@@ -1,5 +1,6 @@
 """A collection in Milvus is ranked as the bundle ranks it itself; Milvus Lite runs here."""
 
+import asyncio
 import json
 import pickle
 from pathlib import Path
@@ -293,6 +294,19 @@ def test_a_restriction_hides_the_other_documents(filtered: tuple[Bundle, RemoteB
     again = pickle.loads(pickle.dumps(theirs))  # noqa: S301 (our own)
     assert [hit.id for hit in again.rank(query)] == [hit.id for hit in theirs.rank(query)]
     again.close()
+
+
+def test_awaited_calls_rank_the_collection_under_the_restriction(
+    filtered: tuple[Bundle, RemoteBundle],
+) -> None:
+    _, search = filtered
+    ours, query = search.only({"year": {">=": 2021}}), "bread water house"
+    found = asyncio.run(ours.rank_async(query, k=60))
+    assert found.hits == ours.rank(query, k=60).hits
+    assert 0 < len(found) < len(search.rank(query, k=60))
+    assert found.timings[0].stage == "search Milvus"
+    (batch,) = asyncio.run(ours.rank_batch_async([query], k=60))
+    assert batch.hits == found.hits
 
 
 def test_the_other_calls_of_a_bundle(
