@@ -235,6 +235,7 @@ class Bundle:
             tuple(execution.left_out),
             partial(self.marks, ready.text, pipeline=pipeline),
             ready.corrections,
+            ready.ignored,
         )
 
     def _read(self, query: str | Query, *, own: bool = False) -> QueryContext:

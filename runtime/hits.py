@@ -115,6 +115,8 @@ class Ranking(Sequence[Hit]):
         left_out: the stages that were skipped or did not score all candidates for lack of time.
         marks: returns the characters of a hit that match the query, for the table.
         corrections: by unknown word of the query, the word that was searched instead.
+        ignored: words of the query, as typed, that its rankers over words leave out, because no
+            index has stop words; empty if no ranker of the pipeline reads words.
     """
 
     hits: tuple[Hit, ...]
@@ -126,6 +128,7 @@ class Ranking(Sequence[Hit]):
     left_out: tuple[str, ...] = ()
     marks: "Callable[[Hit], Sequence[tuple[int, int]]] | None" = field(default=None, compare=False)
     corrections: Mapping[str, str] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: the query, its hits, and how they were computed."""
@@ -137,6 +140,7 @@ class Ranking(Sequence[Hit]):
             "left_out": list(self.left_out),
             "truncated": dict(self.truncated),
             **({"corrections": dict(self.corrections)} if self.corrections else {}),
+            **({"ignored": list(self.ignored)} if self.ignored else {}),
         }
 
     def to_json(self, **options: Any) -> str:

@@ -97,6 +97,8 @@ def rank(
     reply = {"query": ranking.query, "hits": hits, "ms": timings}
     if ranking.corrections:
         reply["corrections"] = dict(ranking.corrections)
+    if ranking.ignored:
+        reply["ignored"] = list(ranking.ignored)
     if ranking.truncated:
         reply["truncated"] = dict(ranking.truncated)
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)

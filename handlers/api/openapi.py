@@ -255,6 +255,10 @@ def _schemas(limits: Limits) -> Schema:
         "additionalProperties": _STRING,
         "description": "By unknown word, the word that was searched instead.",
     }
+    ignored = {
+        **_list(_STRING),
+        "description": "Stop words of the query, which rankers over words leave out.",
+    }
     result = _object(
         {"index": _INTEGER, "relevance_score": _NUMBER}, {"document": _object({"text": _STRING})}
     )
@@ -272,7 +276,7 @@ def _schemas(limits: Limits) -> Schema:
         },
         "Ranking": _object(
             {"query": _STRING, "hits": _list(hit), "ms": _OBJECT},
-            {**late, "truncated": _OBJECT, "corrections": corrections},
+            {**late, "truncated": _OBJECT, "corrections": corrections, "ignored": ignored},
         ),
         "ExplainRequest": _request(
             {**with_query, "id": {**query, "description": "The document's id."}},

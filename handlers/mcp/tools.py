@@ -137,6 +137,8 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
     values: dict[str, Any] = {"hits": [_shown(hit, characters) for hit in ranking]}
     if ranking.corrections:
         values["corrections"] = dict(ranking.corrections)
+    if ranking.ignored:
+        values["ignored"] = list(ranking.ignored)
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return Result(json.dumps(values, ensure_ascii=False, allow_nan=False), values)

@@ -73,6 +73,7 @@ async function ask() {
     const ranking = Object.values(answer.ms).reduce((sum, ms) => sum + ms, 0);
     const total = performance.now() - begin;
     const count = answer.hits.length;
+    const ignored = answer.ignored ? ` Left out as stop words: ${answer.ignored.join(", ")}.` : "";
     document.body.classList.add("answered");
     $("examples").hidden = true;
     showHits($("results"), answer.hits);
@@ -80,8 +81,8 @@ async function ask() {
     say(
       count
         ? `${count} ${count === 1 ? "hit" : "hits"}, ranked and explained in ` +
-            `${ranking.toFixed(1)} ms (${total.toFixed(0)} ms including the network)`
-        : "No hits for this query.",
+            `${ranking.toFixed(1)} ms (${total.toFixed(0)} ms including the network).${ignored}`
+        : `No hits for this query.${ignored}`,
     );
     remember(body);
   } catch (error) {

@@ -48,6 +48,13 @@ class QueryContext:
             self._fields[field] = tokens
         return self._fields[field]
 
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The stop words of the text, as typed, if a ranker has read its words or lemmas."""
+        if not self._fields.keys() - {"wordpieces"}:
+            return ()
+        return tuple(dict.fromkeys(self.analysis.stopped(self.text)))
+
     def once(self, key: int, make: Callable[[], T]) -> T:
         """Return the result of `make`, which is called only once per query and key.
 

@@ -84,6 +84,7 @@ class RemoteSearch:
             execution.truncated(),
             execution.budget_spent,
             tuple(execution.left_out),
+            ignored=context.ignored,
         )
 
     def score(

@@ -219,6 +219,14 @@ class Analysis:
             for name in spelled(word):
                 yield begin, end, name
 
+    def stopped(self, text: str) -> Iterator[str]:
+        """Yield the stop words of a text, which words and lemmas leave out, as they are written."""
+        forms, lemma_of = self._analyzer.vocabulary.forms, self._analyzer.vocabulary.lemma_of
+        for begin, end, word in self._analyzer.vocabulary.splitter.placed(text):
+            index = forms.find(word)
+            if index >= 0 and lemma_of[index] == STOPPED:
+                yield text[begin:end]
+
     def _names(self, word: str, field: str) -> list[str]:
         """Return the spelling of a word's token in a field, nothing for a stop word."""
         return [self.name(token, field) for token in self.in_field(self._word_ids([word]), field)]

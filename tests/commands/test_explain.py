@@ -40,6 +40,8 @@ def test_explain_explains_several_documents_or_the_best(built: "Built", capsys: 
     assert [strict(line)["id"] for line in lines] == [hit.id for hit in best]
     assert [strict(line)["value"] for line in lines] == pytest.approx([hit.score for hit in best])
     assert succeeds(capsys, "explain", built.fused, "gnorp") == "no hits for 'gnorp'\n"
+    nothing = succeeds(capsys, "explain", built.fused, "What is it")
+    assert nothing == "no hits for 'What is it'\nleft out as stop words: What, is, it\n"
 
 
 def test_explain_writes_a_page_whole_or_not_at_all(

@@ -27,6 +27,8 @@ def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
     assert len(text.splitlines()) <= 2 * (2 + ROWS + 1) + 1
     nothing = succeeds(capsys, "rank", built.fused, "gnorp")
     assert nothing == "no hits for 'gnorp'\n"
+    only_stopped = succeeds(capsys, "rank", built.fused, "to be or not to be")
+    assert only_stopped.splitlines()[1:] == ["left out as stop words: to, be, or, not"]
 
 
 def test_rank_says_what_there_was_no_time_for(built: "Built", capsys: Capture) -> None:

@@ -506,3 +506,12 @@ def test_opening_by_many_threads_at_once_does_not_deadlock(
     for thread in threads:
         thread.join(timeout=60)
     assert sorted(done) == list(range(8))
+
+
+def test_a_ranking_says_which_words_are_stop_words_if_words_are_read(bundle: Bundle) -> None:
+    ranking = bundle.rank("To be, or to BE?", pipeline="bm25")
+    assert len(ranking) == 0
+    assert ranking.ignored == ("To", "be", "or", "to", "BE")
+    assert ranking.to_dict()["ignored"] == list(ranking.ignored)
+    assert bundle.rank("to be", pipeline="bm25_pieces").ignored == ()
+    assert bundle.rank("the sauce", ["the sauce"], pipeline="bm25_words").ignored == ("the",)

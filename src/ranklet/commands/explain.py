@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklet.commands.rank import COLLECTION, WHERE, read_filter
-from ranklet.commands.rank.answers import ROWS
+from ranklet.commands.rank.answers import ROWS, ignored_words
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.atomic_file import atomic_file
 
@@ -49,10 +49,12 @@ def run(options: argparse.Namespace) -> None:
     bundle = load(options.bundle, collection=options.collection)
     query, pipeline = options.query, options.pipeline
     hits: list[Hit]
+    ignored: list[str] = []
     if options.document:
         hits = [bundle.explained(query, name, pipeline=pipeline) for name in options.document]
     else:
-        hits = list(bundle.rank(query, k=options.k, where=where, pipeline=pipeline, explain=True))
+        ranking = bundle.rank(query, k=options.k, where=where, pipeline=pipeline, explain=True)
+        hits, ignored = list(ranking), ignored_words(ranking)
     if options.html:
         from ranklet.handlers.page.page import page
 
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
             tree = hit.explanation.text(ROWS, HINT) if hit.explanation else ""
             print(f"{'' if alone and hit.passage is None else heading}{tree}")
     if not hits and not options.json:
-        print(f"no hits for {query!r}")
+        print("\n".join([f"no hits for {query!r}", *ignored]))
 
 
 def as_json(hit: "Hit", alone: bool) -> str:

@@ -346,3 +346,14 @@ def test_signs_and_typos_that_cannot_be_used_are_refused(
     found, text = refused(bundle, path, {"query": "bread", **body})
     assert found == status
     assert message in text
+
+
+def test_ignored_words_are_in_the_answer(bundle: Bundle) -> None:
+    assert answered(bundle, "How is the dough? The dough!")["ignored"] == ["How", "is", "the", "The"]
+    assert "ignored" not in answered(bundle, "dough")
+
+
+def answered(bundle: Bundle, query: str) -> dict[str, object]:
+    body = rank(bundle, {"query": query, "k": 1}, LIMITS).body
+    assert isinstance(body, dict)
+    return body

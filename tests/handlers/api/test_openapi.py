@@ -55,6 +55,7 @@ def test_the_fields_of_a_ranking_are_those_that_are_read() -> None:
     assert parameters == set(RANK) - {"documents"}
     ranking = document["components"]["schemas"]["Ranking"]["properties"]
     assert ranking["corrections"]["additionalProperties"] == {"type": "string"}
+    assert ranking["ignored"]["items"] == {"type": "string"}
 
 
 @pytest.mark.clients

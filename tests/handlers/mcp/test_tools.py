@@ -131,6 +131,8 @@ def test_signs_and_typos_have_a_meaning_on_request(bundle: Bundle) -> None:
     hits = bundle.rank(Query.parse("dough -water"), k=50)
     assert excluded.values is not None
     assert "corrections" not in excluded.values
+    nothing = call(bundle, "search", {"query": "what is it"}, LIMITS)
+    assert nothing.values == {"hits": [], "ignored": ["what", "is", "it"]}
     assert [each["id"] for each in excluded.values["hits"]] == [hit.id for hit in hits]
     assert len(hits) < len(bundle.rank("dough -water", k=50))
 

@@ -95,7 +95,7 @@ def as_text(ranking: "Ranking", offset: int = 0) -> str:
         for word, better in ranking.corrections.items()
     ]
     if not len(ranking):
-        return "\n".join([*lines, f"no hits for {ranking.query!r}"])
+        return "\n".join([*lines, f"no hits for {ranking.query!r}", *ignored_words(ranking)])
     for place, hit in enumerate(ranking, offset + 1):
         lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
         text = " ".join(hit.text.split())
@@ -111,4 +111,9 @@ def as_text(ranking: "Ranking", offset: int = 0) -> str:
         lines.append(f"truncated because longer than {ranker} reads: {count}")
     if ranking.left_out:
         lines.append(f"no time for: {'; '.join(ranking.left_out)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *ignored_words(ranking)])
+
+
+def ignored_words(ranking: "Ranking") -> list[str]:
+    """Return the line that names the ignored words of a query, in a list; [] if there are none."""
+    return [f"left out as stop words: {', '.join(ranking.ignored)}"] if ranking.ignored else []
