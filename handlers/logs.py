@@ -1,14 +1,24 @@
-"""Write structured logs, one JSON object per line on standard output, for Cloud Run and Lambda."""
+"""Write structured logs, one JSON object per line on standard output, for Cloud Run and Lambda.
+
+No line has what a request asked, which may be personal, or the signature of an address.
+"""
 
 import contextlib
 import json
 import logging
 import sys
+import traceback
 from datetime import UTC, datetime
 from typing import Any
 
+from ranklet.runtime.errors import BundleError, RemoteError
+from ranklet.runtime.storage.address import shown_in
+
 # The field in which Google Cloud's logging expects the trace of a line.
 TRACE = "logging.googleapis.com/trace"
+# Errors whose messages are of files and other systems. Those of others may quote a request.
+_OF_NO_REQUEST = (OSError, MemoryError, BundleError, RemoteError)
+_MOST_CAUSES = 10
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
@@ -16,10 +26,23 @@ def write(severity: str, message: str, **fields: Any) -> None:
     """Write one line."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line = {"severity": severity, "time": now, "message": message, **fields}
-    text = _ENCODER.encode(line)
+    text = shown_in(_ENCODER.encode(line))
     with contextlib.suppress(OSError, ValueError):  # the log's reader may be gone; answers go on
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
         sys.stdout.buffer.flush()
+
+
+def stack_of(error: BaseException) -> str:
+    """Return where an error and its causes were raised, and messages that quote no request."""
+    parts: list[str] = []
+    found: BaseException | None = error
+    while found is not None and len(parts) < _MOST_CAUSES:
+        message = f": {found}" if isinstance(found, _OF_NO_REQUEST) else ""
+        frames = "".join(traceback.format_tb(found.__traceback__))
+        parts.append(f"{frames}{type(found).__module__}.{type(found).__qualname__}{message}\n")
+        hidden = None if found.__suppress_context__ else found.__context__
+        found = found.__cause__ or hidden
+    return "\nbecause of\n".join(parts)
 
 
 class JSONLines(logging.Handler):

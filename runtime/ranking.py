@@ -19,7 +19,7 @@ from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline.resolve import PipelineLike
 from ranklet.runtime.search.visible import Where
-from ranklet.runtime.storage.address import Address, located
+from ranklet.runtime.storage.address import Address, located, raw_text
 from ranklet.runtime.storage.bundle_files import Check
 from ranklet.runtime.storage.manifest import MANIFEST
 
@@ -224,7 +224,7 @@ def _stamp(path: Path | Address) -> tuple[int, ...]:
 
 
 def _as_path(bundle: Bundle) -> tuple[Any, ...]:
-    path = str(bundle.path.absolute())
+    path = raw_text(bundle.path.absolute())
     return _open_again, (path, bundle.device, bundle.strict, bundle.restriction, bundle.files.cache)
 
 

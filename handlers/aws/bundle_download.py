@@ -20,6 +20,7 @@ from ranklet.handlers.aws.s3 import MovedError, Object, Store
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
+from ranklet.runtime.storage.address import shown
 from ranklet.runtime.storage.bundle_files import Check
 
 SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
@@ -73,7 +74,7 @@ def fetch(address: str, digest: str | None = None, folder: Path | None = None) -
     """
     bucket, _, key = address.removeprefix(SCHEME).partition("/")
     if not address.startswith(SCHEME) or not bucket or not key:
-        raise InputError(f"{address[:200]!r} is not an address; give s3://bucket/key")
+        raise InputError(f"{shown(address)[:200]!r} is not an address; give s3://bucket/key")
     if digest is not None:
         digest = _checked(digest, SHA256_VARIABLE)
     folder = _private_folder() if folder is None else folder
@@ -93,7 +94,7 @@ def fetch(address: str, digest: str | None = None, folder: Path | None = None) -
                 continue
             _remove_others(folder, name, path)
             return Source(path, expected is not None)
-    raise BundleError(f"{address} was replaced {TRIES} times while it was being read; try again")
+    raise BundleError(f"{shown(address)} was replaced {TRIES} times while it was being read; try again")
 
 
 def _published(store: Store, head: Object) -> str | None:

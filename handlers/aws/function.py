@@ -3,7 +3,6 @@
 import json
 import os
 import time
-import traceback
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -81,7 +80,7 @@ class Function:
             loaded = time.perf_counter()
             try_out(bundle)
         except Exception as error:
-            trace = traceback.format_exc()
+            trace = logs.stack_of(error)
             logs.write("CRITICAL", "no bundle", error=str(error), exception=trace, pid=os.getpid())
             if must:
                 raise

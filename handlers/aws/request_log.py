@@ -5,7 +5,6 @@ costs no call over the network.
 """
 
 import time
-import traceback
 from typing import Any, NamedTuple
 
 from ranklet.handlers import logs
@@ -44,10 +43,12 @@ def log_request(
     Metrics are kept per `function`, Lambda's name of it. The line also has the further `fields`.
     """
     status, error = outcome.status, outcome.error
-    if error is not None:
-        fields["error"] = str(error)
-    if status >= 500 and not isinstance(error, RequestError):  # those are raised on purpose
-        fields["exception"] = "".join(traceback.format_exception(error))
+    if error is not None:  # only the caller is told what is wrong with the request
+        fields["error_type"] = outcome.body["error_type"]
+        if status >= 500 and isinstance(error, RequestError):  # raised on purpose
+            fields["error"] = str(error)
+        elif status >= 500:
+            fields["exception"] = logs.stack_of(error)
     metrics = {
         "Duration": (round(seconds * 1e3, 3), "Milliseconds"),
         "ColdStarts": (int(cold), "Count"),

@@ -6,13 +6,14 @@ and writes error messages of its own.
 
 import asyncio
 import gc
-import traceback
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.logs import stack_of
 from ranklet.handlers.mcp.tools import call, tools
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
@@ -80,7 +81,7 @@ async def _serve(bundle: Bundle, limits: Limits, about: str) -> None:
         except Exception as error:
             status, body = failure(error)
             if status >= 500:  # the client learns no paths, but somebody must learn of the fault
-                traceback.print_exception(error)
+                print(stack_of(error), file=sys.stderr)
             text = TextContent(type="text", text=body["error"])
             return CallToolResult(content=[text], is_error=True)
         content = [TextContent(type="text", text=result.text)]

@@ -8,7 +8,7 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.keys import Filter, part_of
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ranking import load
-from ranklet.runtime.storage.address import is_address
+from ranklet.runtime.storage.address import is_address, shown
 from ranklet.runtime.storage.bundle_files import Check
 
 Log = Callable[[str, str], None]  # severity, message
@@ -89,7 +89,7 @@ class LiveBundle:
             verb = "serves" if self._bundle is None else "was replaced and serves"
             self._bundle, self._failed = bundle, None
             self.reason = self._logged_error = None
-            self._log("NOTICE", f"the bundle {self._path!r} {verb} {bundle.size}")
+            self._log("NOTICE", f"the bundle {shown(self._path)!r} {verb} {bundle.size}")
 
     def _load(self, check: Check) -> Bundle:
         strict = self._device == "cuda"
@@ -110,7 +110,7 @@ class LiveBundle:
         if description != self._logged_error:
             self._logged_error = description
             self._log(
-                "ERROR", f"{outcome}; the bundle {self._path!r} cannot be served: {description}"
+                "ERROR", f"{outcome}; the bundle {shown(self._path)!r} cannot be served: {description}"
             )
 
 

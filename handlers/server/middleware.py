@@ -2,7 +2,6 @@
 
 import os
 import re
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -123,7 +122,7 @@ class Middleware:
         if trace := self._trace(headers):
             fields[logs.TRACE] = trace
         if record.error is not None:
-            fields["exception"] = "".join(traceback.format_exception(record.error))
+            fields["exception"] = logs.stack_of(record.error)
         severity = "ERROR" if status == 500 else "WARNING" if status > 500 else "INFO"
         logs.write(severity, f"{scope['method']} {route} {status}", **fields)
 

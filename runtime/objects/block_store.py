@@ -46,10 +46,10 @@ class BlockStore:
         self._folder: Path = cache_folder(cache)
         tail = transport.last(TAIL)
         if not tail.size:
-            raise BundleError(f"{transport.address.shown} is empty, so it is not a bundle")
+            raise BundleError(f"{transport.address} is empty, so it is not a bundle")
         self.size, self._etag, self.replaced = tail.size, tail.etag, False
         self.requests, self.bytes_read = 1, len(tail.data)
-        self._file = BlockFile(self._folder, transport.address.shown, tail.etag, tail.size)
+        self._file = BlockFile(self._folder, transport.address.unsigned, tail.etag, tail.size)
         self.data, self._block = self._file.data, self._file.block
         self._flags = bytearray(self._file.count)
         self._states = np.frombuffer(self._flags, np.uint8)  # the same bytes, for many at once
@@ -78,7 +78,7 @@ class BlockStore:
         if not len(begins):
             return
         if begins.min() < 0 or ends.max() > self.size:
-            raise BundleError(f"{self._transport.address.shown} ends before a part of it")
+            raise BundleError(f"{self._transport.address} ends before a part of it")
         firsts, lasts = begins // self._block, (ends - 1) // self._block
         borders, states = np.concatenate([firsts, lasts]), self._states
         missing = [borders[states[borders] == _ABSENT]]

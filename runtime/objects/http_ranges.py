@@ -31,7 +31,7 @@ class HTTPRanges(Transport):
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
-        self._first = self._checked(address)
+        self._first = self._checked(address.raw)
         self._target = self._first  # where a redirection led
         self._idle: list[tuple[SplitResult, http.client.HTTPConnection]] = []
         self._lock, self._process = Lock(), os.getpid()
@@ -43,7 +43,7 @@ class HTTPRanges(Transport):
         except ValueError:
             fits = False
         if not fits or not address.isascii() or not address.isprintable() or " " in address:
-            raise InputError(f"{self.address.shown[:200]!r} is no address; give https://host/path")
+            raise InputError(f"{str(self.address)[:200]!r} is no address; give https://host/path")
         if "@" in parts.netloc:
             raise InputError(
                 "an address may not contain a user name or a password, which messages would show; "

@@ -34,7 +34,7 @@ class RemoteZip(ZipArchive):
     def __init__(self, address: Address, cache: str | os.PathLike[str] | None = None) -> None:
         ranges = S3Ranges if address.lower().startswith(f"{S3}:") else HTTPRanges
         self.store = BlockStore(ranges(address), cache)
-        super().__init__(zip_members(address.shown, cast("IO[bytes]", _Reader(self.store))))
+        super().__init__(zip_members(str(address), cast("IO[bytes]", _Reader(self.store))))
         self._read_ahead()
 
     def _read_ahead(self) -> None:

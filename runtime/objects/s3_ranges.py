@@ -28,9 +28,9 @@ class S3Ranges(Transport):
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
-        bucket, _, key = address.partition("://")[2].partition("/")
+        bucket, _, key = address.raw.partition("://")[2].partition("/")
         if not bucket or not key:
-            raise InputError(f"{address[:200]!r} is no address; give s3://bucket/key")
+            raise InputError(f"{str(address)[:200]!r} is no address; give s3://bucket/key")
         self._place = {"Bucket": bucket, "Key": key}
         self._client: Any = None
         self._lock, self._process = Lock(), os.getpid()

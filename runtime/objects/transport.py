@@ -110,12 +110,12 @@ class Transport(ABC):
 
     def refused(self, reason: str) -> RemoteError:
         """Return the error for an object that cannot be read."""
-        return RemoteError(f"{self.address.shown} cannot be read: {reason}")
+        return RemoteError(f"{self.address} cannot be read: {reason}")
 
     def replaced(self) -> ReplacedError:
         """Return the error for an object that was replaced."""
         return ReplacedError(
-            f"{self.address.shown} was replaced after it had been opened; load it again"
+            f"{self.address} was replaced after it had been opened; load it again"
         )
 
     def status(self, status: int) -> Exception:

@@ -26,6 +26,7 @@ from ranklet.runtime.remote.search import RemoteSearch
 from ranklet.runtime.search.asynchronous import in_thread
 from ranklet.runtime.search.selection import Selection, check_group_by
 from ranklet.runtime.search.visible import Where
+from ranklet.runtime.storage.address import raw_text, shown
 from ranklet.runtime.storage.bundle_files import Check
 
 TRIES = 3  # of a call during which the collection is replaced
@@ -95,7 +96,7 @@ class RemoteBundle(Bundle):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as path and address, so that each process opens and connects once."""
-        path = str(self.path.absolute())
+        path = raw_text(self.path.absolute())
         cache = None if self.files.cache is None else str(self.files.cache)
         return _open_again, (path, self.address, self.device, self.strict, self._only, cache)
 
@@ -119,7 +120,7 @@ class RemoteBundle(Bundle):
         return self._only
 
     def __repr__(self) -> str:
-        return f"<ranklet bundle {str(self.path)!r}, which ranks {self.address!r}>"
+        return f"<ranklet bundle {str(self.path)!r}, which ranks {shown(self.address)!r}>"
 
     @property
     def has_collection(self) -> bool:

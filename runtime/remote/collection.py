@@ -35,6 +35,7 @@ from ranklet.runtime.remote.names import (
     restored,
     same,
 )
+from ranklet.runtime.storage.address import shown
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 MOST = 16_384  # entities that Milvus returns for a search
@@ -120,7 +121,7 @@ class MilvusCollection:
         self._uri, self._name = address(uri)
         if not self._name:
             raise InputError(
-                f"{uri!r} names no collection; give milvus://HOST:PORT/NAME, or FILE.db#NAME"
+                f"{shown(uri)!r} names no collection; give milvus://HOST:PORT/NAME, or FILE.db#NAME"
             )
         self._client = connect(self._uri, token, seconds)
         self._threads = ThreadPoolExecutor(THREADS, "ranklet-milvus")
@@ -246,7 +247,7 @@ class MilvusCollection:
             except TimeoutError:
                 call.cancel()
                 raise RemoteError(
-                    f"Milvus at {self._uri!r} did not answer within {seconds:.3g} s"
+                    f"Milvus at {shown(self._uri)!r} did not answer within {seconds:.3g} s"
                 ) from None
 
     def _read(self, seconds: float) -> Published:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.storage.address import shown
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -43,7 +44,7 @@ def address(uri: str) -> tuple[str, str]:
     if parts.scheme in ("milvus", "") and parts.path.endswith(".db"):
         return parts.path, parts.fragment
     raise InputError(
-        f"{uri!r} is no address of Milvus; give milvus://HOST:PORT/NAME, https://HOST:PORT/NAME, "
+        f"{shown(uri)!r} is no address of Milvus; give milvus://HOST:PORT/NAME, https://HOST:PORT/NAME, "
         "or FILE.db#NAME for Milvus Lite"
     )
 
@@ -96,10 +97,10 @@ def remote_errors(uri: str) -> Iterator[None]:
         yield
     except MilvusException as error:
         if error.code == NOT_FOUND:
-            raise GoneError(f"Milvus at {uri!r}: {error.message or error}") from error
-        raise RemoteError(f"Milvus at {uri!r}: {error.message or error}") from error
+            raise GoneError(f"Milvus at {shown(uri)!r}: {error.message or error}") from error
+        raise RemoteError(f"Milvus at {shown(uri)!r}: {error.message or error}") from error
     except RpcError as error:  # the client passes some on, such as a time that is over
         reason = error.details() if isinstance(error, Call) else str(error)
-        raise RemoteError(f"Milvus at {uri!r}: {reason}") from error
+        raise RemoteError(f"Milvus at {shown(uri)!r}: {reason}") from error
     except OSError as error:  # a file of Milvus Lite
-        raise RemoteError(f"Milvus at {uri!r}: {error}") from error
+        raise RemoteError(f"Milvus at {shown(uri)!r}: {error}") from error

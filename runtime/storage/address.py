@@ -1,31 +1,70 @@
-"""Addresses of bundles on object storage, which stand where a path may stand."""
+"""Addresses of bundles on object storage, which stand where a path may stand.
+
+This is the one place that knows what an address is, how messages show one, and that nothing can be
+written to one.
+"""
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ranklet.runtime.errors import InputError
+
 S3, HTTP = "s3", ("http", "https")
 SCHEMES = (S3, *HTTP)
+HIDDEN = "…"  # in the place of what a message leaves out
+
+# Two letters or more, because C:/ is a drive; one slash, because Path("s3://b/k") has lost one.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+# An address in a text; what may stand after it, such as a quotation mark, does not belong to it.
+_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`\\]+")
+_USER = re.compile(r"(:/+)[^/?#]*@")
 
 
 class Address(str):
-    """The address of a bundle's zip, ``s3://bucket/key``, ``https://…`` or ``http://…``."""
+    """The address of a bundle's zip, ``s3://bucket/key``, ``https://…`` or ``http://…``.
+
+    Whatever prints it shows no signature and no password, because ``str()``, ``repr()`` and
+    formatting give what `shown` gives. Use `raw` to open it.
+    """
 
     __slots__ = ()
+
+    def __new__(cls, address: str) -> "Address":
+        """Return an address, itself if it is one."""
+        return address if isinstance(address, cls) else super().__new__(cls, address)
 
     @property
     def name(self) -> str:
         """The last part, such as ``docs.ranklet``."""
-        return urlsplit(self).path.rsplit("/", 1)[-1]
+        return urlsplit(self.raw).path.rsplit("/", 1)[-1]
 
     @property
-    def shown(self) -> str:
-        """The address for messages, without a query string, which may hold a signature."""
-        return self.partition("?")[0]
+    def raw(self) -> str:
+        """All of it, with the signature."""
+        return str.__str__(self)
+
+    @property
+    def unsigned(self) -> str:
+        """The address without its query string, which is the same for every signature."""
+        return self.raw.partition("?")[0]
 
     def absolute(self) -> "Address":
         """Return the address itself, which depends on no folder; paths have this, too."""
         return self
+
+    def __str__(self) -> str:
+        """Return the address as messages show it."""
+        return shown(self.raw)
+
+    def __repr__(self) -> str:
+        """Return the address as messages show it, in quotation marks."""
+        return repr(str(self))
+
+    def __format__(self, form: str) -> str:
+        """Return the address as messages show it."""
+        return format(str(self), form)
 
 
 def located(bundle: str | os.PathLike[str]) -> Path | Address:
@@ -44,3 +83,73 @@ def is_address(bundle: object) -> bool:
     (True, False)
     """
     return isinstance(bundle, str) and bundle.partition("://")[0].lower() in SCHEMES
+
+
+def raw_text(place: Path | Address) -> str:
+    """Return the text that opens a bundle again, which ``str()`` of an address is not."""
+    return place.raw if isinstance(place, Address) else str(place)
+
+
+def shown(place: str | os.PathLike[str]) -> str:
+    """Return a path or an address as messages show it, without what may be a secret.
+
+    The query string of an address may hold a signature, and what stands before its host a password.
+    Paths are shown as they are.
+
+    >>> shown("https://example.org/docs.zip?X-Amz-Signature=1f2e"), shown("docs?.zip")
+    ('https://example.org/docs.zip?…', 'docs?.zip')
+    >>> shown("milvus://ada:secret@db:19530/books")
+    'milvus://…@db:19530/books'
+    """
+    text = place.raw if isinstance(place, Address) else str(place)
+    if not _SCHEME.match(text):
+        return text
+    address, mark, _ = text.partition("?")
+    return _USER.sub(rf"\1{HIDDEN}@", address, count=1) + (f"?{HIDDEN}" if mark else "")
+
+
+def shown_in(text: str) -> str:
+    """Return a text whose addresses are as `shown` shows them.
+
+    >>> shown_in("'https://example.org/docs.zip?sig=1f2e' cannot be read")
+    "'https://example.org/docs.zip?…' cannot be read"
+    """
+    return _IN_TEXT.sub(lambda found: shown(found[0]), text) if "://" in text else text
+
+
+def on_disk(bundle: str | os.PathLike[str]) -> Path:
+    """Return the path of a bundle that a new one is made of.
+
+    Raises:
+        InputError: it is at an address, from which only rankings are read.
+    """
+    if _is_any_address(bundle):
+        raise InputError(
+            f"{shown(bundle)!r} is an address, and a bundle is made only of bundles on disk; "
+            "download it, give the file, and upload what was written"
+        )
+    return Path(bundle)
+
+
+def writable(target: str | os.PathLike[str]) -> Path:
+    """Return the place where something is written, which is where links lead.
+
+    Whatever writes calls this before any other work.
+
+    Raises:
+        InputError: the target is an address, or a link that leads nowhere.
+    """
+    if _is_any_address(target):
+        raise InputError(
+            f"{shown(target)!r} is an address, where nothing can be written; give a path, and "
+            "upload what was written there (a folder of such a name needs its whole path)"
+        )
+    try:
+        return Path(target).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # links in a loop, a NUL
+        raise InputError(f"{str(target)!r} cannot be written: {error}") from error
+
+
+def _is_any_address(place: str | os.PathLike[str]) -> bool:
+    """Return whether a text or path has the form of an address, of whatever scheme."""
+    return bool(_SCHEME.match(raw_text(place) if isinstance(place, Address) else str(place)))

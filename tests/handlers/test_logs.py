@@ -40,6 +40,29 @@ def test_warnings_of_libraries_go_the_same_way(capsys: pytest.CaptureFixture[str
     assert "OSError: gone" in line["exception"]
 
 
+def test_no_line_has_the_signature_of_an_address(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.write("INFO", "https://h/b?sig=SECRET", error="at 'https://u:SECRET@h/b'", more=["x"])
+    line = written(capsys)
+    assert (line["message"], line["error"]) == ("https://h/b?…", "at 'https://…@h/b'")
+
+
+def test_a_stack_quotes_files_and_no_request() -> None:
+    def fail() -> None:
+        try:
+            raise OSError("/srv/b is gone")
+        except OSError as error:
+            raise KeyError("what somebody asked") from error
+
+    with pytest.raises(KeyError) as caught:
+        fail()
+    stack = logs.stack_of(caught.value)
+    assert "somebody" not in stack.replace('raise KeyError("what somebody asked")', "")
+    assert "builtins.KeyError\n" in stack
+    assert "because of" in stack
+    assert "OSError: /srv/b is gone" in stack
+    assert "in fail" in stack
+
+
 def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     closed = io.TextIOWrapper(io.BytesIO())
     closed.buffer.close()

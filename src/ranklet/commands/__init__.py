@@ -13,6 +13,7 @@ from types import FrameType
 
 from ranklet.runtime.errors import ModelFolderError, RankletError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.storage.address import shown_in
 from ranklet.version import __version__
 
 COMMANDS = {
@@ -82,7 +83,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (RankletError, OSError) as error:  # a full disk or missing permissions, for example
-        print(f"ranklet {command}: {error}", file=sys.stderr)
+        print(f"ranklet {command}: {shown_in(str(error))}", file=sys.stderr)
         return 2 if isinstance(error, ModelFolderError) else 1
     return status or 0
 

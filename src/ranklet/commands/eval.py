@@ -54,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Evaluate and print the results."""
     from ranklet.runtime import load
+    from ranklet.runtime.storage.address import shown
     from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     queries = read_split(collection, options.split, limit=options.max_queries)
     documents = BundleFiles(options.bundle).need_documents()
     judgements = check_judgements(
-        collection, [options.split], documents.lacking, f"the bundle {options.bundle}"
+        collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}"
     )
     seen = _seen(collection, queries, bundle, options.trained_on)
     names = options.pipelines.split(",") if options.pipelines else list(bundle.manifest.pipelines)

@@ -15,6 +15,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
     from ranklet.runtime.metadata.types import in_words
     from ranklet.runtime.onnx.encoder import VARIANTS
+    from ranklet.runtime.storage.address import shown
 
     bundle = load(options.bundle)
     manifest = bundle.manifest
@@ -22,7 +23,8 @@ def run(options: argparse.Namespace) -> None:
         print(manifest.to_json(), end="")
         return
     size = sum(entry.bytes for entry in manifest.files.values())
-    print(f"{options.bundle}: written {manifest.created} by ranklet {manifest.ranklet_version}")
+    written = f"written {manifest.created} by ranklet {manifest.ranklet_version}"
+    print(f"{shown(options.bundle)}: {written}")
     print(f"{bundle.size}, {len(manifest.files)} files, {size / 1e6:.1f} MB")
     print(f"fields: {', '.join(manifest.fields) or 'none'}")
     if bundle.metadata:

@@ -10,8 +10,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check the bundle and print every part that is correct."""
+    from ranklet.runtime.storage.address import shown
     from ranklet.runtime.verification import verify
 
     for checked in verify(options.bundle):
         print(f"ok  {checked}")
-    print(f"{options.bundle} is valid")
+    print(f"{shown(options.bundle)} is valid")

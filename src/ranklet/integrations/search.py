@@ -14,7 +14,7 @@ from ranklet.runtime.hits import plain
 from ranklet.runtime.metadata.where import unknown_field
 from ranklet.runtime.pipeline.resolve import resolve_pipeline
 from ranklet.runtime.search.selection import Selection
-from ranklet.runtime.storage.address import located
+from ranklet.runtime.storage.address import located, raw_text
 
 BundleLike = Bundle | str | Path
 
@@ -145,7 +145,7 @@ def path_of(bundle: BundleLike) -> str:
             "a component over a restricted bundle cannot be stored, because the bundle's path "
             "leads to all documents; give the component the path and the filter as where="
         )
-    return str(bundle.path.absolute() if isinstance(bundle, Bundle) else located(bundle))
+    return raw_text(bundle.path.absolute() if isinstance(bundle, Bundle) else located(bundle))
 
 
 def plain_pipeline(pipeline: Any) -> Any:

@@ -1,10 +1,13 @@
 """The line that a request leaves in the log: one for each, and its metrics."""
 
+import json
+
 import pytest
 from tests.handlers.aws.conftest import ASKED, Context, lines, recorded
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.aws.function import Function
+from ranklet.runtime.errors import RankletError
 
 
 def test_every_request_leaves_one_line_that_is_its_metrics(
@@ -27,3 +30,20 @@ def test_every_request_leaves_one_line_that_is_its_metrics(
     assert first["function"] == "search"
     for metric in directive["Metrics"]:
         assert isinstance(first[metric["Name"]], int | float)
+
+
+@pytest.mark.parametrize("shape", ["rest", "sqs"])
+def test_no_line_has_the_query_of_a_request_that_fails(
+    function: Function, capsys: pytest.CaptureFixture[str], shape: str
+) -> None:
+    body = json.dumps({"query": 'my "secret', "k": "secret", "syntax": "query"})
+    event = recorded(shape)
+    for record in event.get("Records", [event]):
+        record["body"] = body
+    function(event, Context())
+    asked = {"query": "secret", "pipeline": "secret", "where": {"secret": "secret"}}
+    with pytest.raises(RankletError):
+        function(asked, Context())
+    written = capsys.readouterr().out
+    assert "secret" not in written
+    assert '"error_type": "' in written

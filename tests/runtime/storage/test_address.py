@@ -1,8 +1,21 @@
 """Addresses stand where paths may stand, and are not taken for paths."""
 
+import pickle
 from pathlib import Path
 
-from ranklet.runtime.storage.address import Address, is_address, located
+import pytest
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.address import (
+    Address,
+    is_address,
+    located,
+    on_disk,
+    raw_text,
+    shown,
+    shown_in,
+    writable,
+)
 
 
 def test_addresses_are_recognised_by_their_schemes() -> None:
@@ -14,8 +27,62 @@ def test_addresses_are_recognised_by_their_schemes() -> None:
         assert located(path) == Path(path).absolute()
 
 
-def test_messages_do_not_show_signatures() -> None:
-    address = Address("https://host/docs/b.zip?signature=secret")
-    assert address.shown == "https://host/docs/b.zip"
-    assert address.name == "b.zip"
-    assert address.absolute() is address
+def test_whatever_prints_an_address_shows_no_secret() -> None:
+    text = "https://ada:secret@host/docs/b.zip?signature=secret"
+    address = Address(text)
+    printed = (str(address), repr(address), f"{address}", f"{address!r}", "%s" % address)  # noqa: UP031
+    assert set(printed) == {
+        "https://…@host/docs/b.zip?…",
+        "'https://…@host/docs/b.zip?…'",
+    }
+    assert address.raw == raw_text(address) == text
+    assert address.unsigned == "https://ada:secret@host/docs/b.zip"
+    assert (address.name, address.absolute()) == ("b.zip", address)
+
+
+def test_an_address_stays_whole_where_it_is_used() -> None:
+    address = Address("https://host/b.zip?signature=secret")
+    for same in (Address(address), located(address), pickle.loads(pickle.dumps(address))):  # noqa: S301
+        assert isinstance(same, Address)
+        assert same.raw == address.raw == "https://host/b.zip?signature=secret"
+    assert address == address.raw
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("s3://bucket/key?versionId=1", "s3://bucket/key?…"),
+        ("milvus://root:Milvus@db:19530/books", "milvus://…@db:19530/books"),
+        ("https://host/team@v2/b.zip", "https://host/team@v2/b.zip"),
+        ("what?.zip", "what?.zip"),
+        ("C:/what@home/b.zip", "C:/what@home/b.zip"),
+        (Path("https://host/b.zip?signature=secret"), "https:/host/b.zip?…"),
+    ],
+)
+def test_query_strings_and_passwords_are_left_out(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+def test_addresses_inside_of_a_text_are_shown_the_same_way() -> None:
+    text = 'GET "https://h/b?sig=1" failed; see http://u:p@h/b, and what? {"a": "s3://b/k?v=1"}'
+    wanted = 'GET "https://h/b?…" failed; see http://…@h/b, and what? {"a": "s3://b/k?…"}'
+    assert shown_in(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "place", ["s3://b/k", "HTTP://h/b", "gs://b/k", "az://b/k", "file:///b", Path("s3://b/k")]
+)
+def test_nothing_is_written_to_an_address_or_made_of_one(place: str | Path) -> None:
+    with pytest.raises(InputError, match="nothing can be written"):
+        writable(place)
+    with pytest.raises(InputError, match="download it"):
+        on_disk(place)
+
+
+def test_paths_can_be_written_and_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "v1")
+    assert writable(tmp_path / "link") == tmp_path.resolve() / "v1"
+    assert writable(tmp_path / "s3:" / "b") == tmp_path.resolve() / "s3:" / "b"
+    assert on_disk("C:/b") == Path("C:/b")
+    with pytest.raises(InputError, match="cannot be written"):
+        writable(str(tmp_path / "nul\0"))

@@ -82,13 +82,15 @@ def summary(marks: "Marks", bundle: str, *, fused: bool) -> str:
         bundle: its path, for the commands.
         fused: whether the bundle has rankers to fuse.
     """
+    from ranklet.runtime.storage.address import shown
+
     grades = [marks.grades().get(query.id, {}) for query in marks.queries]
     judged = sum(bool(each) for each in grades)
     answered = sum(any(each.values()) for each in grades)
     total = f"{judged:,} of {len(grades):,} queries are judged"
     text = f"{total}, {answered:,} with a relevant document → {marks.folder}"
     if answered:
-        arguments = f"{bundle} {marks.folder} --split {marks.split}"
+        arguments = f"{shown(bundle)} {marks.folder} --split {marks.split}"
         text += f"\ntry: ranklet eval {arguments}"
         text += f"\n     ranklet fuse {arguments} -o fused.ranklet" if fused else ""
     return text

@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Publish the collection."""
     from ranklet.export.feeds.publishing import publish
+    from ranklet.runtime.storage.address import shown
 
     name = publish(
         options.bundle,
@@ -38,4 +39,4 @@ def run(options: argparse.Namespace) -> None:
         token=os.environ.get(TOKEN_VARIABLE, ""),
         overwrite=options.force,
     )
-    print(f"published as {name!r} → {options.uri}")
+    print(f"published as {name!r} → {shown(options.uri)}")
