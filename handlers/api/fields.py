@@ -1,6 +1,8 @@
 """Read and check the fields of a request's JSON object.
 
-A field that is null counts as absent. `allowed` says which fields there are.
+A field that is null counts as absent. `allowed` says which fields there are. Half a character (a
+lone surrogate, which JSON can write as an escape) is refused wherever it stands, because nothing
+that has one can be sent on. The character 0 is a character like any other.
 """
 
 import json
@@ -18,10 +20,11 @@ def parse(data: bytes) -> dict[str, Any]:
     """Return the JSON object in a body.
 
     Raises:
-        RequestError: 400: the body is not UTF-8, not JSON, or not an object.
+        RequestError: 400: the body is not UTF-8, not JSON, or not an object, or an object in it has
+            a key twice.
     """
     try:
-        body = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        body = loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise RequestError(400, "the body is not UTF-8") from error
     except (ValueError, RecursionError) as error:  # RecursionError: [[[[…
@@ -31,14 +34,63 @@ def parse(data: bytes) -> dict[str, Any]:
     return body
 
 
+def loads(text: str) -> Any:
+    """Return the value of strict JSON: no NaN, and no key that stands twice in an object.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON.
+        RequestError: 400: a key stands twice.
+    """
+    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in content if names.count(name) > 1)
+        raise RequestError(400, f"the key {twice[:40]!r} stands twice in an object; give it once")
+    return content
+
+
+def check_characters(value: Any) -> None:
+    """Raise RequestError (400) if a string of a JSON value, or a key, has half a character.
+
+    >>> check_characters({"documents": ["dough", {"text": "bread"}]})
+    """
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            try:
+                each.encode()
+            except UnicodeEncodeError as error:
+                half = f"U+{ord(each[error.start]):04X}"
+                raise RequestError(
+                    400,
+                    f"a string has half a character ({half}, a surrogate without its other half); "
+                    "send whole characters",
+                ) from error
+        elif isinstance(each, Mapping):
+            waiting += each
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
 class Fields:
-    """The fields of a request. Each method raises RequestError for a value that cannot be used."""
+    """The fields of a request. Each method raises RequestError for a value that cannot be used.
+
+    Raises:
+        RequestError: 400: a string has half a character.
+    """
 
     def __init__(self, body: Mapping[str, Any]) -> None:
+        check_characters(body)
         self._body = body
 
     def has(self, name: str) -> bool:
@@ -100,7 +152,8 @@ class Fields:
             value = int(value)  # JSON does not tell 5.0 from 5
         if value is None or type(value) is kind:  # a boolean is no int here
             return value
-        raise RequestError(422, f"{name!r} must be {wanted}, not {_json_type(value)}")
+        found = "a fraction" if kind is int and isinstance(value, float) else _json_type(value)
+        raise RequestError(422, f"{name!r} must be {wanted}, not {found}")
 
     def texts(self, name: str, most: int, characters: int) -> list[dict[str, Any]]:
         """Return a list of documents, each as an object with `text` and perhaps `id` and `title`.

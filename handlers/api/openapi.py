@@ -79,7 +79,7 @@ _ANSWERS = (
     ("/v2/rerank", "rerank_v2", "Rerank", "Reranked", "Rerank as Cohere's version 2 does."),
 )
 _ERRORS = {
-    400: "The body is not JSON.",
+    400: "The body is not JSON, has a key twice, or has half a character.",
     401: "The API key is missing or wrong.",
     404: "There is no such document or pipeline.",
     408: "The body arrived too slowly.",

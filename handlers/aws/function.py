@@ -26,7 +26,7 @@ ALIVE, READY = HEALTH = ("/healthz", "/readyz")
 
 
 class Context(Protocol):
-    """The part of Lambda's context that is used here."""
+    """The part of Lambda's context that is used here. Tests and local runners may give None."""
 
     aws_request_id: str
 
@@ -55,7 +55,7 @@ class Function:
         self._tried_at = float("-inf")
         self._cold, self._busy = True, False
 
-    def __call__(self, event: Any, context: Context) -> Any:
+    def __call__(self, event: Any, context: Context | None) -> Any:
         """Answer an event of any shape."""
         self._busy = True
         try:
@@ -95,10 +95,11 @@ class Function:
             pid=os.getpid(),
         )
 
-    def budget_ms(self, context: Context) -> float:
+    def budget_ms(self, context: Context | None) -> float:
         """Return the milliseconds that ranking may take: the time left, less a margin."""
-        left = context.get_remaining_time_in_millis() - self._margin_ms
-        return max(0.0, min(float(left), self._limits.seconds * 1e3))
+        most = self._limits.seconds * 1e3
+        remaining = getattr(context, "get_remaining_time_in_millis", None)
+        return max(0.0, min(remaining() - self._margin_ms, most)) if remaining else most
 
     def before_snapshot(self) -> None:
         """Close connections, because copies of this process must not share them."""
@@ -118,14 +119,16 @@ class Function:
         logs.write("INFO", "stopped by SIGTERM", pid=os.getpid())
         os._exit(0)  # the main thread cannot end the process while it waits in C code
 
-    def _http(self, event: Mapping[str, Any], shape: Shape, context: Context) -> dict[str, Any]:
+    def _http(
+        self, event: Mapping[str, Any], shape: Shape, context: Context | None
+    ) -> dict[str, Any]:
         begin, path, allow = time.perf_counter(), "", ""
         try:
             request = http_request(event, shape)
             path = served_path(request.path)
             allow = "GET" if path in HEALTH else "POST"
             if request.method != allow:
-                raise RequestError(405, f"{path} takes {allow}, not {request.method[:20]}")
+                raise RequestError(405, f"{path} takes {allow}, not {request.method[:20]!r}")
             if (size := len(request.body)) > (most := self._limits.body_bytes):
                 raise RequestError(413, f"the body has {size:,} bytes; at most {most:,}")
             if path in HEALTH:
@@ -145,7 +148,7 @@ class Function:
         self._log(outcome, begin, context, shape=shape, path=path)
         return reply
 
-    def _direct(self, event: Mapping[str, Any], context: Context) -> Any:
+    def _direct(self, event: Mapping[str, Any], context: Context | None) -> Any:
         """Answer a direct event, or raise the error, as direct callers expect.
 
         Then Lambda marks the invocation as failed: Step Functions can catch the error by its type,
@@ -164,7 +167,7 @@ class Function:
             raise outcome.error.with_traceback(None) from None
         raise InternalError(outcome.body["error"])
 
-    def _queue(self, records: list[Mapping[str, Any]], context: Context) -> dict[str, Any]:
+    def _queue(self, records: list[Mapping[str, Any]], context: Context | None) -> dict[str, Any]:
         def answer(record: Mapping[str, Any], budget_ms: float) -> bool:
             begin, identity = time.perf_counter(), record["messageId"]
             try:
@@ -189,13 +192,13 @@ class Function:
             raise RequestError(503, "not ready: there is no bundle; the function's log says why")
         return self._bundle
 
-    def _log(self, outcome: Outcome, begin: float, context: Context, **fields: Any) -> None:
+    def _log(self, outcome: Outcome, begin: float, context: Context | None, **fields: Any) -> None:
         log_request(
             outcome,
             time.perf_counter() - begin,
             function=self._name,
             cold=self._cold,
-            request_id=context.aws_request_id,
+            request_id=getattr(context, "aws_request_id", None),
             **fields,
         )
         self._cold = False

@@ -1,11 +1,11 @@
 """API keys, and the documents that each of them opens."""
 
 import hmac
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.fields import loads
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 
@@ -80,8 +80,8 @@ def read_filters(text: str, whole: Sequence[str]) -> dict[str, Filter]:
     if not text.strip():
         return {}
     try:
-        filters = json.loads(text, object_pairs_hook=_unique)
-    except (ValueError, RecursionError):
+        filters = loads(text)
+    except (ValueError, RecursionError, RequestError):
         raise InputError(
             f"{FILTERS_VARIABLE} is not JSON, or has a key twice; it must be {_EXAMPLE}"
         ) from None
@@ -103,10 +103,3 @@ def read_filters(text: str, whole: Sequence[str]) -> dict[str, Filter]:
                 f"only in {FILTERS_VARIABLE}"
             )
     return filters
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return content

@@ -218,9 +218,37 @@ def test_a_wrong_field_is_refused_with_its_reason(
     assert message in error
 
 
-def test_half_a_character_is_answered(bundle: Bundle) -> None:
-    body = rank(bundle, parse(b'{"query": "dough \\ud83d", "documents": ["\\ud83d"]}'), LIMITS).body
-    json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
+@pytest.mark.parametrize("half", ["\ud800", "a\udcffb", "\udc00\ud800"])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/rank", {"query": "HALF"}),
+        ("/rank", {"query": "a", "documents": ["b", "HALF"]}),
+        ("/rank", {"query": "a", "documents": [{"text": "b", "id": "HALF"}]}),
+        ("/rank", {"query": "a", "documents": [{"text": "b", "other": {"HALF": 1}}]}),
+        ("/rank", {"query": "a", "where": {"HALF": 1}}),
+        ("/rank", {"query": "a", "where": {"or": [{"b": "HALF"}]}}),
+        ("/rank", {"query": "a", "pipeline": "HALF"}),
+        ("/rank", {"query": "a", "group_by": "HALF"}),
+        ("/explain", {"query": "a", "id": "HALF"}),
+        ("/rerank", {"query": "a", "documents": ["b"], "model": "HALF"}),
+        ("/v2/rerank", {"query": "a", "texts": ["HALF"]}),
+        ("/v1/rerank", {"query": "a", "texts": ["b"], "user": "HALF"}),
+    ],
+)
+def test_half_a_character_is_refused_wherever_it_stands(
+    bundle: Bundle, path: str, body: Any, half: str
+) -> None:
+    wrong = json.loads(json.dumps(body).replace("HALF", json.dumps(half)[1:-1]))
+    status, message = refused(bundle, path, wrong)
+    assert status == 400
+    assert "half a character (U+D" in message
+    message.encode()
+
+
+def test_characters_beyond_16_bits_and_the_character_0_are_whole(bundle: Bundle) -> None:
+    body = parse(b'{"query": "dough \\ud83c\\udf5e", "documents": ["a \\u0000 dough"]}')
+    assert rank(bundle, body, LIMITS).body["hits"][0]["text"] == "a \0 dough"  # type: ignore[call-overload]
 
 
 def test_a_bundle_without_a_collection_reranks_and_says_what_it_lacks(built: Built) -> None:

@@ -18,6 +18,7 @@ from tests.handlers.aws.conftest import (
 )
 
 from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.aws import function as function_module
 from ranklet.handlers.aws.function import Function, InternalError, served_path
 from ranklet.runtime.bundle import Bundle
@@ -102,8 +103,11 @@ def test_get_requests_answer_health_checks(function: Function, name: str) -> Non
         ({"query": "x", "y": "y" * (4 << 20)}, "/rank", "POST", 413, "the body has"),
         (ASKED, "/", "POST", 404, "there are /rank, /explain"),
         (ASKED, "/../etc/passwd", "POST", 404, "no such path"),
-        (None, "/rank", "GET", 405, "/rank takes POST, not GET"),
+        (None, "/rank", "GET", 405, "/rank takes POST, not 'GET'"),
         (None, "/rank", "", 405, "/rank takes POST"),
+        (None, "/rank", "\ud800", 405, "not '\\ud800'"),
+        ('{"query": "a \\ud800"}', "/rank", "POST", 400, "half a character (U+D800"),
+        ('{"query": "a", "query": "b"}', "/rank", "POST", 400, "'query' stands twice"),
         (ASKED, "/healthz", "POST", 405, "/healthz takes GET"),
     ],
 )
@@ -130,6 +134,9 @@ def test_a_client_error_is_answered_in_json_and_not_raised(
         ({"query": "x", "action": "drop"}, RequestError, "'action' must be one of rank, explain"),
         ({"query": "x", "action": ["rank"]}, RequestError, "'action' must be one of"),
         ({"query": "x", "pipeline": "none"}, UnknownRankerError, "unknown pipeline 'none'"),
+        ({"query": "x \ud83d"}, RequestError, "half a character"),
+        ({"query": "x", "where": {"\udcff": 1}}, RequestError, "half a character"),
+        ({"query": "x", "\ud800": 1}, RequestError, "unknown field '.ud800'"),
         ({"Records": []}, RequestError, "are not served"),
         ({"Records": [1]}, RequestError, "are not served"),
     ],
@@ -140,6 +147,13 @@ def test_a_wrong_direct_event_raises_what_its_caller_can_read(
     with pytest.raises(kind, match=message) as caught:
         function(event, Context())
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("context", [None, object()])
+def test_a_local_runner_may_give_no_context(function: Function, context: Any) -> None:
+    assert function(ASKED, context)["hits"]
+    answered(function(recorded("rest"), context))
+    assert function.budget_ms(context) == Limits().seconds * 1e3
 
 
 def broken(*_: Any, **__: Any) -> Any:
