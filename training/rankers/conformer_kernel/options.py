@@ -48,10 +48,7 @@ class TermOptions(TaughtOptions, TrainingOptions, CandidateOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class Options(TermOptions):
-    """Options of a Conformer-Kernel.
-
-    In the paper the parameters of exact matching begin as ones.
-    """
+    """Options of a Conformer-Kernel."""
 
     GROUP = "conformer_kernel"
 
