@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 
 from ranklet.runtime.errors import InputError
 
+PREFIX = "RANKLET_"  # of the names of all variables that are ranklet's own
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -33,13 +35,28 @@ class Limits:
         """Read the limits that environment variables set; the others keep their defaults.
 
         Raises:
-            InputError: a variable is not a whole number above 0.
+            InputError: a variable is not a whole number above 0, or any of ranklet's is blank.
         """
+        check_none_blank(variables)
         limits = {
             name: whole_number(variables, f"RANKLET_MAX_{name.upper()}", default, 1, (1 << 31) - 1)
             for name, default in asdict(cls()).items()
         }
         return cls(**limits)
+
+
+def check_none_blank(variables: Mapping[str, str]) -> None:
+    """Check that no variable of ranklet is set without a value, as by a secret that is empty.
+
+    If that counted as not set, an API key or a digest that is expected would silently protect
+    nothing.
+
+    Raises:
+        InputError: one is.
+    """
+    for name, value in variables.items():
+        if name.startswith(PREFIX) and not value.strip():
+            raise InputError(f"{name} is set, but blank; give it a value, or do not set it")
 
 
 def whole_number(
@@ -50,7 +67,7 @@ def whole_number(
     Raises:
         InputError: the variable is not a number from `smallest` to `largest`.
     """
-    text = variables.get(name) or str(default)
+    text = variables.get(name, str(default))
     digits = text.isascii() and text.isdecimal() and len(text) <= 12
     if not digits or not smallest <= int(text) <= largest:
         raise InputError(

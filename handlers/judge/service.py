@@ -12,18 +12,20 @@ from types import FrameType
 from typing import Any, Protocol
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from ranklet.handlers.api.answers import rank
 from ranklet.handlers.api.errors import RequestError, error_body, failure
 from ranklet.handlers.api.fields import Fields, parse
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.server.connection import BoundedProtocol
+from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.request_body import read
-from ranklet.handlers.server.service import encoded, page_file
+from ranklet.handlers.server.service import application, encoded, page_file
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.storage.documents import Documents
@@ -39,7 +41,6 @@ FILES = {
     "/highlight.js": (PLAYGROUND / "highlight.js", "text/javascript; charset=utf-8"),
     "/icon.svg": (PLAYGROUND / "icon.svg", "image/svg+xml"),
 }
-HOSTS = ("127.0.0.1", "localhost", "[::1]")
 LIMITS = Limits()
 
 
@@ -78,7 +79,7 @@ class Store(Protocol):
 
 
 class JudgeService:
-    """The routes.
+    """The routes, an ASGI application.
 
     Args:
         bundle: what ranks.
@@ -101,7 +102,15 @@ class JudgeService:
             Route("/rank", _answering(self._rank), methods=["POST"]),
             Route("/marks", _answering(self._mark), methods=["POST"]),
         ]
-        self.app: ASGIApp = ThisMachineOnly(Starlette(routes=routes))
+        self._hosts = Hosts("127.0.0.1")
+        self._starlette = application(routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, unless another site's page sent it."""
+        if scope["type"] == "http" and (reason := self._hosts.refusal(Headers(scope=scope))):
+            await _json(error_body(403, reason), 403)(scope, receive, send)
+        else:
+            await self._starlette(scope, receive, send)
 
     def _state(self, _: Mapping[str, Any]) -> dict[str, Any]:
         store, grades = self._store, self._store.grades()
@@ -147,39 +156,11 @@ class JudgeService:
         return {"id": name, "title": title, "text": text[:300]}
 
 
-class ThisMachineOnly:
-    """Refuse requests that another site's page may have sent.
-
-    Such a page can make a browser send requests here, with a host name of its own (DNS rebinding)
-    or from its own origin, so both are compared with this server's.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] == "http" and (reason := _foreign(Request(scope))):
-            await _json(error_body(403, reason), 403)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-
-def _foreign(request: Request) -> str:
-    host = request.headers.get("host", "")
-    if host.rpartition(":")[0] not in HOSTS and host not in HOSTS:
-        return f"the host is {host[:80]!r}; open http://127.0.0.1 with this server's port"
-    origin = request.headers.get("origin")
-    if origin is not None and origin != f"http://{host}":
-        return "this request comes from another site"
-    return ""
-
-
-def run(app: ASGIApp, listening: socket.socket) -> None:
+def run(service: JudgeService, listening: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, ws="none",
-        lifespan="off", proxy_headers=False, timeout_graceful_shutdown=2,
+        service, http=BoundedProtocol, ws="none", lifespan="off", log_level="warning",
+        access_log=False, server_header=False, proxy_headers=False, timeout_graceful_shutdown=2,
     )  # fmt: skip
     _Server(config).run([listening])
 

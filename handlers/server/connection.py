@@ -65,7 +65,8 @@ class BoundedProtocol(HttpToolsProtocol):
         Raises:
             ValueError: it is none that every server and proxy understands alike.
         """
-        _check(self.parser.get_method(), self.parser.get_http_version(), self.headers)
+        version = self.parser.get_http_version()
+        _check(self.parser.get_method(), version, self.url, self.headers)
         if self.parser.should_upgrade():  # its body is still to be found; see `_feed`
             return
         super().on_headers_complete()
@@ -198,15 +199,19 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-def _check(method: bytes, version: str, headers: list[tuple[bytes, bytes]]) -> None:
+def _check(method: bytes, version: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> None:
     """Check what the parser does not.
 
     Raises:
         ValueError: servers and proxies may understand the request differently.
     """
-    hosts = sum(name == b"host" for name, _ in headers)
-    if (version, hosts) not in (("1.1", 1), ("1.0", 1), ("1.0", 0)):
+    hosts = [value for name, value in headers if name == b"host"]
+    if (version, len(hosts)) not in (("1.1", 1), ("1.0", 1), ("1.0", 0)):
         raise ValueError("HTTP/1.1 needs one Host, and no other version than it and 1.0 is known")
+    if not target.startswith((b"/", b"*")):  # a whole URL, whose host must be the header's
+        place = target.partition(b"://")[2].partition(b"/")[0].partition(b"?")[0]
+        if [place.lower()] != [host.lower() for host in hosts]:
+            raise ValueError("the request names two hosts")
     codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
     if codings not in ([], [b"chunked"]):
         raise ValueError("no other coding than chunked is known")

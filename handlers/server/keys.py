@@ -6,10 +6,11 @@ from typing import Any
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import loads
+from ranklet.handlers.api.limits import PREFIX
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 
-FILTERS_VARIABLE = "RANKLET_API_KEY_FILTERS"
+KEYS_VARIABLE, FILTERS_VARIABLE = "RANKLET_API_KEY", "RANKLET_API_KEY_FILTERS"
 _EXAMPLE = '{"KEY": {"tenant": "a"}}'
 
 Filter = Mapping[str, Any]  # by metadata; see docs/filtering.md
@@ -66,6 +67,44 @@ def part_of(bundle: Bundle, where: Filter | None) -> Bundle:
         raise BundleError(f"a filter of {FILTERS_VARIABLE} does not fit: {error}") from error
 
 
+def read_keys(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys of a variable, which commas separate; without the variable there are none.
+
+    Raises:
+        InputError: the variable is set without a key, a key cannot be one, or a variable with a
+            name that is nearly right is set. No message shows a key.
+    """
+    for name in variables:
+        if (
+            name.startswith(PREFIX)
+            and "KEY" in name
+            and name not in (KEYS_VARIABLE, FILTERS_VARIABLE)
+        ):
+            raise InputError(
+                f"{name} is no setting; API keys are read from {KEYS_VARIABLE} and "
+                f"{FILTERS_VARIABLE}"
+            )
+    if KEYS_VARIABLE not in variables:
+        return ()
+    keys = tuple(key.strip() for key in variables[KEYS_VARIABLE].split(",") if key.strip())
+    if not keys:
+        raise InputError(
+            f"{KEYS_VARIABLE} is set, but has no key, so nobody could ask; give it one, or do not "
+            "set it, and everybody can"
+        )
+    for key in keys:
+        _check_key(key, KEYS_VARIABLE)
+    return keys
+
+
+def _check_key(key: str, variable: str) -> None:
+    if not key.isprintable() or " " in key:
+        raise InputError(
+            f"a key of {variable} has white space or a control character in it, which no header "
+            "can send; commas separate keys"
+        )
+
+
 def read_filters(text: str, whole: Sequence[str]) -> dict[str, Filter]:
     """Return the filters by key of a variable's JSON; without a text there are none.
 
@@ -92,6 +131,7 @@ def read_filters(text: str, whole: Sequence[str]) -> dict[str, Filter]:
             raise InputError(
                 f"a key of {FILTERS_VARIABLE} is empty, or has a comma or white space around it"
             )
+        _check_key(key, FILTERS_VARIABLE)
         if not isinstance(where, dict) or not where:
             raise InputError(
                 f"a key of {FILTERS_VARIABLE} has no filter; give it an object such as "

@@ -7,13 +7,14 @@ POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /rank, /info, /health
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -28,6 +29,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
 from ranklet.handlers.page.reference import reference
+from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.keys import ApiKeys, Filter, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
@@ -56,6 +58,7 @@ EXTRA_HEADERS = {
     503: {"retry-after": "1"},
 }
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+HEALTH = ("/healthz", "/readyz")
 IN_URL = ("/rank",)  # what a URL may ask for, too
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -105,17 +108,21 @@ class Service:
             Route("/openapi.json", self._openapi),
             Route("/docs", self._docs),
         ]
-        self._starlette = Starlette(
-            routes=routes,
-            exception_handlers={HTTPException: _no_route, RequestError: _refused},  # type: ignore[dict-item]
-            lifespan=self._lifespan,
-        )
+        self._hosts = Hosts(settings.host, settings.hosts)
+        self._starlette = application(routes, lifespan=self._lifespan)
         paths = frozenset(route.path for route in routes)
         self.app = Middleware(self._route, paths, self._metrics, settings, lambda: self.draining)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what POST ranks, and leave all else to Starlette, whose way takes longer."""
-        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in ANSWERS:
+        if scope["type"] != "http":
+            await self._starlette(scope, receive, send)
+            return
+        # A platform that asks how the server is does so by an address of its own choice.
+        foreign = "" if scope["path"] in HEALTH else self._hosts.refusal(Headers(scope=scope))
+        if foreign:
+            await _failed(RequestError(403, foreign))(scope, receive, send)
+        elif scope["method"] == "POST" and scope["path"] in ANSWERS:
             response = await self._answer(Request(scope, receive))
             await response(scope, receive, send)
         else:
@@ -207,6 +214,14 @@ class Service:
     async def _docs(self, _: Request) -> Response:
         described = describe(self.settings.limits, keyed=bool(self._keys))
         return Response(reference(described), headers=page_headers("text/html; charset=utf-8"))
+
+
+def application(routes: Sequence[Route], **more: Any) -> Starlette:
+    """Return an application of some routes, whose errors are JSON and which redirects nobody."""
+    handlers: Any = {HTTPException: _no_route, RequestError: _refused}
+    made = Starlette(routes=routes, exception_handlers=handlers, **more)
+    made.router.redirect_slashes = False  # a redirect leads to whatever host the caller named
+    return made
 
 
 def _about(bundle: Bundle, where: Filter | None, limits: Limits) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from ranklet.handlers.api.limits import Limits, whole_number
-from ranklet.handlers.server.keys import FILTERS_VARIABLE, Filter, read_filters
+from ranklet.handlers.server.hosts import HOSTS_VARIABLE, read_hosts
+from ranklet.handlers.server.keys import FILTERS_VARIABLE, Filter, read_filters, read_keys
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors, threads
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE
@@ -23,6 +24,7 @@ class ServerSettings:
     Attributes:
         bundle: the path of the bundle (RANKLET_BUNDLE).
         host: the address to listen on (HOST).
+        hosts: names that the server answers to, see `Hosts` (RANKLET_HOSTS, separated by commas).
         port: the port; 0 lets the system choose (PORT, which Cloud Run sets).
         workers: the number of processes that share the port (RANKLET_WORKERS; by default one per
             processor, or per RANKLET_THREADS of them, and one where models may run on a GPU).
@@ -50,6 +52,7 @@ class ServerSettings:
     host: str = "0.0.0.0"  # noqa: S104  # a container has no other address
     port: int = 8080
     workers: int = 1
+    hosts: tuple[str, ...] = ()
     api_keys: tuple[str, ...] = field(default=(), repr=False)
     key_filters: Mapping[str, Filter] = field(default_factory=dict, repr=False)
     full_check: bool = False
@@ -71,15 +74,19 @@ class ServerSettings:
             InputError: RANKLET_BUNDLE is missing, or a variable's value cannot be used.
         """
         variables = os.environ if variables is None else variables
-        if not variables.get(BUNDLE_VARIABLE):
+        limits = Limits.from_variables(variables)
+        if BUNDLE_VARIABLE not in variables:
             raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to its path")
-        given = variables.get("RANKLET_API_KEY", "").split(",")
-        keys = tuple(key.strip() for key in given if key.strip())
+        host = variables.get("HOST", cls.host)
+        if not host.strip():
+            raise InputError("HOST is set, but blank; set it to an address such as 127.0.0.1")
+        keys = read_keys(variables)
         number = partial(whole_number, variables)
         return cls(
             bundle=variables[BUNDLE_VARIABLE],
             collection=variables.get(COLLECTION_VARIABLE, ""),
-            host=variables.get("HOST") or cls.host,
+            host=host,
+            hosts=read_hosts(variables.get(HOSTS_VARIABLE, "")),
             port=number("PORT", cls.port, 0, 65_535),
             workers=number("RANKLET_WORKERS", _workers(variables), 1, 1024),
             api_keys=keys,
@@ -92,7 +99,7 @@ class ServerSettings:
             drain=number("RANKLET_DRAIN_SECONDS", cls.drain, 0, 3600),
             header_seconds=number("RANKLET_HEADER_SECONDS", cls.header_seconds, 1, 3600),
             project=variables.get("GOOGLE_CLOUD_PROJECT", ""),
-            limits=Limits.from_variables(variables),
+            limits=limits,
         )
 
 
@@ -101,7 +108,7 @@ def _workers(variables: Mapping[str, str]) -> int:
 
     Each has models of its own, so there are no more than `MOST_WORKERS`, and one on a GPU.
     """
-    device = variables.get("RANKLET_DEVICE") or "auto"
+    device = variables.get("RANKLET_DEVICE", "auto")
     if device == "cuda" or (device == "auto" and NVIDIA.exists()):
         return 1
     per_worker = whole_number(variables, THREADS_VARIABLE, 1, 1, 1024)
@@ -110,7 +117,7 @@ def _workers(variables: Mapping[str, str]) -> int:
 
 def _choice(variables: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
     """Return the value of a variable, or the first of the allowed ones if it is not set."""
-    value = variables.get(name) or allowed[0]
+    value = variables.get(name, allowed[0])
     if value not in allowed:
         raise InputError(f"{name} is {value[:40]!r}; allowed are {', '.join(allowed)}")
     return value

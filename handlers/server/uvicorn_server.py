@@ -17,6 +17,7 @@ import uvicorn
 
 from ranklet.handlers import logs
 from ranklet.handlers.server.connection import BoundedProtocol
+from ranklet.handlers.server.hosts import is_local
 from ranklet.handlers.server.service import Service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.errors import InputError
@@ -34,7 +35,16 @@ def serve(settings: ServerSettings) -> None:
         InputError: the server cannot listen on the address.
     """
     with listen(settings) as listening:
-        logs.write("NOTICE", f"listening on http://{_address(listening)}", workers=settings.workers)
+        address = _address(listening)
+        logs.write("NOTICE", f"listening on http://{address}", workers=settings.workers)
+        # A name such as localhost has become the address that it leads to.
+        settings = replace(settings, host=listening.getsockname()[0])
+        if not (is_local(settings.host) or settings.api_keys or settings.key_filters):
+            logs.write(
+                "WARNING",
+                f"whoever reaches {address} can read all documents: there is no API key; set "
+                "RANKLET_API_KEY, or listen on 127.0.0.1",
+            )
         if settings.workers == 1:
             run(settings, listening)
         else:
@@ -100,11 +110,12 @@ def listen(settings: ServerSettings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))
-    except OSError as error:
+    except (OSError, ValueError, TypeError) as error:  # ValueError, TypeError: it is no name
         listening.close()
+        reason = error.strerror if isinstance(error, OSError) else "it is no name of a host"
         raise InputError(
-            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; choose "
-            "another host or port"
+            f"cannot listen on {settings.host} port {settings.port}: {reason}; choose another "
+            "host or port"
         ) from error
     listening.listen(2048)
     listening.set_inheritable(True)

@@ -26,7 +26,7 @@ def threads() -> int:
     process's affinity and the quota of its control group.
     """
     if value := os.environ.get(THREADS_VARIABLE):
-        if not value.isdecimal() or not 0 < int(value) <= 1024:
+        if not (value.isascii() and value.isdecimal()) or not 0 < int(value) <= 1024:
             raise InputError(f"{THREADS_VARIABLE} is {value!r}; it must be a number from 1 to 1024")
         return int(value)
     if memory := os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"):

@@ -80,6 +80,9 @@ def test_other_sites_cannot_mark(judge: Judging) -> None:
         ({"Host": "evil.example"}, 403),
         ({"Host": f"evil.example:{port}"}, 403),
         ({"Host": f"127.0.0.1.evil.example:{port}"}, 403),
+        ({"Host": ""}, 403),
+        ({"Host": f"10.0.0.1:{port}"}, 403),
+        ({"Host": "evil.example", "X-Forwarded-Host": f"127.0.0.1:{port}"}, 403),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Origin": f"https://127.0.0.1:{port}"}, 403),
@@ -89,6 +92,7 @@ def test_other_sites_cannot_mark(judge: Judging) -> None:
         assert judge.ask("/marks", body, headers)[0] == status, headers
     assert judge.ask("/state", headers={"Host": "evil.example"})[0] == 403
     assert (judge.folder / "qrels.train.txt").read_bytes() == before
+    assert judge.ask("/state/")[0] == 404
     own = {"Host": f"localhost:{port}", "Origin": f"http://localhost:{port}"}
     assert judge.ask("/marks", body, own)[0] == 200
     judge.ask("/marks", {"query": "q2", "grades": {"bread": None}})

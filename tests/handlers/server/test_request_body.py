@@ -109,7 +109,7 @@ def test_a_body_that_is_too_large_is_refused_however_it_is_sent(start: "Start") 
         connection.request("POST", "/rank", pieces, JSON, encode_chunked=True)
         assert connection.getresponse().status == 200
         connection.close()
-        head = b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = b"POST /rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         # Endless: the server stops listening.
         with server.open() as endless:
             endless.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")

@@ -183,7 +183,7 @@ def test_a_full_queue_refuses_with_retry_after(start: "Start", gate: Gate) -> No
 
 def test_callers_who_hang_up_leave_nothing_behind(start: "Start", gate: Gate) -> None:
     body = b'{"query": "dough"}'
-    head = b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = b"POST /rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     head += f"Content-Length: {len(body)}\r\n\r\n".encode()
     gone = 'ranklet_requests_total{route="/rank",status="499"}'
     with start(gate=gate, RANKLET_POOL="1") as server:

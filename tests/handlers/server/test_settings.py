@@ -34,12 +34,49 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
         ("RANKLET_QUEUE", "9" * 5000),
         ("RANKLET_POOL", "٣"),
         ("RANKLET_MAX_K", "x"),
-        ("RANKLET_BUNDLE", ""),
+        *[
+            (name, blank)
+            for name in (
+                "RANKLET_BUNDLE",
+                "RANKLET_API_KEY",
+                "RANKLET_API_KEY_FILTERS",
+                "RANKLET_CHECK",
+                "RANKLET_COLLECTION",
+                "RANKLET_HOSTS",
+                "RANKLET_MAX_K",
+                "RANKLET_WORKERS",
+                "RANKLET_DEVICE",
+                "RANKLET_CACHE",
+                "HOST",
+                "PORT",
+            )
+            for blank in ("", " ", "\n", "\t \r\n")
+        ],
+        *[("RANKLET_API_KEY", text) for text in (",", " , ,", "a b", "a\nb", "a,b\0", "a\u2028b")],
+        ("RANKLET_API_KEY_FILTERS", '{"c d": {"tenant": "x"}}'),
+        ("RANKLET_API_KEYS", "c"),
+        ("RANKLET_APIKEY", "c"),
+        *[
+            ("RANKLET_HOSTS", text)
+            for text in ("http://a", "a:80", "a b", "a,,b", "a/b", "*.a", "ä", "::1", "-", "a@b")
+        ],
     ],
 )
 def test_a_variable_that_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(InputError, match=name):
         ServerSettings.from_environment({**GOOD, name: value})
+
+
+def test_hosts_are_read_in_one_form() -> None:
+    given = {**GOOD, "RANKLET_HOSTS": "Search.Example., [2001:DB8:0::1],10.0.0.1"}
+    hosts = ServerSettings.from_environment(given).hosts
+    assert hosts == ("search.example", "2001:db8::1", "10.0.0.1")
+
+
+def test_without_a_key_none_is_needed() -> None:
+    assert ServerSettings.from_environment({"RANKLET_BUNDLE": "b"}).api_keys == ()
+    line = {**GOOD, "RANKLET_API_KEY": "from-a-file\n"}
+    assert ServerSettings.from_environment(line).api_keys == ("from-a-file",)
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from ranklet.runtime.errors import InputError
 if TYPE_CHECKING:
     from tests.handlers.conftest import Server, Start
 
-HEAD = b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-LONG = b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100_000 + b"\r\n\r\n"
+HEAD = b"POST /rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+LONG = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000 + b"\r\n\r\n"
 
 
 def until_closed(connection: socket.socket) -> bytes:
@@ -41,7 +41,7 @@ def until_closed(connection: socket.socket) -> bytes:
     "sent",
     [
         [b"nonsense\r\n\r\n"],
-        [b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"],
+        [b"POST /rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n"],
         [HEAD + b"Content-Length: 3\r\nTransfer-Encoding: chu\r\n\r\nabc"],
         [HEAD + b"Transfer-Encoding: chunked\r\n\r\nnot a length\r\n"],
         [LONG],
@@ -86,7 +86,7 @@ def ask_and_never_read(connection: socket.socket) -> None:
     until = monotonic() + PATIENCE
     while monotonic() < until:
         with suppress(TimeoutError):
-            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
 
 
 @pytest.mark.slow
@@ -132,6 +132,12 @@ def test_an_address_that_is_taken_is_an_error(listening: socket.socket) -> None:
     port = listening.getsockname()[1]
     with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1 port {port}: Address"):
         listen(ServerSettings("a bundle", host="127.0.0.1", port=port))
+
+
+@pytest.mark.parametrize("host", ["no such host", "a" * 70, "a\0b", "256.0.0.1"])
+def test_an_address_that_is_none_is_an_error(host: str) -> None:
+    with pytest.raises(InputError, match="cannot listen on .* port 0: "):
+        listen(ServerSettings("a bundle", host=host, port=0))
 
 
 def test_sigterm_lets_a_running_request_end(start: "Start", gate: Gate) -> None:

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
         if not options.no_browser and _has_browser():
             with suppress(webbrowser.Error):
                 webbrowser.open(address)
-        serve(service.app, listening)
+        serve(service, listening)
     print(summary(marks, options.bundle, fused=len(bundle.manifest.rankers) > 1))
 
 

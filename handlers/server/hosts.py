@@ -1,0 +1,118 @@
+"""Refuse requests that another site's page makes a browser send.
+
+Such a page can make its visitor's browser ask a server that only the visitor's machine reaches, and
+read the answers, if a name of its own leads there (DNS rebinding). The browser says in `Host` which
+name it asked, and in `Origin` which site's page wanted it. Nothing else is believed: a proxy's
+`X-Forwarded-Host` is a header that anybody can send.
+"""
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+from typing import NamedTuple
+
+from starlette.datastructures import Headers
+
+from ranklet.runtime.errors import InputError
+
+HOSTS_VARIABLE = "RANKLET_HOSTS"
+ANY = "*"
+_LOCAL = "localhost"
+_AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^\s\[\]:@/?#\\,]+)(?::([0-9]{0,5}))?")
+_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
+
+
+class Authority(NamedTuple):
+    """A host and its port, in the one form that equal ones have."""
+
+    name: str
+    port: int
+
+
+class Hosts:
+    """The names that a server answers to.
+
+    Args:
+        address: what the server listens on. On an address of this machine only, it answers to
+            `localhost`, to such addresses and to `names`. On any other it answers to every name,
+            unless there are `names`.
+        names: further names, as RANKLET_HOSTS has them; "*" stands for all.
+    """
+
+    def __init__(self, address: str, names: Collection[str] = ()) -> None:
+        self._names = frozenset(names)
+        self._own = _same(address)
+        self._all = ANY in names or not (names or is_local(address))
+
+    def refusal(self, headers: Headers) -> str:
+        """Return why a request is not answered, "" if it is."""
+        if self._all:
+            return ""
+        text = headers.get("host", "")
+        host = authority(text)
+        if host is None or not (
+            host.name in self._names or host.name == self._own or is_local(host.name)
+        ):
+            return (
+                f"the host {text[:80]!r} is none of this server's; ask for 127.0.0.1 with its "
+                f"port, or start it with {HOSTS_VARIABLE} set to the names that it has"
+            )
+        origin = headers.get("origin")
+        if origin is None or origin == f"http://{text}":
+            return ""
+        scheme, _, place = origin.partition("://")
+        site = authority(place) if scheme in ("http", "https") else None
+        if site is not None and (site.name in self._names or (scheme == "http" and site == host)):
+            return ""
+        return "this request comes from the page of another site"
+
+
+def read_hosts(text: str) -> tuple[str, ...]:
+    """Return the names in a variable, which commas separate.
+
+    Raises:
+        InputError: one of them is no name, for example because it has a scheme or a port.
+    """
+    names = [each.strip() for each in text.split(",")] if text else []
+    for name in names:
+        if name != ANY and not _NAME.fullmatch(name.lower().removesuffix(".")):
+            raise InputError(
+                f"{HOSTS_VARIABLE} has {name[:80]!r}; give names without scheme and port, with "
+                "commas between, such as search.example,[2001:db8::1], or * for every name"
+            )
+    return tuple(_same(name) for name in names)
+
+
+@lru_cache(1024)
+def authority(text: str) -> Authority | None:
+    """Return a host and its port, by default 80; None if the text is none.
+
+    >>> authority("LocalHost.:8080"), authority("[0:0::1]"), authority("me@here")
+    (Authority(name='localhost', port=8080), Authority(name='::1', port=80), None)
+    """
+    match = _AUTHORITY.fullmatch(text.lower())
+    return Authority(_same(match[1]), int(match[2] or 80)) if match else None
+
+
+def is_local(name: str) -> bool:
+    """Return whether a name or an address leads to this machine from this machine only.
+
+    >>> is_local("127.0.0.2"), is_local("::1"), is_local("0.0.0.0"), is_local("127.0.0.1.example")
+    (True, True, False, False)
+    """
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return name == _LOCAL
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+def _same(name: str) -> str:
+    """Return a name in lower case without the dot of the root, an address in its shortest form."""
+    name = name.lower().removesuffix(".").removeprefix("[").removesuffix("]")
+    try:
+        return str(ip_address(name))
+    except ValueError:
+        return name
