@@ -1,10 +1,10 @@
 """A loaded bundle, which `runtime.load` returns and which ranks, scores and explains."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +14,20 @@ from ranklet.runtime.display import common_words, strongest
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
-from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.lexical.restriction import read_query
 from ranklet.runtime.metadata.where import Condition
-from ranklet.runtime.pipeline.candidates import Candidates, text_candidates
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.fusion import FIXED
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
 from ranklet.runtime.search.asynchronous import in_thread
-from ranklet.runtime.search.search import Search
+from ranklet.runtime.search.local import LocalSearch
+from ranklet.runtime.search.port import Search, Where
 from ranklet.runtime.search.selection import Selection, check_metadata_use
-from ranklet.runtime.search.visible import Visible, Where
-from ranklet.runtime.storage.address import Address
+from ranklet.runtime.search.texts import TextRun, own_passages
+from ranklet.runtime.storage.address import Address, shown
 from ranklet.runtime.storage.bundle_files import BundleFiles, Check
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import Analysis
@@ -37,22 +37,20 @@ from ranklet.runtime.text.ranked import ranked_part
 class Bundle:
     """A bundle that is ready to rank; immutable and shared by all threads.
 
-    Attributes:
-        closed: whether a connection that it needs was ended.
-
     Args:
         path: a folder or an uncompressed .zip, or the address of a .zip on object storage.
         check: ``fast`` or ``full``; see `load`.
         device: where models run; see `load`.
         strict: whether a missing device is an error; see `load`.
         cache: the folder for blocks of an address; see `load`.
+        collection: the address of a collection in Milvus to rank in place of the bundle's own; see
+            `load`.
 
     Raises:
+        InputError: the collection's address is invalid, or it does not belong to the bundle.
         BundleError: the bundle is missing, damaged, hostile or of another version.
-        RemoteError: the address cannot be read.
+        RemoteError: the address cannot be read, or Milvus does not answer.
     """
-
-    closed = False
 
     def __init__(
         self,
@@ -62,12 +60,23 @@ class Bundle:
         device: str = "auto",
         strict: bool = False,
         cache: str | Path | None = None,
+        collection: str | None = None,
     ) -> None:
-        self._bundle = BundleFiles(path, check, device=device, strict=strict, cache=cache)
-        self._see(Visible(self._bundle))
+        files = BundleFiles(path, check, device=device, strict=strict, cache=cache)
+        self._search: Search
+        if collection is None:
+            self._search = LocalSearch(files)
+        else:
+            from ranklet.runtime.remote.search import MilvusSearch
 
-    def _see(self, visible: Visible) -> None:
-        self._visible, self._search = visible, Search(self._bundle, visible)
+            self._search = MilvusSearch(files, collection)
+
+    @classmethod
+    def over(cls, search: Search) -> "Bundle":
+        """Return a bundle that ranks what a search finds."""
+        bundle = object.__new__(cls)  # a copy would open the path again, as pickle does
+        bundle._search = search
+        return bundle
 
     def only(self, where: Where) -> "Bundle":
         """Return the bundle as if it had only the documents that a filter allows.
@@ -82,82 +91,110 @@ class Bundle:
         Raises:
             InputError: the filter cannot be used.
         """
-        return self.under(self._visible.joined(where))
+        return Bundle.over(self._search.narrowed(where))
 
-    def under(self, condition: Condition) -> "Bundle":
-        """Return the bundle as `only` does, by the condition that was made of a filter."""
-        restricted = object.__new__(Bundle)  # a copy would open the path again, as pickle does
-        restricted._bundle = self._bundle
-        restricted._see(Visible(self._bundle, condition, self._visible.masks))
-        return restricted
+    def under(self, condition: Condition, types: Mapping[str, str]) -> "Bundle":
+        """Return the bundle as `only` does, by the condition that was made of a filter.
+
+        Args:
+            condition: the `restriction` of a bundle.
+            types: the `metadata` of that bundle.
+
+        Raises:
+            BundleError, RemoteError: the fields are others here.
+        """
+        return Bundle.over(self._search.restricted(condition, types))
 
     @property
     def restriction(self) -> Condition | None:
         """The condition that documents must fulfil to be seen; None unless `only` was called."""
-        return self._visible.only
+        return self._search.only
+
+    @property
+    def collection(self) -> str | None:
+        """The address of the collection in Milvus that is ranked; None for the bundle's own."""
+        return self._search.address
+
+    def close(self) -> None:
+        """End the connection to Milvus, if there is one; nothing can be ranked there afterwards."""
+        self._search.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether a connection that the bundle needs was ended."""
+        return self._search.closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
+        if self.collection is not None:  # which would have to be asked for its size
+            return f"<ranklet bundle {str(self.path)!r}, which ranks {shown(self.collection)!r}>"
         rankers = ", ".join(self.manifest.rankers) or "none"
         return f"<ranklet bundle {str(self.path)!r}: {self.size}, rankers {rankers}>"
 
     def __len__(self) -> int:
         """Return the number of documents in the collection; passages of one count once."""
-        return len(self._visible)
+        return self._search.count()
 
     @property
     def passages(self) -> int:
         """The number of passages that are ranked; 0 if all documents are whole."""
-        return self._visible.passages
+        return self._search.count(passages=True)
 
     @property
     def size(self) -> str:
         """How many documents there are, in words, and how many passages if they are split."""
-        passages = f" in {self.passages:,} passages" if self.passages else ""
-        return f"{len(self):,} document{'' if len(self) == 1 else 's'}{passages}"
+        count, passages = len(self), self.passages
+        split = f" in {passages:,} passages" if passages else ""
+        return f"{count:,} document{'' if count == 1 else 's'}{split}"
 
     @property
     def path(self) -> Path | Address:
         """The bundle's folder or .zip, or its address on object storage."""
-        return self._bundle.path
+        return self.files.path
 
     @property
     def files(self) -> BundleFiles:
         """The bundle's files."""
-        return self._bundle
+        return self._search.files
 
     @property
     def device(self) -> str:
         """Where models run; see `load`."""
-        return self._bundle.device
+        return self.files.device
 
     @property
     def strict(self) -> bool:
         """Whether a missing device is an error; see `load`."""
-        return self._bundle.strict
+        return self.files.strict
 
     @property
     def manifest(self) -> Manifest:
         """The description of the bundle."""
-        return self._bundle.manifest
+        return self.files.manifest
 
     @property
     def metadata(self) -> Mapping[str, str]:
         """The type of each field of the documents besides id, title and text, sorted by name."""
-        return self.manifest.metadata
+        return self._search.metadata
 
     @property
     def has_collection(self) -> bool:
         """Whether there are documents to rank; otherwise a caller must pass some."""
-        return bool(self.manifest.documents)
+        return self._search.exists
 
     @property
     def titles(self) -> bool:
         """Whether a document's title is part of its ranked text."""
-        return self.manifest.titles
+        return self._search.titles
 
     def sample_texts(self, count: int) -> list[str]:
         """Return titles of evenly spaced documents, or beginnings of texts, as sample queries."""
-        return self._visible.samples(count)
+        return self._search.samples(count)
 
     def rank(
         self,
@@ -215,31 +252,28 @@ class Bundle:
         check_budget(budget_ms)
         check_metadata_use(where, group_by, self.metadata, own=documents is not None)
         deadline = Deadline(budget_ms)
-        ready = self._read(query, own=documents is not None)
-        own = None if documents is None else own_documents(documents)
-        texts = None if own is None else text_candidates(own, ready.analysis, self.titles)
-        stages = resolve_pipeline(pipeline, self.manifest)
-        if texts is not None:  # all of them are returned, so no stage may drop any
-            stages = stages.without_cuts()
-        execution = self._search.reaching(selection, ready, stages, texts, deadline, where=where)
-        begin = perf_counter()
-        hits = self._search.hits(execution, selection, own, explain=explain)
-        timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
-        return Ranking(
-            hits,
-            ready.text,
-            (*execution.timings, timing),
-            execution.providers(),
-            execution.truncated(),
-            execution.budget_spent,
-            tuple(execution.left_out),
-            partial(self.marks, ready.text, pipeline=pipeline),
-            ready.corrections,
-            ready.ignored,
-        )
+        if documents is None:
+            stages = resolve_pipeline(pipeline, self.manifest)
+            found = self._search.rank(
+                query, stages, selection, deadline, where=where, explain=explain
+            )
+        else:
+            context = read_query(query, self.files, own=True)
+            run = self._run_on(own_documents(documents), context, pipeline, deadline)
+            found = run.ranking(selection, explain=explain)
+        return replace(found, marks=partial(self.marks, found.query, pipeline=pipeline))
 
-    def _read(self, query: str | Query, *, own: bool = False) -> QueryContext:
-        return read_query(query, self._bundle, own=own, visible=self._visible.allowed)
+    def _run_on(
+        self,
+        documents: Sequence[tuple[str, str, str]],
+        query: QueryContext,
+        pipeline: PipelineLike,
+        deadline: Deadline | None = None,
+    ) -> TextRun:
+        """Run a pipeline on the caller's own texts, all of which it returns."""
+        stages = resolve_pipeline(pipeline, self.manifest).without_cuts()
+        passages = own_passages(documents)
+        return TextRun(self.files, query, stages, passages, deadline, titles=self.titles)
 
     def rank_ids(
         self,
@@ -254,12 +288,8 @@ class Bundle:
         Raises:
             InputError, UnknownRankerError, BundleError: as `rank`.
         """
-        selection = Selection(k=k)
-        context = self._read(query)
         stages = resolve_pipeline(pipeline, self.manifest)
-        execution = self._search.reaching(selection, context, stages, None, where=where)
-        top, _, scores = self._search.chosen(execution, selection)
-        return list(zip(self._visible.ids(top), scores.tolist(), strict=True))
+        return self._search.rank_ids(query, stages, Selection(k=k), where=where)
 
     def rank_batch(
         self,
@@ -323,19 +353,13 @@ class Bundle:
                 unknown.
         """
         check_query(query)
-        analysis = self._bundle.analyzer.begin()
-        candidates: Candidates
-        begins: list[int] | None = None
         if documents is not None and ids is None:
-            candidates = text_candidates(own_documents(documents), analysis, self.titles)
-        elif ids is not None and documents is None:
-            candidates, begins = self._visible.by_id(listed(ids, "ids", "put the one id in a list"))
-        else:
+            context = QueryContext(query, self.files.analyzer.begin())
+            return self._run_on(own_documents(documents), context, pipeline).execution.final()
+        if ids is None or documents is not None:
             raise InputError("pass either documents (texts) or ids (of the collection)")
-        stages = resolve_pipeline(pipeline, self.manifest).without_cuts()
-        scores = self._search.execute(QueryContext(query, analysis), stages, candidates).final()
-        # Of a document that is split, the best passage counts.
-        return np.maximum.reduceat(scores, begins) if begins else scores
+        wanted = listed(ids, "ids", "put the one id in a list")
+        return self._search.score(query, wanted, resolve_pipeline(pipeline, self.manifest))
 
     def explain(
         self, query: str, document_id: str, *, pipeline: PipelineLike = None
@@ -356,10 +380,8 @@ class Bundle:
     def explained(self, query: str, document_id: str, *, pipeline: PipelineLike = None) -> Hit:
         """Return a document of the collection as a hit with its explanation; see `explain`."""
         check_query(query)
-        context = QueryContext(query, self._bundle.analyzer.begin())
         stages = resolve_pipeline(pipeline, self.manifest)
-        number, explanation = self._search.explained(context, document_id, stages)
-        return self._visible.hit(number, explanation.value, explanation)
+        return self._search.explained(query, document_id, stages)
 
     def highlight(self, hit: Hit) -> list[Span]:
         """Return the spans of ``title + newline + text`` that an explained score comes from."""
@@ -376,7 +398,7 @@ class Bundle:
         """
         if hit.explanation is not None:
             return strongest(self.highlight(hit))
-        analysis = self._bundle.analyzer.begin() if self.manifest.documents else None
+        analysis = self.files.analyzer.begin() if self.manifest.documents else None
         if common := common_words(query, f"{hit.title}\n{hit.text}", analysis):
             return common
         own = [{"title": hit.title, "text": hit.text}]
@@ -384,7 +406,7 @@ class Bundle:
 
     def analysis(self, field: str) -> Analysis:
         """Return an analysis for a field of an explanation."""
-        return self._bundle.analysis(field)
+        return self.files.analysis(field)
 
     def features(
         self, query: str, *, pipeline: PipelineLike = None, scaling: str = FIXED
@@ -396,5 +418,4 @@ class Bundle:
         has those of the passage that the pipeline ranks highest.
         """
         check_query(query)
-        context = QueryContext(query, self._bundle.analyzer.begin())
-        return self._search.features(context, resolve_pipeline(pipeline, self.manifest), scaling)
+        return self._search.features(query, resolve_pipeline(pipeline, self.manifest), scaling)

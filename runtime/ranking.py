@@ -2,7 +2,7 @@
 
 import copyreg
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -18,7 +18,7 @@ from ranklet.runtime.hits import Ranking
 from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline.resolve import PipelineLike
-from ranklet.runtime.search.visible import Where
+from ranklet.runtime.search.port import Where
 from ranklet.runtime.storage.address import Address, located, raw_text
 from ranklet.runtime.storage.bundle_files import Check
 from ranklet.runtime.storage.manifest import MANIFEST
@@ -30,7 +30,8 @@ LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for anoth
 
 _Key = tuple[Path | Address, str, bool, str | None, Path | None]
 _loaded: dict[_Key, "_Loaded"] = {}
-_lock = Lock()
+_opening: dict[_Key, Lock] = {}
+_lock = Lock()  # of `_opening`
 
 
 def load(
@@ -77,33 +78,26 @@ def load(
         raise InputError(f"check is {check!r}; allowed are 'fast' and 'full'")
     if device not in ("auto", "cpu", "cuda"):
         raise InputError(f"device is {device!r}; allowed are 'auto', 'cpu' and 'cuda'")
+    if collection is not None:
+        from ranklet.runtime.remote import connection
+
+        collection = connection.located(collection)
     path = located(bundle)
     key = (path, device, strict, collection, None if cache is None else Path(cache).absolute())
-    with _lock:
-        stamp, entry = _stamp(path), _loaded.get(key)
-        if entry is None or check == "full" or entry.is_stale(stamp):
-            opened = _opened(path, check, device, strict, collection, cache)
-            entry = _loaded[key] = _Loaded(stamp, opened)
+    stamp, entry = _stamp(path), _loaded.get(key)
+    if entry is not None and check == "fast" and not entry.is_stale(stamp):
         return entry.bundle
-
-
-def _opened(
-    path: Path | Address,
-    check: Check,
-    device: str,
-    strict: bool,
-    collection: str | None,
-    cache: str | Path | None,
-) -> Bundle:
-    if collection is None:
-        return Bundle(path, check, device=device, strict=strict, cache=cache)
-    from ranklet.runtime.remote.bundle import RemoteBundle
-    from ranklet.runtime.remote.connection import TOKEN_VARIABLE
-
-    token = os.environ.get(TOKEN_VARIABLE, "")
-    return RemoteBundle(
-        path, collection, check, device=device, strict=strict, token=token, cache=cache
-    )
+    # One lock per key, because an address may be silent for long, and others need not wait for it.
+    with _lock:
+        opening = _opening.setdefault(key, Lock())
+    with opening:
+        now = _loaded.get(key)
+        if now is None or now is entry or check == "full":
+            opened = Bundle(
+                path, check, device=device, strict=strict, cache=cache, collection=collection
+            )
+            now = _loaded[key] = _Loaded(stamp, opened)
+        return now.bundle
 
 
 def rank(
@@ -224,21 +218,24 @@ def _stamp(path: Path | Address) -> tuple[int, ...]:
 
 
 def _as_path(bundle: Bundle) -> tuple[Any, ...]:
-    path = raw_text(bundle.path.absolute())
-    return _open_again, (path, bundle.device, bundle.strict, bundle.restriction, bundle.files.cache)
+    options = {
+        "bundle": raw_text(bundle.path.absolute()),
+        "device": bundle.device,
+        "strict": bundle.strict,
+        "collection": bundle.collection,
+        "cache": bundle.files.cache,
+    }
+    only = bundle.restriction
+    return _open_again, (options, None if only is None else (only, dict(bundle.metadata)))
 
 
 def _open_again(
-    path: str,
-    device: str,
-    strict: bool,
-    only: Condition | None = None,
-    cache: str | Path | None = None,
+    options: Mapping[str, Any], restriction: tuple[Condition, Mapping[str, str]] | None
 ) -> Bundle:
-    bundle = load(path, device=device, strict=strict, cache=cache)
-    return bundle if only is None else bundle.under(only)
+    bundle = load(**options)
+    return bundle if restriction is None else bundle.under(*restriction)
 
 
-# A bundle pickles as its path, so that other processes on the machine map the same files, and each
-# process opens it once.
+# A bundle pickles as its path and the address of its collection, so that other processes on the
+# machine map the same files, and each process opens it once.
 copyreg.pickle(Bundle, _as_path)

@@ -33,7 +33,7 @@ def remember(bundle: runtime.Bundle, name: str, memory: Memory) -> None:
         name: of the ranker.
         memory: what is known; several bundles with the same documents and ranker may share it.
     """
-    ranker = bundle._bundle.ranker(name)
+    ranker = bundle.files.ranker(name)
     score = ranker.score
 
     def remembered(query: QueryContext, candidates: Candidates) -> Scores:

@@ -39,7 +39,7 @@ def pieces(bundle: Bundle, hit: Hit) -> tuple[list[Piece], list[Piece]]:
     tree = hit.explanation
     if tree is None:
         return [], []
-    ranked, shift = ranked_part(hit.title, hit.text, bundle.manifest.titles)
+    ranked, shift = ranked_part(hit.title, hit.text, bundle.titles)
     whole = f"{hit.title}\n{hit.text}"
     spans = [
         (span.shifted(shift), query_token)

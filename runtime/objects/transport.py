@@ -114,9 +114,7 @@ class Transport(ABC):
 
     def replaced(self) -> ReplacedError:
         """Return the error for an object that was replaced."""
-        return ReplacedError(
-            f"{self.address} was replaced after it had been opened; load it again"
-        )
+        return ReplacedError(f"{self.address} was replaced after it had been opened; load it again")
 
     def status(self, status: int) -> Exception:
         """Return the error for an HTTP status that is not 206."""

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import Analysis
-from ranklet.runtime.text.ranked import ranked_text
 
 
 class StoredCandidates:
@@ -21,6 +20,12 @@ class StoredCandidates:
     def stored(self) -> NDArray[np.uint32]:
         """Their numbers in the collection, (candidates,) uint32."""
         return self._numbers
+
+    @property
+    def owners(self) -> NDArray[np.uint32] | None:
+        """The number of each one's document, (candidates,); None if all documents are whole."""
+        first = self._documents.first
+        return None if first is None else first[self._numbers]
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -47,6 +52,8 @@ class TextCandidates:
         analysis: the analysis of this call.
         places: their indices among all texts of the caller; None for 0, 1, ….
         titles: the titles that they begin with, "" for none; None if no text has one.
+        owners: the number of the document that each is a passage of, (texts,); None if all
+            documents are whole.
     """
 
     def __init__(
@@ -55,8 +62,9 @@ class TextCandidates:
         analysis: Analysis,
         places: Sequence[int] | None = None,
         titles: Sequence[str] | None = None,
+        owners: NDArray[np.uint32] | None = None,
     ) -> None:
-        self._texts, self._analysis = texts, analysis
+        self._texts, self._analysis, self.owners = texts, analysis, owners
         self._titles = [""] * len(texts) if titles is None else titles
         self.places: Sequence[int] = range(len(texts)) if places is None else places
         self._fields: dict[str, Gathered] = {}
@@ -93,7 +101,9 @@ class TextCandidates:
         """Return the candidates at some positions, in that order."""
         chosen = positions.tolist()
         texts, titles = ([column[i] for i in chosen] for column in (self._texts, self._titles))
-        return TextCandidates(texts, self._analysis, [self.places[i] for i in chosen], titles)
+        owners = None if self.owners is None else self.owners[positions]
+        places = [self.places[i] for i in chosen]
+        return TextCandidates(texts, self._analysis, places, titles, owners)
 
 
 Candidates = StoredCandidates | TextCandidates  # documents that a ranker can score
@@ -102,12 +112,3 @@ Candidates = StoredCandidates | TextCandidates  # documents that a ranker can sc
 def numbers_of(candidates: Candidates) -> NDArray[np.uint32]:
     """Return the numbers of stored candidates; texts have none."""
     return np.empty(0, np.uint32) if candidates.stored is None else candidates.stored
-
-
-def text_candidates(
-    documents: Sequence[tuple[str, str, str]], analysis: Analysis, titles: bool = True
-) -> TextCandidates:
-    """Return the caller's own documents, each (id, title, text), as candidates."""
-    texts = [ranked_text(title, text, titles) for _, title, text in documents]
-    ranked = [title for _, title, _ in documents] if titles else None
-    return TextCandidates(texts, analysis, titles=ranked)

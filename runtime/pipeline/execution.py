@@ -141,13 +141,13 @@ class Execution:
         """The number of documents among the candidates; passages of one count once."""
         return len(self._best_of_each(len(self.candidates)))
 
-    def top(self, k: int) -> tuple[Candidates, NDArray[np.intp], NDArray[np.float32]]:
-        """Return the k best candidates, their positions among all, and their scores, best first.
+    def top(self, k: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the positions of the k best candidates and their scores, best first.
 
         Of a document that is split, only the best passage counts.
         """
         best = self._best_of_each(k)
-        return self.candidates.select(best), best, self.final()[best]
+        return best, self.final()[best]
 
     def final(self) -> NDArray[np.float32]:
         """Return the final score of every candidate, in their order, (candidates,) float32."""
@@ -324,12 +324,11 @@ class Execution:
         return top_k(np.where(unscored, -np.inf, column), k, ties=ties)
 
     def _best_of_each(self, k: int) -> NDArray[np.intp]:
-        numbers = self.candidates.stored
-        first = None if self._documents is None else self._documents.first
-        if numbers is None or first is None:
+        owners = self.candidates.owners
+        if owners is None:
             return self._best(k)
         best = self._best(len(self.candidates))
-        _, places = np.unique(first[numbers[best]], return_index=True)
+        _, places = np.unique(owners[best], return_index=True)
         return best[np.sort(places)[:k]]
 
     def _select(self, positions: NDArray[np.intp]) -> None:

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from time import monotonic
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.metadata.types import Value
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.rankers.protocol import QueryVector
 from ranklet.runtime.remote.connection import (
@@ -35,6 +34,7 @@ from ranklet.runtime.remote.names import (
     restored,
     same,
 )
+from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.storage.address import shown
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
@@ -46,34 +46,6 @@ T = TypeVar("T")
 
 class ReplacedError(RemoteError):
     """The collection was replaced while it was searched; the same search now finds the new one."""
-
-
-class Entity(NamedTuple):
-    """What Milvus returned of a passage, or of a document that is whole."""
-
-    key: str
-    document: str
-    passage: int | None
-    title: str
-    text: str
-    metadata: Mapping[str, Value]
-
-    @classmethod
-    def read(cls, raw: Mapping[str, Any], types: Mapping[str, str]) -> Self:
-        """Return an entity.
-
-        Raises:
-            RemoteError: it is none that `ranklet publish` has written.
-        """
-        try:
-            metadata = raw[METADATA]
-            found = json.loads(metadata) if isinstance(metadata, str | bytes) else metadata
-            return cls(
-                str(raw[KEY]), str(raw[DOCUMENT]), raw.get(PASSAGE), str(raw[TITLE]),
-                str(raw[TEXT]), restored(dict(found or {}), types),
-            )  # fmt: skip
-        except (KeyError, TypeError, ValueError) as error:
-            raise RemoteError(f"Milvus returned what ranklet did not write: {error}") from error
 
 
 class Published(NamedTuple):
@@ -145,13 +117,13 @@ class MilvusCollection:
         expression: str,
         deadline: Deadline,
         published: Published,
-    ) -> list[tuple[Entity, float]]:
-        """Return the entities with the largest products with a query's vector, best first.
+    ) -> list[tuple[Passage, float]]:
+        """Return the passages with the largest products with a query's vector, best first.
 
         Args:
             ranker: the name of the one whose vector it is.
             vector: of the query.
-            k: how many entities, ≤ `MOST`.
+            k: how many passages, ≤ `MOST`.
             expression: the filter, "" for none.
             deadline: bounds the call.
             published: what is searched.
@@ -176,9 +148,9 @@ class MilvusCollection:
             output_fields=list(STORED),
         )
         types = published.metadata
-        return [(Entity.read(each["entity"], types), float(each["distance"])) for each in answer]
+        return [(_passage(each["entity"], types), float(each["distance"])) for each in answer]
 
-    def of_document(self, document_id: str, expression: str, published: Published) -> list[Entity]:
+    def of_document(self, document_id: str, expression: str, published: Published) -> list[Passage]:
         """Return the passages of a document in their order, or the whole one; [] if it is unknown.
 
         Raises:
@@ -186,8 +158,8 @@ class MilvusCollection:
         """
         wanted = f"{DOCUMENT} == {text(document_id)}"
         found = self._query(published, _joined(wanted, expression), list(STORED), MOST)
-        entities = [Entity.read(each, published.metadata) for each in found]
-        return sorted(entities, key=lambda each: each.passage or 0)
+        passages = [_passage(each, published.metadata) for each in found]
+        return sorted(passages, key=lambda each: each.passage or 0)
 
     def count(self, expression: str, published: Published, *, passages: bool = False) -> int:
         """Return the number of documents, or of passages of documents that are split.
@@ -257,11 +229,16 @@ class MilvusCollection:
             InputError: it means what ranklet did not write, or what does not belong to the bundle.
             RemoteError: Milvus did not answer, or has no such collection.
         """
+        from pymilvus.client.types import LoadState
+
         found = self._bounded(self._client.describe_collection, self._name, seconds)
         about = _read_about(found["properties"].get(ABOUT), self._name)
-        return Published(
-            found["collection_name"], self._usable(about), about["metadata"], about["titles"]
-        )
+        name = found["collection_name"]
+        # A file of Milvus Lite forgets that a collection was loaded when its process ends. A server
+        # does not, and whoever may only read there may not load.
+        if self._bounded(self._client.get_load_state, name, seconds)["state"] != LoadState.Loaded:
+            self._bounded(self._client.load_collection, name, seconds)
+        return Published(name, self._usable(about), about["metadata"], about["titles"])
 
     def _usable(self, about: Mapping[str, Any]) -> dict[str, str]:
         own = self._files.manifest.rankers
@@ -309,6 +286,23 @@ def _data(vector: QueryVector) -> Any:
         return vector.tolist()
     pairs = zip(vector.terms.tolist(), vector.weights.tolist(), strict=True)
     return {term: weight for term, weight in pairs if weight > 0}
+
+
+def _passage(raw: Mapping[str, Any], types: Mapping[str, str]) -> Passage:
+    """Return what Milvus stores of a passage, or of a document that is whole.
+
+    Raises:
+        RemoteError: it is none that `ranklet publish` has written.
+    """
+    try:
+        metadata = raw[METADATA]
+        found = json.loads(metadata) if isinstance(metadata, str | bytes) else metadata
+        return Passage(
+            str(raw[KEY]), str(raw[DOCUMENT]), raw.get(PASSAGE), str(raw[TITLE]), str(raw[TEXT]),
+            restored(dict(found or {}), types),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        raise RemoteError(f"Milvus returned what ranklet did not write: {error}") from error
 
 
 def _joined(*expressions: str) -> str:

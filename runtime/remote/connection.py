@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
@@ -44,9 +45,21 @@ def address(uri: str) -> tuple[str, str]:
     if parts.scheme in ("milvus", "") and parts.path.endswith(".db"):
         return parts.path, parts.fragment
     raise InputError(
-        f"{shown(uri)!r} is no address of Milvus; give milvus://HOST:PORT/NAME, https://HOST:PORT/NAME, "
-        "or FILE.db#NAME for Milvus Lite"
+        f"{shown(uri)!r} is no address of Milvus; give milvus://HOST:PORT/NAME, "
+        "https://HOST:PORT/NAME, or FILE.db#NAME for Milvus Lite"
     )
+
+
+def located(uri: str) -> str:
+    """Return an address that means the same in every folder, as a file of Milvus Lite has a path.
+
+    >>> located("milvus://db:19530/books"), located("/srv/books.db#novels")
+    ('milvus://db:19530/books', '/srv/books.db#novels')
+    """
+    if urlsplit(uri).netloc or not urlsplit(uri).path.endswith(".db"):
+        return uri
+    place, name = address(uri)
+    return f"{Path(place).absolute()}{'#' if name else ''}{name}"
 
 
 def connect(uri: str, token: str = "", seconds: float = SECONDS) -> "MilvusClient":

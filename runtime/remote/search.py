@@ -1,205 +1,198 @@
-"""Run pipelines on a collection in Milvus: it retrieves, and everything else is done here."""
+"""Search a collection in Milvus: it retrieves, and everything else is done here."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from itertools import chain
 from time import perf_counter
+from typing import NoReturn, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ranklet.runtime.arguments import check_query
 from ranklet.runtime.errors import InputError, UnknownDocumentError
-from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.pipeline.candidates import text_candidates
+from ranklet.runtime.hits import Timing
+from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
-from ranklet.runtime.rankers.protocol import QueryVector, Retriever
-from ranklet.runtime.remote.collection import MOST, Entity, MilvusCollection, Published
-from ranklet.runtime.remote.ranked import Ranked
-from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.rankers.protocol import Retriever
+from ranklet.runtime.remote.collection import MOST, MilvusCollection, Published, ReplacedError
+from ranklet.runtime.remote.connection import SECONDS, TOKEN_VARIABLE, located
+from ranklet.runtime.remote.expressions import expression
+from ranklet.runtime.search.port import Search, Where, steadily
+from ranklet.runtime.search.texts import Passage, TextRun
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
+TRIES = 3  # of a call during which the collection is replaced
 
-class RemoteSearch:
-    """Runs pipelines of a bundle on a collection; shared by all threads.
+T = TypeVar("T")
+
+
+class MilvusSearch(Search):
+    """A collection in Milvus, whose passages are named by what was read of them.
+
+    The retrieving stages of a pipeline are searches in Milvus. All other stages run here, on the
+    texts that Milvus returns, and so do explanations, as far as the bundle can score a text. The
+    bundle may be one without documents. BM25 and Conformer-Kernels number the words of a
+    collection, so only the bundle that was published, or one with the same vocabulary, has vectors
+    of queries for them. A search that takes longer than the budget is an error, because nothing
+    could be returned.
 
     Args:
         files: the bundle.
-        collection: in Milvus.
+        address: of the collection; see `MilvusCollection`.
+        seconds: for a call of Milvus without a budget.
+
+    Raises:
+        InputError: the address is invalid, or the collection does not belong to the bundle.
+        RemoteError: Milvus does not answer, or has no such collection.
+        MissingPackageError: the extra [milvus] is not installed.
     """
 
-    def __init__(self, files: BundleFiles, collection: MilvusCollection) -> None:
-        self._files, self._collection = files, collection
+    longest = MOST
+    exists = True  # `ranklet publish` writes no empty collection
 
-    def rank(
-        self,
-        query: str,
-        stages: Pipeline,
-        selection: Selection,
-        allowed: str,
-        deadline: Deadline,
-        now: Published,
-        *,
-        explain: bool,
-    ) -> Ranking:
-        """Rank for a query.
+    def __init__(self, files: BundleFiles, address: str, *, seconds: float = SECONDS) -> None:
+        super().__init__(files)
+        self.address, token = located(address), os.environ.get(TOKEN_VARIABLE, "")
+        self._collection = MilvusCollection(files, self.address, token=token, seconds=seconds)
+        self._state: Published | None = None  # the one that a call sees
 
-        While the retrieved passages belong to fewer documents, or the documents to fewer groups,
-        than may come back, longer lists are retrieved.
+    def close(self) -> None:
+        """End the connection."""
+        self._collection.close()
 
-        Args:
-            query: its text.
-            stages: the pipeline.
-            selection: which documents come back.
-            allowed: the filter, as an expression of Milvus.
-            deadline: bounds every search, and the stages after the first.
-            now: the collection that is searched.
-            explain: whether hits are explained.
+    @property
+    def closed(self) -> bool:  # type: ignore[override]
+        """Whether the connection was ended."""
+        return self._collection.closed
 
-        Raises:
-            InputError: the collection has no vectors for the pipeline.
-            RemoteError: Milvus did not answer, or not in time.
-        """
-        context = QueryContext(query, self._files.analyzer.begin())
-        depth, spent = stages.depth, 0.0
-        while True:
-            begin = perf_counter()
-            lists = self._lists(context, stages, allowed, deadline, now)
-            spent += (perf_counter() - begin) * 1e3
-            entities = _entities(lists)
-            execution = self._run(context, stages, entities, lists, deadline, now)
-            ranked = Ranked(execution, entities)
-            cut = any(len(lists[each.ranker]) >= each.k for each in _retrieving(stages))
-            longer = stages.deeper(4)
-            if not cut or deadline.passed or _longest(longer) > MOST:
-                break
-            if ranked.enough(selection, depth):
-                break
-            stages = longer
-        return Ranking(
-            ranked.hits(selection, execution.explain if explain else None),
-            query,
-            (Timing("search Milvus", spent), *execution.timings),
-            execution.providers(),
-            execution.truncated(),
-            execution.budget_spent,
-            tuple(execution.left_out),
-            ignored=context.ignored,
-        )
+    def steady(self, call: Callable[[Self], T]) -> T:
+        """Return what a call returns, and repeat it if the collection is replaced meanwhile."""
+        if self._state is not None:
+            return call(self)
+        for _ in range(TRIES - 1):
+            try:
+                return call(self._at_present())
+            except ReplacedError:
+                continue
+        return call(self._at_present())
 
-    def score(
-        self, query: str, ids: Sequence[str], stages: Pipeline, allowed: str, now: Published
-    ) -> NDArray[np.float32]:
-        """Return the score of each document, by its texts, (ids,) float32.
+    def _at_present(self) -> Self:
+        fixed = copy(self)
+        fixed._state = self._collection.published
+        return fixed
 
-        Of a document that is split, the best passage counts.
+    @property
+    def _now(self) -> Published:
+        return self._collection.published if self._state is None else self._state
+
+    @property
+    def titles(self) -> bool:
+        """Whether a document's title is part of its ranked text."""
+        return self._now.titles
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The type of each field of the documents besides id, title and text."""
+        return self._now.metadata
+
+    @steadily
+    def count(self, *, passages: bool = False) -> int:
+        """Return the number of documents, or of passages, which is 0 if documents are whole."""
+        return self._collection.count(self._allowed(), self._now, passages=passages)
+
+    @steadily
+    def samples(self, count: int) -> list[str]:
+        """Return titles of some documents, or beginnings of texts."""
+        return self._collection.samples(count, self._allowed(), self._now)
+
+    def read(self, query: str | Query) -> QueryContext:
+        """Return a query that is ready to rank by.
 
         Raises:
-            UnknownDocumentError: there is no such document, or the filter hides it.
-            RemoteError: Milvus did not answer.
+            InputError: it is empty, or has more than words.
         """
-        parts = [self._parts(each, allowed, now) for each in ids]
-        found = {each.key: each for entities in parts for each in entities}
-        context = QueryContext(query, self._files.analyzer.begin())
-        execution = self._run(
-            context, stages.without_cuts(), list(found.values()), {}, Deadline(), now
-        )
-        scores = dict(zip(found, execution.final().tolist(), strict=True))
-        return np.array([max(scores[e.key] for e in entities) for entities in parts], np.float32)
-
-    def explained(
-        self, query: str, document_id: str, stages: Pipeline, allowed: str, now: Published
-    ) -> Hit:
-        """Return a document as an explained hit, whether the pipeline returns it or not.
-
-        Raises:
-            UnknownDocumentError: there is no such document, or the filter hides it.
-            RemoteError: Milvus did not answer.
-        """
-        parts = self._parts(document_id, allowed, now)
-        context, deadline = QueryContext(query, self._files.analyzer.begin()), Deadline()
-        lists = self._lists(context, stages, allowed, deadline, now)
-        entities = _entities(lists)
-        execution = self._run(context, stages, entities, lists, deadline, now)
-        ranked = Ranked(execution, entities)
-        if not ranked.has(document_id):  # it joins those that the pipeline scores
-            known = {each.key: each for each in (*entities, *parts)}
-            entities = list(known.values())
-            execution = self._run(context, stages.without_cuts(), entities, {}, deadline, now)
-            ranked = Ranked(execution, entities)
-        return ranked.best(document_id, execution.explain)
-
-    def _lists(
-        self,
-        query: QueryContext,
-        stages: Pipeline,
-        allowed: str,
-        deadline: Deadline,
-        now: Published,
-    ) -> dict[str, list[tuple[Entity, float]]]:
-        """Return what each retrieving stage finds in Milvus, best first, with scores."""
-        found = {}
-        for stage in _retrieving(stages):
-            if stage.ranker not in now.fields:
+        if isinstance(query, Query):
+            if query != Query(query.text):
                 raise InputError(
-                    f"the collection {now.collection!r} has no vectors of the ranker "
-                    f"{stage.ranker!r} of this bundle; retrieve by {', '.join(now.fields)}"
+                    "phrases, excluded words, prefixes and typos are looked up in the collection "
+                    "of a bundle, and not in Milvus; leave them out"
                 )
-            if stage.k > MOST:
-                raise InputError(f"Milvus retrieves up to {MOST:,} entities; give k ≤ {MOST:,}")
-            vector = self._query_vector(stage.ranker, query)
-            found[stage.ranker] = self._collection.search(
-                stage.ranker, vector, stage.k, allowed, deadline, now
-            )
-        return found
+            query = query.text
+        check_query(query)
+        return QueryContext(query, self.files.analyzer.begin())
 
-    def _query_vector(self, name: str, query: QueryContext) -> QueryVector:
-        ranker = self._files.ranker(name)
-        vector = ranker.query_vector(query) if isinstance(ranker, Retriever) else None
-        if vector is None:
-            raise InputError(f"the ranker {name!r} has no vector of a query")
-        return vector
+    def features(self, query: str, pipeline: Pipeline, scaling: str) -> NoReturn:  # noqa: ARG002
+        """Refuse, because fusions are learned on the collection of a bundle.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError(
+            "fusions are learned on the collection that a bundle has; use the bundle that was "
+            "published, without the address of Milvus"
+        )
+
+    def _allowed(self, where: Where | None = None) -> str:
+        """Return the expression of a filter and of the restriction, "" for neither."""
+        condition = self.condition(where)
+        return "" if condition is None else expression(condition, self.metadata)
 
     def _run(
         self,
         query: QueryContext,
-        stages: Pipeline,
-        entities: Sequence[Entity],
-        lists: Mapping[str, Sequence[tuple[Entity, float]]],
-        deadline: Deadline,
-        now: Published,
-    ) -> Execution:
-        """Run a pipeline on texts, with the scores of those that were retrieved."""
-        place = {each.key: at for at, each in enumerate(entities)}
-        known = {name: np.full(len(entities), np.nan, np.float32) for name in lists}
+        pipeline: Pipeline,
+        deadline: Deadline | None = None,
+        where: Where | None = None,
+    ) -> TextRun:
+        begin, deadline, allowed = perf_counter(), deadline or Deadline(), self._allowed(where)
+        stages = [each for each in pipeline.stages if isinstance(each, Retrieve)]
+        lists = {each.ranker: self._list(query, each, allowed, deadline) for each in stages}
+        timing = Timing("search Milvus", (perf_counter() - begin) * 1e3)
+        passages = {each.key: each for found in lists.values() for each, _ in found}
+        place = {key: at for at, key in enumerate(passages)}
+        known = {name: np.full(len(place), np.nan, np.float32) for name in lists}
         for name, found in lists.items():
             for each, score in found:
                 known[name][place[each.key]] = score
-        texts = [(each.key, each.title, each.text) for each in entities]
-        given = text_candidates(texts, query.analysis, now.titles)
-        execution = Execution(stages, self._files.ranker, None, query, given, deadline, known=known)
-        with self._files.damage_reported():
-            execution.run()
-        return execution
+        run = TextRun(
+            self.files, query, pipeline, list(passages.values()), deadline, titles=self.titles,
+            known=known,
+        )  # fmt: skip
+        run.execution.timings.insert(0, timing)
+        run.execution.cut |= any(len(lists[each.ranker]) >= each.k for each in stages)
+        return run
 
-    def _parts(self, document_id: str, allowed: str, now: Published) -> list[Entity]:
-        """Return a document's passages, or the whole one."""
+    def _run_on(
+        self, query: QueryContext, pipeline: Pipeline, parts: Sequence[Sequence[Passage]]
+    ) -> TextRun:
+        passages = list(chain.from_iterable(parts))
+        return TextRun(self.files, query, pipeline, passages, titles=self.titles)
+
+    def _parts(self, document_id: str) -> list[Passage]:
         if not isinstance(document_id, str):
             raise InputError(f"an id must be a string, not {type(document_id).__name__}")
-        parts = self._collection.of_document(document_id, allowed, now)
+        parts = self._collection.of_document(document_id, self._allowed(), self._now)
         if not parts:
             raise UnknownDocumentError(f"unknown document id {document_id[:80]!r}")
         return parts
 
-
-def _entities(lists: Mapping[str, Sequence[tuple[Entity, float]]]) -> list[Entity]:
-    """Return what was retrieved, each passage once."""
-    return list({each.key: each for found in lists.values() for each, _ in found}.values())
-
-
-def _retrieving(stages: Pipeline) -> list[Retrieve]:
-    return [each for each in stages.stages if isinstance(each, Retrieve)]
-
-
-def _longest(stages: Pipeline) -> int:
-    return max((each.k for each in _retrieving(stages)), default=0)
+    def _list(
+        self, query: QueryContext, stage: Retrieve, allowed: str, deadline: Deadline
+    ) -> list[tuple[Passage, float]]:
+        """Return what a retrieving stage finds in Milvus, best first, with scores."""
+        name, now = stage.ranker, self._now
+        if name not in now.fields:
+            raise InputError(
+                f"the collection {now.collection!r} has no vectors of the ranker {name!r} of this "
+                f"bundle; retrieve by {', '.join(now.fields)}"
+            )
+        if stage.k > MOST:
+            raise InputError(f"Milvus retrieves up to {MOST:,} entities; give k ≤ {MOST:,}")
+        ranker = self.files.ranker(name)
+        vector = ranker.query_vector(query) if isinstance(ranker, Retriever) else None
+        if vector is None:
+            raise InputError(f"the ranker {name!r} has no vector of a query")
+        return self._collection.search(name, vector, stage.k, allowed, deadline, now)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.commands.running import Capture, fails, succeeds
 
-from ranklet.runtime.remote.bundle import RemoteBundle
+from ranklet.runtime.bundle import Bundle
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -25,7 +25,7 @@ def test_a_collection_is_published_and_found(
         capsys, "rank", built.indexed, "bread", "--pipeline", "bm25", "--json",
         "--collection", f"{place}#household",
     )  # fmt: skip
-    with RemoteBundle(built.indexed, f"{place}#household") as bundle:
+    with Bundle(built.indexed, collection=f"{place}#household") as bundle:
         expected = bundle.rank("bread", pipeline="bm25")
         assert [hit["id"] for hit in json.loads(found)["hits"]] == [hit.id for hit in expected]
         assert len(expected) > 0

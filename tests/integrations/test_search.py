@@ -147,6 +147,14 @@ def test_every_keyword_of_rank_is_an_option(bundle: Bundle) -> None:
         rank(load(bundle.path), QUERY, {"unknown": 1})
 
 
+def test_a_collection_in_milvus_is_not_stored_as_the_bundle(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Bundle, "collection", property(lambda _: "milvus://db:19530/books"))
+    with pytest.raises(InputError, match="over a collection in Milvus cannot be stored"):
+        path_of(bundle)
+
+
 def test_a_part_of_a_bundle_is_not_stored_as_the_whole(described: "Described") -> None:
     with pytest.raises(InputError, match="a component over a restricted bundle cannot be stored"):
         path_of(described.bundle.only({"year": 2020}))

@@ -166,7 +166,7 @@ def test_a_boost_of_one_is_not_stated(tmp_path: Path) -> None:
     """So readers that do not know the setting read what does not need it."""
     path = build(rows(Random(8), 5), tmp_path / "b.ranklet")
     assert "title_boost" not in BundleFiles(path).manifest.rankers["bm25"].settings
-    assert load(path)._bundle.settings("bm25").title_boost == 1
+    assert load(path).files.settings("bm25").title_boost == 1
 
 
 def test_it_is_trained_and_exported_with(tmp_path: Path, capsys: Capture) -> None:
@@ -181,7 +181,7 @@ def test_it_is_trained_and_exported_with(tmp_path: Path, capsys: Capture) -> Non
     for more, boost in (((), 3), (("--title-boost", "5", "--force"), 5)):
         succeeds(capsys, "export", trained, "-o", exported, *more)
         succeeds(capsys, "index", exported, collection.path, "-o", indexed, "--force")
-        ranker = load(indexed)._bundle.ranker("bm25")
+        ranker = load(indexed).files.ranker("bm25")
         assert isinstance(ranker, BM25)
         assert ranker.settings == BM25Settings("lemmas", settings.k1, settings.b, boost)
     analysed = analyse(Collection(collection.path).documents(), ["lemmas"])

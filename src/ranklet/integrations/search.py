@@ -138,8 +138,14 @@ def path_of(bundle: BundleLike) -> str:
     """Return the absolute path of a bundle, by which a stored component opens it again.
 
     Raises:
-        InputError: the bundle shows only a part of its documents, and its path leads to all.
+        InputError: the bundle shows only a part of its documents, or ranks a collection in Milvus,
+            and its path leads to others.
     """
+    if isinstance(bundle, Bundle) and bundle.collection is not None:
+        raise InputError(
+            "a component over a collection in Milvus cannot be stored, because the bundle's path "
+            "leads to the bundle's own documents; make the component again where it is needed"
+        )
     if isinstance(bundle, Bundle) and bundle.restriction is not None:
         raise InputError(
             "a component over a restricted bundle cannot be stored, because the bundle's path "

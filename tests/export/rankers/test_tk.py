@@ -38,14 +38,14 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle, name: str) -> TK:
-    found = bundle._bundle.ranker(name)
+    found = bundle.files.ranker(name)
     assert isinstance(found, TK)
     return found
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_variant_is_proven_and_nothing_else_is_stored(indexed: Bundle, name: str) -> None:
-    proofs = read_reports(indexed._bundle.path)[name]
+    proofs = read_reports(indexed.files.path)[name]
     assert [each.variant for each in proofs] == ["fp32", "fp16", "int8"]
     assert proofs[0].max_error < 1e-3
     assert proofs[0].overlap == 1
@@ -62,10 +62,10 @@ def test_onnx_gives_pytorchs_scores(
 ) -> None:
     ranker, documents, model = (
         opened(indexed, name),
-        indexed._bundle.need_documents(),
+        indexed.files.need_documents(),
         tk.load(checkpoints[name]),
     )
-    analyzer = indexed._bundle.analyzer
+    analyzer = indexed.files.analyzer
     forwards = {"words": documents.forward("words")}
     analysed = AnalysedCollection(documents, analyzer, forwards, ("words",))
     rows = term_rows(checkpoints[name].tokens, analyzer.vocabulary)

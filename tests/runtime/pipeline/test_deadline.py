@@ -127,12 +127,13 @@ def run(analysed: AnalysedCollection, clock: Clock) -> Any:
 
 
 def order(execution: Execution, k: int = 40) -> list[int]:
-    top, positions, scores = execution.top(k)
+    positions, scores = execution.top(k)
     assert np.isfinite(scores).all()
     assert (np.diff(scores) <= 0).all()
     for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
         assert execution.explain(position).value == pytest.approx(score, abs=1e-6)
-    return [int(at) for at in (positions if top.stored is None else top.stored)]
+    stored = execution.candidates.stored
+    return (positions if stored is None else stored[positions]).tolist()
 
 
 def test_without_a_budget_there_is_one_slice(clock: Clock) -> None:

@@ -105,8 +105,9 @@ class Indexed(Fake):
 
 
 def ranked(execution: Execution, k: int = 10) -> dict[int, float]:
-    top, positions, scores = execution.top(k)
-    numbers = positions if top.stored is None else top.stored
+    positions, scores = execution.top(k)
+    stored = execution.candidates.stored
+    numbers = positions if stored is None else stored[positions]
     return dict(zip(numbers.tolist(), [round(s, 4) for s in scores.tolist()], strict=True))
 
 
@@ -253,7 +254,7 @@ def test_a_sum_that_is_not_finite_is_damage(run: Any) -> None:
 def test_explanations_hold_after_a_cut(run: Any, method: str) -> None:
     stages = [RETRIEVE_A, RETRIEVE_B, RESCORE, fuse(method, "abc"), {"stage": "keep", "k": 2}]
     execution = run(stages)
-    _, positions, scores = execution.top(9)
+    positions, scores = execution.top(9)
     assert len(positions) == 2
     for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
         assert execution.explain(position).value == pytest.approx(score, abs=1e-6)
@@ -264,7 +265,7 @@ def test_reasons_are_those_of_the_scores_that_were_ranked(run: Any) -> None:
     again = {"stage": "rescore", "ranker": "a"}
     stages = [RETRIEVE_A, fuse("rrf", "a"), again, fuse("linear", ["fused"], "last")]
     execution = run(stages, a=Indexed(A))
-    explanation = execution.explain(int(execution.top(1)[1][0]))
+    explanation = execution.explain(int(execution.top(1)[0][0]))
     ((rank,),) = (part.parts for part in explanation.parts)
     assert rank.reasons.label == "because a scores 40 (index)"
     assert execution.scaled()["a"].max() == 2.0

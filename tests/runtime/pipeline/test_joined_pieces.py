@@ -46,7 +46,7 @@ def test_words_replace_pieces_and_nothing_else(bundle: Bundle, ranker: str) -> N
     assert {"squeaking", "hinges", "oil"} <= names <= set(QUERY.split())
     analysis = bundle.analysis("wordpieces")
     candidate = TextCandidates([DOCUMENT], analysis)
-    pieces = bundle._bundle.ranker(ranker).explain(QueryContext(QUERY, analysis), candidate)
+    pieces = bundle.files.ranker(ranker).explain(QueryContext(QUERY, analysis), candidate)
     assert any("##" in label for label in labels(pieces))  # the tokenizer splits some words
     before, after = (by_character(each, DOCUMENT, bundle) for each in (pieces, joined))
     for at in before.keys() | after.keys():

@@ -82,14 +82,14 @@ def test_explanations_add_up_and_tell_terms_from_expansion(epic_bundle: Bundle) 
 
 
 def test_a_query_term_without_impact_is_explained_too(epic_bundle: Bundle) -> None:
-    ranker = epic_bundle._bundle.ranker("epic")
+    ranker = epic_bundle.files.ranker("epic")
     assert isinstance(ranker, EPIC)
     words = ["stream", "motor", "fiddle", "world", "cold", "red", "heavy"]
-    terms = np.array([epic_bundle._bundle.analyzer.tokenizer.token_to_id(word) for word in words])
+    terms = np.array([epic_bundle.files.analyzer.tokenizer.token_to_id(word) for word in words])
     at, number = np.argwhere(ranker.store.impacts(terms, np.arange(len(epic_bundle))) == 0)[
         0
     ].tolist()
-    name = epic_bundle._bundle.need_documents().ids[number]
+    name = epic_bundle.files.need_documents().ids[number]
     hit = epic_bundle.explained(f"old {words[at]}", name, pipeline=ALONE)
     assert hit.explanation is not None
     (part,) = (p for p in hit.explanation.parts if p.query_token == ("wordpieces", words[at]))
@@ -97,9 +97,9 @@ def test_a_query_term_without_impact_is_explained_too(epic_bundle: Bundle) -> No
 
 
 def test_an_explanation_names_the_strongest_expansion(epic_bundle: Bundle) -> None:
-    ranker = epic_bundle._bundle.ranker("epic")
+    ranker = epic_bundle.files.ranker("epic")
     assert isinstance(ranker, EPIC)
-    tokenizer = epic_bundle._bundle.analyzer.tokenizer
+    tokenizer = epic_bundle.files.analyzer.tokenizer
     hit = epic_bundle.rank("old stream", k=1, pipeline=ALONE, explain=True)[0]
     assert hit.explanation is not None
     (part,) = (each for each in hit.explanation.parts if each.label == STRONGEST)

@@ -40,7 +40,7 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle) -> TK:
-    found = bundle._bundle.ranker("tk")
+    found = bundle.files.ranker("tk")
     assert isinstance(found, TK)
     return found
 
@@ -62,7 +62,7 @@ def test_an_explanation_is_the_score_by_query_terms(
 
 
 def test_a_score_is_the_sum_of_its_query_terms(indexed: Bundle) -> None:
-    analysis = indexed._bundle.analyzer.begin()
+    analysis = indexed.files.analyzer.begin()
     network = opened(indexed).network
     query = QueryContext("old river", analysis)
     candidates = TextCandidates(TEXTS, analysis)
@@ -76,7 +76,7 @@ def test_a_score_is_the_sum_of_its_query_terms(indexed: Bundle) -> None:
 
 
 def test_the_network_of_an_earlier_bundle_has_one_score_per_pair(indexed: Bundle) -> None:
-    analysis = indexed._bundle.analyzer.begin()
+    analysis = indexed.files.analyzer.begin()
     ranker = TK(TKSettings(), opened(indexed).network.rows, lambda: Fake(False, (1, 1)))
     query, texts = QueryContext("old river", analysis), TextCandidates(TEXTS, analysis)
     assert ranker.score(query, texts).values.tolist() == [1] * len(TEXTS)
@@ -113,13 +113,13 @@ def test_a_budget_begins_with_few(indexed: Bundle) -> None:
 
 
 def test_verify_finds_a_row_that_is_not_there(indexed: Bundle, tmp_path: Path) -> None:
-    assert "ranker tk" in list(verify(indexed._bundle.path))
+    assert "ranker tk" in list(verify(indexed.files.path))
     changes: dict[str, Change] = {
         "past": lambda rows: rows + np.int32(10_000),
         "below": lambda rows: rows - np.int32(10),
     }
     for name, change in changes.items():
-        victim = Path(shutil.copytree(indexed._bundle.path, tmp_path / name))
+        victim = Path(shutil.copytree(indexed.files.path, tmp_path / name))
         change_array(victim, "rankers/tk/rows.npy", change)
         with pytest.raises(BundleError):
             list(verify(victim))
@@ -129,7 +129,7 @@ def test_a_bundle_of_version_1_gives_the_same_scores(
     indexed: Bundle, tiny_collection: Collection, tmp_path: Path
 ) -> None:
     """There a TK was a form of the Conformer-Kernel, with arrays that it does not read."""
-    old = Path(shutil.copytree(indexed._bundle.path, tmp_path / "old"))
+    old = Path(shutil.copytree(indexed.files.path, tmp_path / "old"))
     terms = len(np.load(old / "rankers/tk/rows.npy"))
     manifest = json.loads((old / "manifest.json").read_text("utf-8"))
     manifest["format_version"] = 1

@@ -11,9 +11,11 @@ from tests.runtime.remote.forwarder import Forwarder, forwarder
 
 from ranklet.export.build import build
 from ranklet.export.feeds.publishing import publish
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
-from ranklet.runtime.remote.bundle import RemoteBundle
 from ranklet.runtime.remote.collection import MilvusCollection, ReplacedError
+from ranklet.runtime.remote.search import MilvusSearch
+from ranklet.runtime.storage.bundle_files import BundleFiles
 
 pytest.importorskip("milvus_lite")
 pytest.importorskip("pymilvus")
@@ -30,7 +32,9 @@ def between(books: Path, place: str) -> Iterator[Forwarder]:
 
 
 def test_a_search_that_hangs_ends_with_the_budget(books: Path, between: Forwarder) -> None:
-    with RemoteBundle(books, f"milvus://{between.address}/books", seconds=60) as bundle:
+    with Bundle.over(
+        MilvusSearch(BundleFiles(books), f"milvus://{between.address}/books", seconds=60)
+    ) as bundle:
         found = bundle.rank("bread water", k=3).hits
         between.hang()
         begin = perf_counter()
@@ -42,7 +46,9 @@ def test_a_search_that_hangs_ends_with_the_budget(books: Path, between: Forwarde
 
 
 def test_a_connection_that_was_lost_is_made_again(books: Path, between: Forwarder) -> None:
-    with RemoteBundle(books, f"milvus://{between.address}/books", seconds=60) as bundle:
+    with Bundle.over(
+        MilvusSearch(BundleFiles(books), f"milvus://{between.address}/books", seconds=60)
+    ) as bundle:
         found = bundle.rank("bread water", k=3).hits
         between.refuse()
         with pytest.raises(RemoteError):
@@ -55,7 +61,7 @@ def test_a_search_during_a_replacement_finds_the_new_collection(place: str, tmp_
     old = build([{"id": "1", "text": "bread", "year": 1}], tmp_path / "old.ranklet")
     new = build([{"id": "2", "text": "bread", "year": 2}], tmp_path / "new.ranklet")
     publish(old, place, index="swapped")
-    with RemoteBundle(old, f"{place}#swapped") as bundle:
+    with Bundle(old, collection=f"{place}#swapped") as bundle:
         hidden = bundle.only({"year": 1})
         assert [hit.id for hit in bundle.rank("bread")] == ["1"]
         publish(new, place, index="swapped", overwrite=True)
@@ -70,7 +76,7 @@ def test_a_collection_of_other_models_is_not_searched_after_a_replacement(
     old = build([{"id": "1", "text": "bread"}], tmp_path / "old.ranklet")
     new = build([{"id": "2", "text": "bread and water"}], tmp_path / "new.ranklet")
     publish(old, place, index="other")
-    with RemoteBundle(old, f"{place}#other") as bundle:
+    with Bundle(old, collection=f"{place}#other") as bundle:
         publish(new, place, index="other", overwrite=True)
         with pytest.raises(RemoteError, match=r"was replaced, and .* does not belong to this"):
             bundle.rank("bread")
@@ -82,7 +88,7 @@ def test_a_restriction_that_may_mean_something_else_is_not_applied(
     old = build([{"id": "1", "text": "bread", "tenant": "a"}], tmp_path / "old.ranklet")
     new = build([{"id": "2", "text": "bread", "tenant": 1}], tmp_path / "new.ranklet")
     publish(old, place, index="fields")
-    with RemoteBundle(old, f"{place}#fields") as bundle:
+    with Bundle(old, collection=f"{place}#fields") as bundle:
         hidden = bundle.only({"not": {"tenant": "b"}})
         assert len(hidden.rank("bread")) == 1
         publish(new, place, index="fields", overwrite=True)
@@ -97,7 +103,7 @@ def test_a_collection_that_is_replaced_again_and_again_is_an_error(
     def replaced(*_: Any) -> Any:
         raise ReplacedError("the collection 'books' was replaced")
 
-    with RemoteBundle(books, f"{place}#books") as bundle:
+    with Bundle(books, collection=f"{place}#books") as bundle:
         monkeypatch.setattr(MilvusCollection, "search", replaced)
         with pytest.raises(RemoteError, match="was replaced"):
             bundle.rank("bread")

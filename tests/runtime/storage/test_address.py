@@ -31,10 +31,7 @@ def test_whatever_prints_an_address_shows_no_secret() -> None:
     text = "https://ada:secret@host/docs/b.zip?signature=secret"
     address = Address(text)
     printed = (str(address), repr(address), f"{address}", f"{address!r}", "%s" % address)  # noqa: UP031
-    assert set(printed) == {
-        "https://…@host/docs/b.zip?…",
-        "'https://…@host/docs/b.zip?…'",
-    }
+    assert set(printed) == {"https://…@host/docs/b.zip?…", "'https://…@host/docs/b.zip?…'"}
     assert address.raw == raw_text(address) == text
     assert address.unsigned == "https://ada:secret@host/docs/b.zip"
     assert (address.name, address.absolute()) == ("b.zip", address)

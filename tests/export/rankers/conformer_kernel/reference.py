@@ -19,7 +19,7 @@ QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter"
 
 
 def opened(bundle: BundleFiles | Bundle, name: str) -> ConformerKernel:
-    found = (bundle if isinstance(bundle, BundleFiles) else bundle._bundle).ranker(name)
+    found = (bundle if isinstance(bundle, BundleFiles) else bundle.files).ranker(name)
     assert isinstance(found, ConformerKernel)
     return found
 

@@ -57,7 +57,7 @@ def test_variants_change_the_encoder_and_leave_the_pooling_in_32_bits(exported: 
 
 
 def test_the_proof_of_the_impacts_is_in_the_bundle(indexed: Bundle) -> None:
-    reports = read_reports(indexed._bundle.path)
+    reports = read_reports(indexed.files.path)
     assert [each.variant for each in reports["ndrm3"]] == [
         "fp32",
         "fp16",

@@ -93,7 +93,7 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
         return [np.full(len(each), 5.0, np.float32) for each in rows]
 
     monkeypatch.setattr(term_impacts, "latent_scores", noted)
-    analysed = analyse_again(indexed._bundle)
+    analysed = analyse_again(indexed.files)
     own = np.unique(analysed.tokens("words")[: analysed.offsets("words")[1]])
     known = np.flatnonzero(matching.rows > 1)
     others = known[~np.isin(known, own)][:4].tolist()
@@ -153,7 +153,7 @@ def test_an_interrupted_indexing_continues_to_the_same_result(
         for form in ("ndrm1", "ndrm3"):
             one, other, past = (
                 np.load(path / f"rankers/{form}/{part}.npy")
-                for path in (target, tmp_path / "whole", Path(str(indexed._bundle.path)))
+                for path in (target, tmp_path / "whole", Path(str(indexed.files.path)))
             )
             np.testing.assert_array_equal(one, other)
             np.testing.assert_array_equal(one, past)

@@ -9,7 +9,7 @@ from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 
 
 def test_the_proof_reads_a_document_once_and_scores_as_serving_does(tiny: TinyRankers) -> None:
-    bundle = tiny.bundle("conformer_kernel")._bundle
+    bundle = tiny.bundle("conformer_kernel").files
     ranker = bundle.ranker("ndrm3")
     assert isinstance(ranker, ConformerKernel)
     analysis = bundle.analyzer.begin()

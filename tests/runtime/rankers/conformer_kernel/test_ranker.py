@@ -39,7 +39,7 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle, name: str) -> ConformerKernel:
-    ranker = bundle._bundle.ranker(name)
+    ranker = bundle.files.ranker(name)
     assert isinstance(ranker, ConformerKernel)
     return ranker
 
@@ -53,7 +53,7 @@ def test_retrieving_opens_no_network(indexed: Bundle) -> None:
         "    assert len(found) and found.providers == {name: 'numpy'}\n"
         "assert 'onnxruntime' not in sys.modules"
     )
-    command = [sys.executable, "-c", code, str(indexed._bundle.path), *NAMES]
+    command = [sys.executable, "-c", code, str(indexed.files.path), *NAMES]
     subprocess.run(command, check=True, capture_output=True)
 
 
@@ -73,13 +73,13 @@ def test_ndrm3_explains_exact_and_latent_matches_apart(indexed: Bundle) -> None:
     exact = {leaf.source: leaf.value for leaf in leaves if leaf.source}
     assert ("lemmas", "apple") in exact
     ranker = opened(indexed, "ndrm3")
-    query = QueryContext("red apple", indexed._bundle.analyzer.begin())
+    query = QueryContext("red apple", indexed.files.analyzer.begin())
     terms = np.unique(query.tokens("lemmas"))
-    given = StoredCandidates(indexed._bundle.documents, np.array([hit.index], np.uint32))  # type: ignore[arg-type]
+    given = StoredCandidates(indexed.files.documents, np.array([hit.index], np.uint32))  # type: ignore[arg-type]
     by_formula = dict(
         zip(terms.tolist(), ranker.matching.explicit(terms, given)[:, 0], strict=True)
     )
-    find = indexed._bundle.analyzer.vocabulary.forms.find
+    find = indexed.files.analyzer.vocabulary.forms.find
     assert exact["lemmas", "apple"] == pytest.approx(by_formula[find("apple")], rel=1e-4)
 
 

@@ -1,0 +1,172 @@
+"""Search the documents that a bundle has."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import UnknownDocumentError
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.hits import Hit
+from ranklet.runtime.lexical.query_syntax import Query
+from ranklet.runtime.lexical.restriction import read_query
+from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.metadata.masks import Masks
+from ranklet.runtime.pipeline.candidates import StoredCandidates, numbers_of
+from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.mask import Mask
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.search.port import Search, Where
+from ranklet.runtime.search.run import Run, execute
+from ranklet.runtime.search.selection import groups_of
+from ranklet.runtime.storage.block_array import fetch_rows
+from ranklet.runtime.storage.bundle_files import PASSAGES, BundleFiles
+
+
+class LocalSearch(Search):
+    """The documents of a bundle, named by their numbers; immutable and shared by all threads."""
+
+    def __init__(self, files: BundleFiles) -> None:
+        super().__init__(files)
+        self.columns = Metadata(files)
+        self._masks = Masks(self.columns)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there are documents to rank."""
+        return bool(self.files.manifest.documents)
+
+    @property
+    def titles(self) -> bool:
+        """Whether a document's title is part of its ranked text."""
+        return self.files.manifest.titles
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The type of each field of the documents besides id, title and text."""
+        return self.files.manifest.metadata
+
+    def count(self, *, passages: bool = False) -> int:
+        """Return the number of documents, or of passages, which is 0 if documents are whole."""
+        if not self.exists or (passages and not self.files.has(PASSAGES)):
+            return 0
+        mask = self.allowed()
+        if passages:
+            return self.files.manifest.documents if mask is None else int(np.count_nonzero(mask))
+        documents = self.files.need_documents()
+        if mask is None or documents.first is None:
+            return documents.whole if mask is None else int(np.count_nonzero(mask))
+        return int(np.count_nonzero(mask & (documents.first == np.arange(len(mask)))))
+
+    def samples(self, count: int) -> list[str]:
+        """Return the titles of evenly spaced documents, or the beginnings of untitled texts."""
+        mask = self.allowed()
+        among = None if mask is None else np.flatnonzero(mask).tolist()
+        return self.files.need_documents().samples(count, among)
+
+    def read(self, query: str | Query) -> QueryContext:
+        """Return a query that is ready to rank by."""
+        return read_query(query, self.files, visible=self.allowed)
+
+    def features(
+        self, query: str, pipeline: Pipeline, scaling: str
+    ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
+        """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
+        run = self._run(self.read(query), pipeline)
+        columns = run.execution.scaled(scaling)
+        positions, _ = run.execution.top(len(run.execution.candidates))
+        order = positions[np.argsort(numbers_of(run.execution.candidates)[positions])]
+        return run.ids(order), {name: column[order] for name, column in columns.items()}
+
+    def allowed(self, where: Where | None = None) -> Mask | None:
+        """Return which documents a call may return, (documents,) bool; None allows all.
+
+        Raises:
+            InputError: the filter cannot be used.
+        """
+        condition = self.condition(where)
+        return None if condition is None else self._masks.mask(condition)
+
+    def _run(
+        self,
+        query: QueryContext,
+        pipeline: Pipeline,
+        deadline: Deadline | None = None,
+        where: Where | None = None,
+    ) -> "_LocalRun":
+        allowed = self.allowed(where)
+        execution = execute(self.files, query, pipeline, None, deadline, allowed=allowed)
+        return _LocalRun(self.files, query, execution, self)
+
+    def _run_on(
+        self, query: QueryContext, pipeline: Pipeline, parts: Sequence[NDArray[np.uint32]]
+    ) -> "_LocalRun":
+        given = StoredCandidates(self.files.need_documents(), np.concatenate(parts))
+        execution = execute(self.files, query, pipeline, given)
+        return _LocalRun(self.files, query, execution, self)
+
+    def _parts(self, document_id: str) -> NDArray[np.uint32]:
+        documents, mask = self.files.need_documents(), self.allowed()
+        if mask is None:
+            return documents.passages(documents.number(document_id))
+        # One message for ids that are nowhere and for those that others may see.
+        unknown = UnknownDocumentError(f"unknown document id {str(document_id)[:80]!r}")
+        try:
+            number = documents.number(document_id)
+        except UnknownDocumentError:
+            raise unknown from None
+        if not mask[number]:
+            raise unknown
+        return documents.passages(number)
+
+
+class _LocalRun(Run):
+    """A pipeline that has run on documents of a bundle.
+
+    Args:
+        files: the bundle.
+        query: the query.
+        execution: the finished pipeline.
+        search: what it ran on.
+    """
+
+    def __init__(
+        self, files: BundleFiles, query: QueryContext, execution: Execution, search: LocalSearch
+    ) -> None:
+        super().__init__(files, query, execution)
+        self._numbers, self._search = numbers_of(execution.candidates), search
+
+    def positions(self, parts: NDArray[np.uint32]) -> NDArray[np.intp]:
+        """Return the positions of some documents."""
+        return np.flatnonzero(np.isin(self._numbers, parts))
+
+    def others(self, parts: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Return the candidates besides some documents."""
+        return self._numbers[~np.isin(self._numbers, parts)]
+
+    def ids(self, positions: NDArray[np.intp]) -> list[str]:
+        """Return the ids of the documents at some positions."""
+        documents, numbers = self.files.need_documents(), self._numbers[positions]
+        fetch_rows(numbers, ragged=documents.stored(shown=False))
+        return [documents.ids[number] for number in numbers.tolist()]
+
+    def groups(self, name: str, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the number of each document's group, (positions,); see `Selection`."""
+        return groups_of(name, self._numbers[positions], self._search.columns)
+
+    def fetch(self, positions: NDArray[np.intp], *, tokens: bool) -> None:
+        """Fetch at once what hits show, and perhaps their tokens, from object storage."""
+        if self.files.is_remote and len(positions):
+            stored = self.files.need_documents().stored(tokens=tokens)
+            self._search.columns.fetch(self._numbers[positions], stored)
+
+    def hit(self, position: int, score: float, explanation: Explanation | None) -> Hit:
+        """Return a document as a hit, whose index is its number among those that `only` allows."""
+        number, documents = int(self._numbers[position]), self.files.need_documents()
+        mask = self._search.allowed()
+        index = number if mask is None else int(np.count_nonzero(mask[:number]))
+        name, title, text = documents.record(number)
+        metadata, passage = self._search.columns.of(number), documents.passage(number)
+        return Hit(name, score, title, text, index, explanation, passage, metadata)

@@ -1,0 +1,251 @@
+"""The port by which a bundle reaches the collection that it ranks, wherever that is stored."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError, RemoteError
+from ranklet.runtime.hits import Hit, Ranking
+from ranklet.runtime.lexical.query_syntax import Query
+from ranklet.runtime.metadata.where import Both, Condition, read_where
+from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.search.run import Run
+from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.storage.bundle_files import BundleFiles
+
+Where = Mapping[str, Any]  # a filter by metadata; docs/filtering.md describes it
+
+S = TypeVar("S", bound="Search")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def steadily(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Let a method of a search see one state of the collection from its beginning to its end."""
+
+    @wraps(method)
+    def call(self: S, /, *args: P.args, **options: P.kwargs) -> T:
+        return self.steady(lambda search: method(search, *args, **options))
+
+    return call
+
+
+class Search(ABC):
+    """A collection, or the documents of it that a filter allows, ranked by a bundle's pipelines.
+
+    All that depends on where documents are stored is here, and nothing else; `Bundle` has the rest.
+    Nothing here reveals a document that `only` does not allow: neither its id, nor its text, nor
+    that it is there. Documents or passages are named as each kind of search reads them, so that a
+    method may take what another has returned.
+
+    Attributes:
+        only: the filter that every call is restricted by; None allows all documents.
+        address: of the collection, if another system stores it; None for the bundle's own.
+        longest: how many documents or passages one list can have; None for any number.
+        closed: whether a connection that it needs was ended.
+
+    Args:
+        files: the bundle.
+    """
+
+    only: Condition | None = None
+    address: str | None = None
+    longest: int | None = None
+    closed = False
+
+    def __init__(self, files: BundleFiles) -> None:
+        self.files = files
+        self._types: Mapping[str, str] | None = None  # of the fields when `only` was made
+
+    # ------------------------------------------------------------- what each kind of search has
+
+    @property
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there are documents to rank."""
+
+    @property
+    @abstractmethod
+    def titles(self) -> bool:
+        """Whether a document's title is part of its ranked text."""
+
+    @property
+    @abstractmethod
+    def metadata(self) -> Mapping[str, str]:
+        """The type of each field of the documents besides id, title and text."""
+
+    @abstractmethod
+    def count(self, *, passages: bool = False) -> int:
+        """Return the number of documents, or of passages, which is 0 if documents are whole."""
+
+    @abstractmethod
+    def samples(self, count: int) -> list[str]:
+        """Return titles of some documents, or beginnings of texts."""
+
+    @abstractmethod
+    def read(self, query: str | Query) -> QueryContext:
+        """Return a query that is ready to rank by.
+
+        Raises:
+            InputError: it is empty, no string, or has what this collection cannot look up.
+        """
+
+    @abstractmethod
+    def features(
+        self, query: str, pipeline: Pipeline, scaling: str
+    ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
+        """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
+
+    @abstractmethod
+    def _run(
+        self,
+        query: QueryContext,
+        pipeline: Pipeline,
+        deadline: Deadline | None = None,
+        where: Where | None = None,
+    ) -> Run:
+        """Run a pipeline on the documents that the filters allow."""
+
+    @abstractmethod
+    def _run_on(self, query: QueryContext, pipeline: Pipeline, parts: Sequence[Any]) -> Run:
+        """Run a pipeline on given documents, part by part in their order."""
+
+    @abstractmethod
+    def _parts(self, document_id: str) -> Any:
+        """Return a document's passages, or the whole one.
+
+        Raises:
+            InputError: the id is not a string.
+            UnknownDocumentError: there is no such document, or the filter does not allow it.
+        """
+
+    def steady(self, call: Callable[[Self], T]) -> T:
+        """Return what a call returns that sees one state of the collection."""
+        return call(self)
+
+    def close(self) -> None:  # noqa: B027  # most have none
+        """End the connection, if there is one."""
+
+    # ---------------------------------------------------------------------- what they all share
+
+    def restricted(self, condition: Condition, types: Mapping[str, str]) -> Self:
+        """Return the search as if there were only the documents that a condition allows.
+
+        Args:
+            condition: it replaces `only`.
+            types: of the fields that the condition was read for.
+
+        Raises:
+            RemoteError, BundleError: the fields are others by now.
+        """
+        part = copy(self)
+        part.only, part._types = condition, dict(types)
+        part.condition()
+        return part
+
+    def narrowed(self, where: Where) -> Self:
+        """Return the search as if there were only the documents that a filter allows, too."""
+        types = self.metadata
+        return self.restricted(self._joined(where, types), types)
+
+    def condition(self, where: Where | None = None) -> Condition | None:
+        """Return what a filter and `only` demand together; None allows all documents.
+
+        Raises:
+            InputError: the filter cannot be used.
+            RemoteError, BundleError: `only` may mean something else by now.
+        """
+        types = self.metadata
+        if self._types is not None and types != self._types:
+            # A filter that was made for other fields could allow what it should hide.
+            raise (BundleError if self.address is None else RemoteError)(
+                "the collection was replaced by one with other fields of the metadata, so a filter "
+                "may mean something else; open the bundle and restrict it again"
+            )
+        return self.only if where is None else self._joined(where, types)
+
+    def _joined(self, where: Where, types: Mapping[str, str]) -> Condition:
+        condition = read_where(where, types)
+        return condition if self.only is None else Both((self.only, condition))
+
+    @steadily
+    def rank(
+        self,
+        query: str | Query,
+        pipeline: Pipeline,
+        selection: Selection,
+        deadline: Deadline,
+        *,
+        where: Where | None,
+        explain: bool,
+    ) -> Ranking:
+        """Rank for a query; see `Bundle.rank`."""
+        run = self._reaching(self.read(query), pipeline, selection, deadline, where)
+        return run.ranking(selection, explain=explain)
+
+    @steadily
+    def rank_ids(
+        self, query: str | Query, pipeline: Pipeline, selection: Selection, *, where: Where | None
+    ) -> list[tuple[str, float]]:
+        """Return the ids and scores of the documents that come back, best first."""
+        run = self._reaching(self.read(query), pipeline, selection, Deadline(), where)
+        positions, scores = run.chosen(selection)
+        return list(zip(run.ids(positions), scores.tolist(), strict=True))
+
+    @steadily
+    def score(self, query: str, ids: Sequence[str], pipeline: Pipeline) -> NDArray[np.float32]:
+        """Return the score of each document, (ids,) float32; of a split one the best passage's."""
+        parts = [self._parts(each) for each in ids]
+        if not parts:
+            return np.empty(0, np.float32)
+        scores = self._run_on(self.read(query), pipeline.without_cuts(), parts).execution.final()
+        begins = np.cumsum([0, *map(len, parts[:-1])])
+        return np.maximum.reduceat(scores, begins)
+
+    @steadily
+    def explained(self, query: str, document_id: str, pipeline: Pipeline) -> Hit:
+        """Return a document, or its best passage, as an explained hit.
+
+        A document that the pipeline does not return joins its candidates.
+        """
+        parts, context, whole = self._parts(document_id), self.read(query), pipeline.without_cuts()
+        run = self._run(context, pipeline)
+        if not len(run.positions(parts)):
+            uncut = run if whole == pipeline else self._run(context, whole)
+            run = self._run_on(context, whole, [uncut.others(parts), parts])
+        positions = run.positions(parts)
+        best = int(positions[np.argmax(run.execution.final()[positions])])
+        explanation = run.explain(best)
+        return run.hit(best, explanation.value, explanation)
+
+    def _reaching(
+        self,
+        query: QueryContext,
+        pipeline: Pipeline,
+        selection: Selection,
+        deadline: Deadline,
+        where: Where | None,
+    ) -> Run:
+        """Run a pipeline; retry with longer lists while too few documents or groups come back.
+
+        A run for which there is not enough time is dropped.
+        """
+        run, depth = self._run(query, pipeline, deadline, where), pipeline.depth
+        while run.too_few(selection, depth):
+            pipeline = pipeline.deeper(4)
+            retrieved = max(each.k for each in pipeline.stages if isinstance(each, Retrieve))
+            if self.longest is not None and retrieved > self.longest:
+                break
+            longer = self._run(query, pipeline, deadline, where)
+            if longer.execution.budget_spent:
+                break
+            longer.execution.timings[:0] = run.execution.timings
+            run = longer
+        return run

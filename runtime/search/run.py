@@ -1,0 +1,131 @@
+"""A pipeline that has run for a query, and what comes back of its candidates."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.pipeline.execution import Execution
+from ranklet.runtime.pipeline.mask import Mask
+from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.storage.bundle_files import BundleFiles
+
+
+def execute(
+    files: BundleFiles,
+    query: QueryContext,
+    pipeline: Pipeline,
+    given: Candidates | None = None,
+    deadline: Deadline | None = None,
+    *,
+    allowed: Mask | None = None,
+    known: Mapping[str, NDArray[np.float32]] | None = None,
+) -> Execution:
+    """Run a pipeline on the bundle's collection, or on given candidates; see `Execution`.
+
+    Raises:
+        BundleError: the bundle is damaged, or has no collection and no candidates are given.
+    """
+    documents = files.documents if given is None else None
+    execution = Execution(pipeline, files.ranker, documents, query, given, deadline, allowed, known)
+    with files.damage_reported():
+        execution.run()
+    return execution
+
+
+class Run(ABC):
+    """A pipeline that has run.
+
+    Args:
+        files: the bundle.
+        query: the query.
+        execution: the finished pipeline. Positions are those of its candidates.
+    """
+
+    def __init__(self, files: BundleFiles, query: QueryContext, execution: Execution) -> None:
+        self.files, self._query, self.execution = files, query, execution
+
+    @abstractmethod
+    def positions(self, parts: Any) -> NDArray[np.intp]:
+        """Return the positions of some documents or passages, as `Search` names them."""
+
+    @abstractmethod
+    def others(self, parts: Any) -> Any:
+        """Return the candidates besides some documents or passages, as `Search` names them."""
+
+    @abstractmethod
+    def ids(self, positions: NDArray[np.intp]) -> list[str]:
+        """Return the ids of the documents at some positions."""
+
+    @abstractmethod
+    def groups(self, name: str, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the number of each document's group; see `Selection`."""
+
+    @abstractmethod
+    def hit(self, position: int, score: float, explanation: Explanation | None) -> Hit:
+        """Return the document at a position as a hit."""
+
+    def fetch(  # noqa: B027  # nothing is fetched that lies here
+        self, positions: NDArray[np.intp], *, tokens: bool
+    ) -> None:
+        """Fetch at once what hits show, and perhaps their tokens, if it lies far away."""
+
+    def explain(self, position: int) -> Explanation:
+        """Explain the score of the candidate at a position."""
+        with self.files.damage_reported():
+            return self.execution.explain(position)
+
+    def too_few(self, selection: Selection, depth: int) -> bool:
+        """Return whether longer lists may have more documents or groups of those that are wanted.
+
+        Passages are never retrieved for more documents than the pipeline can return, `depth`.
+        """
+        execution = self.execution
+        if not execution.cut or execution.budget_spent:
+            return False
+        if selection.group_by is None:
+            passages = execution.candidates.owners is not None
+            return passages and execution.documents < min(selection.reach, depth)
+        positions, scores = execution.top(len(execution.candidates))
+        if selection.above(scores) < len(scores):  # what comes later has lower scores, too
+            return False
+        return len(np.unique(self.groups(selection.group_by, positions))) < selection.reach
+
+    def chosen(self, selection: Selection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the positions of the documents that come back, and their scores, best first."""
+        name = selection.group_by
+        reach = selection.reach if name is None else len(self.execution.candidates)
+        positions, scores = self.execution.top(reach)
+        places = selection.chosen(scores, None if name is None else self.groups(name, positions))
+        return positions[places], scores[places]
+
+    def ranking(self, selection: Selection, *, explain: bool) -> Ranking:
+        """Return the hits that come back, perhaps with explanations."""
+        begin, execution = perf_counter(), self.execution
+        positions, scores = self.chosen(selection)
+        self.fetch(positions, tokens=explain)
+        hits = tuple(
+            self.hit(position, score, self.explain(position) if explain else None)
+            for position, score in zip(positions.tolist(), scores.tolist(), strict=True)
+        )
+        timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
+        return Ranking(
+            hits,
+            self._query.text,
+            (*execution.timings, timing),
+            execution.providers(),
+            execution.truncated(),
+            execution.budget_spent,
+            tuple(execution.left_out),
+            corrections=self._query.corrections,
+            ignored=self._query.ignored,
+        )
