@@ -133,7 +133,7 @@ def order(execution: Execution, k: int = 40) -> list[int]:
     for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
         assert execution.explain(position).value == pytest.approx(score, abs=1e-6)
     stored = execution.candidates.stored
-    return (positions if stored is None else stored[positions]).tolist()
+    return [int(at) for at in (positions if stored is None else stored[positions])]
 
 
 def test_without_a_budget_there_is_one_slice(clock: Clock) -> None:
