@@ -7,16 +7,20 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.range_server import RangeServer
 
 import ranklet
 from ranklet import runtime
-from ranklet.runtime import BundleError, InputError
+from ranklet.runtime import BundleError, InputError, ranking
 
 if TYPE_CHECKING:
     from tests.conftest import Built
+
+PATIENCE = 60  # seconds after which a test has failed, however slow the machine
 
 
 def test_loading_twice_gives_the_same_object(
@@ -48,6 +52,62 @@ def test_a_bundle_that_was_replaced_is_loaded_again(
     # Who holds the old one goes on with it.
     assert list(first.rank("dough", pipeline="bm25")) == hits
     assert list(second.rank("dough", pipeline="bm25")) == hits
+
+
+class Silent:
+    """Requests to a server that it accepts and does not answer until they are `released`."""
+
+    def __init__(self, server: RangeServer) -> None:
+        self.asked, self.released = Event(), Event()
+        server.before = self._wait
+
+    def _wait(self, _: int) -> None:
+        self.asked.set()
+        assert self.released.wait(PATIENCE)
+
+
+def loading(*arguments: Any, **options: Any) -> tuple[Thread, list[Any]]:
+    """Load in a thread, which adds the bundle to the list."""
+    found: list[Any] = []
+    thread = Thread(target=lambda: found.append(runtime.load(*arguments, **options)), daemon=True)
+    thread.start()
+    return thread, found
+
+
+def test_no_bundle_waits_for_the_silent_address_of_another(built: "Built", tmp_path: Path) -> None:
+    first = runtime.load(built.fused)
+    with RangeServer({"/b.zip": built.zipped.read_bytes()}) as server:
+        silent = Silent(server)
+        waiting, opened = loading(server.address(), cache=tmp_path)
+        assert silent.asked.wait(PATIENCE)
+        for path in (built.fused, built.indexed):  # one that was loaded before, and a new one
+            other, found = loading(path)
+            other.join(PATIENCE)
+            assert len(found) == 1
+        assert runtime.load(built.fused) is first
+        same, shared = loading(server.address(), cache=tmp_path)
+        silent.released.set()
+        for thread in (waiting, same):
+            thread.join(PATIENCE)
+        assert opened == shared != []  # two threads open an address once
+
+
+def test_a_loaded_address_is_used_while_another_thread_looks_at_it(
+    built: "Built", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RangeServer({"/b.zip": built.zipped.read_bytes()}) as server:
+        first = runtime.load(server.address(), cache=tmp_path)
+        silent = Silent(server)
+        monkeypatch.setattr(ranking, "LOOK_AGAIN", -1.0)
+        looking, seen = loading(server.address(), cache=tmp_path)
+        assert silent.asked.wait(PATIENCE)
+        monkeypatch.setattr(ranking, "LOOK_AGAIN", 30.0)
+        other, found = loading(server.address(), cache=tmp_path)
+        other.join(PATIENCE)
+        assert found == [first]
+        silent.released.set()
+        looking.join(PATIENCE)
+        assert seen == [first]
 
 
 def test_the_full_check_loads_again(built: "Built") -> None:

@@ -440,10 +440,12 @@ def test_the_other_calls_of_a_bundle(
     assert search.rank(Query("bread")).hits == search.rank("bread").hits
 
 
-def test_load_takes_the_address(books: Path, place: str) -> None:
+def test_load_takes_the_address(books: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = load(books, collection=f"{place}#books")
     assert found.collection == f"{place}#books"
     assert load(books, collection=f"{place}#books") is found
+    monkeypatch.chdir(Path(place).parent)
+    assert load(books, collection=f"{Path(place).name}#books") is found
     assert load(books).collection is None
     assert found.highlight(found.rank("bread", k=1, explain=True)[0])
     assert found.rank("bread", k=1)._repr_html_()
