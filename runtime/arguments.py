@@ -56,22 +56,31 @@ def check_budget(budget_ms: object) -> None:
         )
 
 
-def own_documents(documents: Sequence[Document]) -> list[tuple[str, str, str]]:
+def own_documents(
+    documents: Sequence[Document], name: str = "documents"
+) -> list[tuple[str, str, str]]:
     """Return (id, title, text) of each of the caller's own documents.
 
+    A value of None counts as absent. Without an id a document has its index, without a title "".
+
     Raises:
-        InputError: one of them is not a text; the message contains its index.
+        InputError: one of them is not a text; the message contains `name` and its index.
     """
     records = []
-    for index, document in enumerate(listed(documents, "documents", "put the one in a list")):
+    for index, document in enumerate(listed(documents, name, "put the one in a list")):
         fields: object = {"text": document} if isinstance(document, str) else document
-        raw = fields if isinstance(fields, Mapping) else {}
-        text, title, identity = raw.get("text"), raw.get("title") or "", raw.get("id", index)
-        typed = isinstance(title, str) and isinstance(identity, str | int)
-        if not isinstance(text, str) or not typed:
+        known = fields if isinstance(fields, Mapping) else {}
+        text, title, identity = (known.get(key) for key in ("text", "title", "id"))
+        whole = isinstance(identity, int | np.integer) and not isinstance(identity, bool)
+        if (
+            not isinstance(text, str)
+            or not isinstance(title, str | None)
+            or not (whole or isinstance(identity, str | None))
+        ):
             raise InputError(
-                f"documents[{index}] must be a string, or an object with a string 'text' (and "
-                f"optionally 'id' and 'title'), not {document!r:.60}"
+                f"{name}[{index}] must be a string, or an object with a string 'text' (and "
+                "optionally a string 'title' and an 'id', a string or a whole number), not "
+                f"{document!r:.60}"
             )
-        records.append((str(identity), title, text))
+        records.append((str(index if identity is None else identity), title or "", text))
     return records

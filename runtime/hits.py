@@ -122,12 +122,12 @@ class Ranking(Sequence[Hit]):
     hits: tuple[Hit, ...]
     query: str
     timings: tuple[Timing, ...]
-    providers: Mapping[str, str] = field(default_factory=dict)
-    truncated: Mapping[str, int] = field(default_factory=dict)
+    providers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    truncated: Mapping[str, int] = field(default_factory=dict, hash=False)
     budget_spent: bool = False
     left_out: tuple[str, ...] = ()
     marks: "Callable[[Hit], Sequence[tuple[int, int]]] | None" = field(default=None, compare=False)
-    corrections: Mapping[str, str] = field(default_factory=dict)
+    corrections: Mapping[str, str] = field(default_factory=dict, hash=False)
     ignored: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

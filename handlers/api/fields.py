@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ranklet.handlers.api.errors import RequestError
+from ranklet.runtime.arguments import own_documents
 
 T = TypeVar("T")
 
@@ -155,14 +156,13 @@ class Fields:
         found = "a fraction" if kind is int and isinstance(value, float) else _json_type(value)
         raise RequestError(422, f"{name!r} must be {wanted}, not {found}")
 
-    def texts(self, name: str, most: int, characters: int) -> list[dict[str, Any]]:
-        """Return a list of documents, each as an object with `text` and perhaps `id` and `title`.
-
-        The caller may write a document as such an object or as a plain string.
+    def texts(self, name: str, most: int, characters: int) -> list[dict[str, str]]:
+        """Return a list of documents, each as an object with `id`, `title` and `text`.
 
         Raises:
-            RequestError: 422: an entry is neither, or the list is empty; 413: there are too many
-                documents, or they are too long.
+            InputError: an entry is no document; see `own_documents`.
+            RequestError: 422: the list is empty; 413: there are too many documents, or they are too
+                long.
         """
         entries = self._body.get(name)
         if not isinstance(entries, list) or not entries:
@@ -171,30 +171,11 @@ class Fields:
             )
         if len(entries) > most:
             raise RequestError(413, f"{name!r} has {len(entries):,} documents; at most {most:,}")
-        documents = [_document(entry, f"{name}[{at}]") for at, entry in enumerate(entries)]
-        total = sum(len(each["text"]) + len(each.get("title", "")) for each in documents)
+        documents = own_documents(entries, name)
+        total = sum(len(title) + len(text) for _, title, text in documents)
         if total > characters:
             raise RequestError(413, f"{name!r} has {total:,} characters; at most {characters:,}")
-        return documents
-
-
-def _document(entry: Any, where: str) -> dict[str, Any]:
-    if isinstance(entry, str):
-        return {"text": entry}
-    if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
-        found = "an object without one" if isinstance(entry, dict) else _json_type(entry)
-        raise RequestError(
-            422, f"{where} must be a string, or an object with a string 'text', not {found}"
-        )
-    document = {"text": entry["text"]}
-    for key in ("id", "title"):
-        if (value := entry.get(key)) is not None:
-            if not isinstance(value, str):
-                raise RequestError(
-                    422, f"{where}: {key!r} must be a string, not {_json_type(value)}"
-                )
-            document[key] = value
-    return document
+        return [{"id": key, "title": title, "text": text} for key, title, text in documents]
 
 
 def _json_type(value: Any) -> str:

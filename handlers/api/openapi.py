@@ -190,7 +190,7 @@ def _schemas(limits: Limits) -> Schema:
     top = {"type": ["integer", "null"], "minimum": 1, "maximum": (1 << 31)}
     shared = {"pipeline": _NAME, "model": _NAME, "top_n": top, "top_k": top}
     with_texts = {"return_documents": _FLAG, "return_text": _FLAG}
-    name = {"type": ["string", "null"]}
+    name, key = {"type": ["string", "null"]}, {"type": ["string", "integer", "null"]}
     side = {"anyOf": [{"type": "string", "pattern": "^[Rr]ight$"}, _NULL]}
     cut = {**_FLAG, "default": True, "description": "If false, a text that is too long is refused."}
     of_clients: Schema = {
@@ -265,7 +265,7 @@ def _schemas(limits: Limits) -> Schema:
     scored = _object({"index": _INTEGER, "score": _NUMBER}, {"text": _STRING})
     return {
         "Error": _object({"error": _STRING, "error_type": _STRING}),
-        "Document": {"anyOf": [_STRING, _object({"text": _STRING}, {"id": name, "title": name})]},
+        "Document": {"anyOf": [_STRING, _object({"text": _STRING}, {"id": key, "title": name})]},
         "RankRequest": {
             "anyOf": [
                 _request(with_query, {**ranked, "k": _hits(limits.explained),

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
-from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.pipeline.stages import Pipeline, Retrieve, Stage
 from ranklet.runtime.storage.manifest import Manifest
 
-# A pipeline's name, a pipeline, or its list of stages; None is the bundle's default.
-PipelineLike = str | Pipeline | Sequence[Mapping[str, Any]] | None
+# A pipeline's name, a pipeline, or its list of stages, which may be JSON; None is the default.
+Stages = Sequence[Stage | Mapping[str, Any]]
+PipelineLike = str | Pipeline | Stages | None
 
 
 def resolve_pipeline(pipeline: PipelineLike, manifest: Manifest) -> Pipeline:
@@ -33,8 +34,17 @@ def resolve_pipeline(pipeline: PipelineLike, manifest: Manifest) -> Pipeline:
                 f"{', '.join(manifest.pipelines) or 'none'}"
             )
         return manifest.pipelines[pipeline]
-    try:  # also checks a Pipeline that the caller made
-        raw = pipeline.to_json() if isinstance(pipeline, Pipeline) else pipeline
-        return Pipeline.from_json(raw)
+    return own_pipeline(pipeline)
+
+
+def own_pipeline(pipeline: Pipeline | Stages) -> Pipeline:
+    """Return a caller's own pipeline, checked.
+
+    Raises:
+        InputError: it is not a pipeline.
+    """
+    stages = pipeline.stages if isinstance(pipeline, Pipeline) else pipeline
+    try:
+        return Pipeline.from_json(stages)
     except (BundleError, TypeError, AttributeError) as error:  # not the bundle's error
         raise InputError(f"this is not a pipeline: {error}") from error

@@ -140,14 +140,15 @@ class Pipeline:
 
     @classmethod
     def from_json(cls, raw: object, where: str = "pipeline") -> "Pipeline":
-        """Read and check a pipeline from a list of stages.
+        """Read and check a pipeline from a list of stages, which may be stages or their JSON.
 
         Raises:
             BundleError: a stage or an option is unknown, or the order is not allowed; the message
                 contains `where`.
         """
         if not isinstance(raw, Sequence) or isinstance(raw, str) or not 0 < len(raw) <= MAX_STAGES:
-            raise BundleError(f"{where} must be a list of 1 to {MAX_STAGES} stages")
+            given = f"{len(raw)} items" if isinstance(raw, list | tuple) else f"{raw!r:.80}"
+            raise BundleError(f"{where} must be a list of 1 to {MAX_STAGES} stages, not {given}")
         pipeline = cls(tuple(_stage(each, f"{where}[{i}]") for i, each in enumerate(raw)))
         pipeline._check(where)
         return pipeline
@@ -204,9 +205,15 @@ def _plain(stage: Stage) -> dict[str, Any]:
 
 
 def _stage(raw: object, where: str) -> Stage:
+    if isinstance(raw, Stage):
+        raw = _plain(raw)
     name = raw.get("stage") if isinstance(raw, Mapping) else None
     if not isinstance(raw, Mapping) or not isinstance(name, str) or name not in _STAGES:
-        raise BundleError(f"{where} must be an object whose 'stage' is one of {', '.join(_STAGES)}")
+        kinds = ", ".join(each.__name__ for each in _STAGES.values())
+        raise BundleError(
+            f"{where} must be a stage ({kinds}), or an object whose 'stage' is one of "
+            f"{', '.join(_STAGES)}, not {raw!r:.80}"
+        )
     options = {key: value for key, value in raw.items() if key != "stage"}
     kind = _STAGES[name]
     allowed = [each.name for each in fields(kind)]

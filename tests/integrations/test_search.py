@@ -135,6 +135,7 @@ def test_a_component_is_stored_by_plain_values(bundle: Bundle, built: "Built") -
     assert plain_pipeline("linear") == "linear"
     own = Pipeline((Retrieve("bm25", 5),))
     assert Pipeline.from_json(plain_pipeline(own)) == own
+    assert plain_pipeline([Retrieve("bm25", 5)]) == own.to_json()
 
 
 def test_every_keyword_of_rank_is_an_option(bundle: Bundle) -> None:

@@ -219,6 +219,22 @@ def test_it_says_what_it_is(bundle: Bundle) -> None:
     assert "42 documents, rankers bm25, bm25_words" in repr(bundle)
 
 
+def test_a_pipeline_is_given_by_name_as_stages_or_as_their_json(bundle: Bundle) -> None:
+    given: list[Any] = [Retrieve("bm25", 5), Rescore("bm25"), Fuse("rrf", ["bm25"], [1]), Keep(3)]  # type: ignore[arg-type]
+    plain = [each if isinstance(each, dict) else Pipeline((each,)).to_json()[0] for each in given]
+    hits = bundle.rank(QUERIES[4], pipeline=plain).hits
+    assert len(hits) == 3
+    for same in (given, tuple(given), [*given[:2], *plain[2:]], Pipeline(given), Pipeline(plain)):  # type: ignore[arg-type]
+        assert bundle.rank(QUERIES[4], pipeline=same).hits == hits
+        assert [name for name, _ in bundle.rank_ids(QUERIES[4], pipeline=same)] == [
+            h.id for h in hits
+        ]
+    wrongs: list[Any] = [given[0], ["bm25"], {"stage": "keep"}, 7, Pipeline(given[0])]
+    for wrong in wrongs:
+        with pytest.raises(InputError, match=r"not a pipeline: pipeline.* must be a (list|s)"):
+            bundle.rank(QUERIES[4], pipeline=wrong)
+
+
 # --------------------------------------------------------------------------------- own documents
 
 
@@ -228,6 +244,7 @@ def test_own_documents_may_be_texts_or_objects(bundle: Bundle) -> None:
         {"text": "Knead the dough."},
         {"id": "mine", "title": "Knead", "text": "the dough", "price": 3},
         {"id": 7, "text": "dough", "title": None},
+        {"id": None, "text": "sour milk"},
     ]
     found = bundle.rank("knead dough", documents, pipeline="bm25")
     assert {hit.index: (hit.id, hit.title, hit.text) for hit in found} == {
@@ -235,6 +252,7 @@ def test_own_documents_may_be_texts_or_objects(bundle: Bundle) -> None:
         1: ("1", "", "Knead the dough."),
         2: ("mine", "Knead", "the dough"),
         3: ("7", "", "dough"),
+        4: ("4", "", "sour milk"),
     }
     assert found[-1].score == 0
     scores = {hit.index: hit.score for hit in found}
@@ -355,7 +373,8 @@ def test_documents_that_are_no_list_are_refused(bundle: Bundle, documents: Any) 
     "wrong",
     [
         *(None, 7, b"text", ["text"], {}, {"text": None}, {"text": 7}, {"title": "t"}),
-        *({"text": "t", "title": 7}, {"text": "t", "id": None}, {"text": "t", "id": 1.5}),
+        *({"text": "t", "title": 0}, {"text": "t", "title": []}, {"text": "t", "id": 1.5}),
+        {"text": "t", "id": True},
     ],
 )
 def test_a_document_that_is_no_text_is_refused(bundle: Bundle, wrong: Any) -> None:

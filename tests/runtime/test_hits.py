@@ -1,5 +1,6 @@
 import json
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,17 @@ def test_a_ranking_is_a_sequence_of_hits() -> None:
 def test_a_position_past_the_last_is_an_index_error() -> None:
     with pytest.raises(IndexError):
         RANKING[3]
+
+
+def test_results_are_keys_whatever_they_hold() -> None:
+    explained = Explanation("bm25", 1.0, (Explanation("dough", 1.0),))
+    hit = Hit("1", 1.0, "", "text", 0, explained, metadata={"tags": ["a"]})
+    about: dict[str, Any] = {
+        "providers": {"dense": "CPU"}, "truncated": {"dense": 1}, "corrections": {"dogh": "dough"},
+    }  # fmt: skip
+    ranking = Ranking((hit,), "dogh", (Timing("keep 3", 0.5),), **about)
+    assert {ranking: 1}[replace(ranking)] == 1
+    assert ranking != replace(ranking, corrections={})
 
 
 def test_an_empty_ranking_is_false() -> None:

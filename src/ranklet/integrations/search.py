@@ -8,11 +8,11 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from ranklet.runtime import Bundle, Hit, InputError, Pipeline, Ranking, load
+from ranklet.runtime import Bundle, Hit, InputError, Ranking, load
 from ranklet.runtime.arguments import check_budget
 from ranklet.runtime.hits import plain
 from ranklet.runtime.metadata.where import unknown_field
-from ranklet.runtime.pipeline.resolve import resolve_pipeline
+from ranklet.runtime.pipeline.resolve import own_pipeline, resolve_pipeline
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.storage.address import located, raw_text
 
@@ -155,8 +155,14 @@ def path_of(bundle: BundleLike) -> str:
 
 
 def plain_pipeline(pipeline: Any) -> Any:
-    """Return a pipeline as a name or a list of stages, for JSON."""
-    return pipeline.to_json() if isinstance(pipeline, Pipeline) else pipeline
+    """Return a pipeline as a name or a list of stages, for JSON.
+
+    Raises:
+        InputError: it is not a pipeline.
+    """
+    if pipeline is None or isinstance(pipeline, str):
+        return pipeline
+    return own_pipeline(pipeline).to_json()
 
 
 @cache

@@ -1,6 +1,7 @@
 """The part that all handlers share, without any server."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.query_syntax import Query
 
 LIMITS = Limits()
@@ -51,6 +53,28 @@ def test_null_is_as_good_as_absent(bundle: Bundle) -> None:
     full = rank(bundle, {"query": "dough", **nulls}, LIMITS).body
     assert isinstance(full, dict)
     assert full["hits"] == plain["hits"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        *("dough", {"text": "dough", "id": None, "title": None}, {"text": "dough", "id": 7}),
+        *({"text": None}, {"text": "dough", "id": 1.5}, {"text": "dough", "title": 0}, 7, None),
+    ],
+    ids=str,
+)
+def test_a_document_of_the_caller_is_what_it_is_to_the_runtime(
+    bundle: Bundle, document: Any
+) -> None:
+    try:
+        expected = [(hit.id, hit.title) for hit in bundle.rank("dough", [document])]
+    except InputError as error:
+        with pytest.raises(InputError, match=re.escape(str(error))):
+            rank(bundle, {"query": "dough", "documents": [document]}, LIMITS)
+    else:
+        body = rank(bundle, {"query": "dough", "documents": [document]}, LIMITS).body
+        assert isinstance(body, dict)
+        assert [(hit["id"], hit["title"]) for hit in body["hits"]] == expected
 
 
 def test_hits_may_come_without_their_texts(bundle: Bundle) -> None:
@@ -191,7 +215,12 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str)
         ("/rerank", {"query": "a", "documents": "b"}, 422, "not a string"),
         ("/rerank", {"query": "a", "documents": ["b", 3]}, 422, "documents[1] must be a string"),
         ("/rerank", {"query": "a", "documents": [{"txt": "b"}]}, 422, "documents[0] must be"),
-        ("/rerank", {"query": "a", "documents": [{"text": "b", "id": 3}]}, 422, "'id' must be"),
+        (
+            "/rerank",
+            {"query": "a", "documents": [{"text": "b", "id": 1.5}]},
+            422,
+            "documents[0] must be",
+        ),
         ("/rerank", {"query": "a", "documents": ["b"], "texts": ["b"]}, 422, "not both"),
         ("/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, 422, "'top_n' must be from 1"),
         ("/rerank", {"query": "a", "texts": ["b"], "truncation_direction": "Left"}, 422, "'Left'"),
@@ -377,7 +406,12 @@ def test_signs_and_typos_that_cannot_be_used_are_refused(
 
 
 def test_ignored_words_are_in_the_answer(bundle: Bundle) -> None:
-    assert answered(bundle, "How is the dough? The dough!")["ignored"] == ["How", "is", "the", "The"]
+    assert answered(bundle, "How is the dough? The dough!")["ignored"] == [
+        "How",
+        "is",
+        "the",
+        "The",
+    ]
     assert "ignored" not in answered(bundle, "dough")
 
 

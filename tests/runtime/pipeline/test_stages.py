@@ -39,6 +39,8 @@ def test_a_recipe_reads_back_what_was_written(raw: list[dict[str, Any]]) -> None
     written = json.loads(json.dumps(pipeline.to_json()))
     assert Pipeline.from_json(written) == pipeline
     assert [each["stage"] for each in written] == [each["stage"] for each in raw]
+    for stages in (pipeline.stages, [pipeline.stages[0], *written[1:]]):  # objects, and both
+        assert Pipeline.from_json(stages) == pipeline
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,11 @@ def test_a_recipe_reads_back_what_was_written(raw: list[dict[str, Any]]) -> None
         ({"stage": "retrieve"}, "must be a list"),
         ([], "must be a list of 1 to 32"),
         ([A] * 33, "must be a list of 1 to 32"),
-        (["bm25"], r"\[0\] must be an object"),
+        (["bm25"], r"\[0\] must be a stage \(Retrieve, Rescore, Fuse, Keep\), or an object"),
+        ([Pipeline((Retrieve("a"),))], r"\[0\] must be a stage"),
+        (Retrieve("a"), "must be a list of 1 to 32 stages, not Retrieve"),
+        ([Retrieve("a", 0)], "k must be a whole"),
+        ([Retrieve("a"), Fuse("rrf", ("a", "x"), (1, 1))], "fuses 'x'"),
         ([{}], "'stage' is one of retrieve, rescore, fuse, keep"),
         ([{"stage": "os"}], "'stage' is one of"),
         ([{"stage": ["retrieve"]}], "'stage' is one of"),
