@@ -383,12 +383,17 @@ class Bundle:
         stages = resolve_pipeline(pipeline, self.manifest)
         return self._search.explained(query, document_id, stages)
 
-    def highlight(self, hit: Hit) -> list[Span]:
-        """Return the spans of ``title + newline + text`` that an explained score comes from."""
+    def highlight(self, hit: Hit, most: int | None = None) -> list[Span]:
+        """Return the spans of ``title + newline + text`` that an explained score comes from.
+
+        Raises:
+            InputError: the hit has no explanation.
+            TooManySpansError: its words stand at more than `most` places.
+        """
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
         text, offset = ranked_part(hit.title, hit.text, self.titles)
-        return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis)]
+        return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis, most)]
 
     def marks(self, query: str, hit: Hit, pipeline: PipelineLike = None) -> list[tuple[int, int]]:
         """Return the characters of ``title + newline + text`` to mark in a hit.

@@ -3,6 +3,7 @@
     RankletError
     ├── InputError              an invalid query, document or option
     │   ├── UnknownDocumentError   an id that is not in the collection
+    │   ├── TooManySpansError      highlights, more than the caller has room for
     │   └── ModelFolderError       a model's folder that cannot be imported
     ├── UnknownRankerError      an unknown ranker kind, ranker name or pipeline
     ├── BundleError             a bundle that is missing, damaged, hostile or of another version
@@ -27,6 +28,10 @@ class InputError(RankletError, ValueError):
 
 class UnknownDocumentError(InputError, LookupError):
     """An id that is not in the collection."""
+
+
+class TooManySpansError(InputError):
+    """A text has more places to highlight than the caller has room for."""
 
 
 class ModelFolderError(InputError):

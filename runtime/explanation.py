@@ -1,6 +1,6 @@
 """Explain a document's score as a tree of amounts in which the parts add up to the whole."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,3 +94,18 @@ class Explanation:
     def __str__(self) -> str:
         """Draw the whole tree; amounts of 0.0000 share a row."""
         return self.text()
+
+
+def branches(explanation: Explanation) -> Iterator[Explanation]:
+    """Yield every amount of an explanation, and of the reasons for ranks in it.
+
+    >>> [each.label for each in branches(Explanation.total("sum", [Explanation("a", 1.0)]))]
+    ['sum', 'a']
+    """
+    waiting = [explanation]
+    while waiting:
+        branch = waiting.pop()
+        yield branch
+        waiting += branch.parts
+        if branch.reasons is not None:
+            waiting.append(branch.reasons)

@@ -1,9 +1,10 @@
 """Map an explanation's amounts to the characters of the text that they come from."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
+from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.text.analysis import FIELDS, Analysis
 
@@ -89,7 +90,7 @@ def _amount_of_leaves(branch: Explanation) -> float:
 
 
 def spans_by_query_token(
-    explanation: Explanation, text: str, analyses: Analyses
+    explanation: Explanation, text: str, analyses: Analyses, most: int | None = None
 ) -> list[tuple[Span, int | None]]:
     """Return what the characters of a text add to the score for each query token.
 
@@ -99,6 +100,9 @@ def spans_by_query_token(
 
     Returns:
         Spans in text order, each with the number of its query token as in `Node`.
+
+    Raises:
+        TooManySpansError: the tokens of rankers that count stand at more than `most` places.
     """
     amounts: dict[tuple[str, ReadSpans | None], dict[tuple[str, int | None], float]] = defaultdict(
         lambda: defaultdict(float)
@@ -106,14 +110,15 @@ def spans_by_query_token(
     values: dict[tuple[int, int, int | None], float] = defaultdict(float)
     for node in nodes(explanation):
         if node.branch.pieces and node.read is not None:
-            placed = _placed(text, node.read.field, analyses)
+            placed = list(_placed(text, node.read.field, analyses))
             for begin, end, amount in _joined(node.branch.pieces, placed):
                 values[begin, end, node.query_token] += amount
         elif node.branch.source is not None:
             field, spelling = node.branch.source
             amounts[field, node.read][spelling, node.query_token] += node.branch.value
     for (field, read), by_token in amounts.items():
-        places = _places(text, field, read, analyses)
+        wanted = {spelling for spelling, _ in by_token}
+        places = _places(text, field, read, analyses, wanted, most)
         for (spelling, query_token), amount in by_token.items():
             occurrences = places.get(spelling, ())
             for begin, end in occurrences:
@@ -140,7 +145,9 @@ def _joined(
     return joined
 
 
-def spans(explanation: Explanation, text: str, analyses: Analyses) -> list[Span]:
+def spans(
+    explanation: Explanation, text: str, analyses: Analyses, most: int | None = None
+) -> list[Span]:
     """Return the characters of an explanation's document tokens, in text order.
 
     Spans of different fields may overlap, for example a word piece and its word. The values of all
@@ -148,7 +155,7 @@ def spans(explanation: Explanation, text: str, analyses: Analyses) -> list[Span]
     amount of a token is shared by its occurrences.
     """
     values: dict[tuple[int, int], float] = defaultdict(float)
-    for (begin, end, value), _ in spans_by_query_token(explanation, text, analyses):
+    for (begin, end, value), _ in spans_by_query_token(explanation, text, analyses, most):
         values[begin, end] += value
     return [Span(begin, end, value) for (begin, end), value in values.items()]
 
@@ -159,7 +166,7 @@ def marked(explanation: Explanation, text: str, analyses: Analyses) -> list[tupl
     for read in _read_spans(explanation):
         if not read.stems:
             continue
-        placed = _placed(text, read.field, analyses)
+        placed = list(_placed(text, read.field, analyses))
         analysis = analyses(read.field)
         pieces = analysis.tokens(text, "wordpieces").tolist()
         for word in analysis.lexicon.words(pieces):
@@ -192,17 +199,26 @@ def _is_read(piece: int, read: ReadSpans) -> bool:
     return any(begin <= piece < end for begin, end in read.spans)
 
 
-def _placed(text: str, field: str, analyses: Analyses) -> list[tuple[int, int, str]]:
+def _placed(text: str, field: str, analyses: Analyses) -> Iterator[tuple[int, int, str]]:
     known = field if field in FIELDS else "wordpieces"
-    return list(analyses(field).placed(text, known))
+    return analyses(field).placed(text, known)
 
 
 def _places(
-    text: str, field: str, read: ReadSpans | None, analyses: Analyses
+    text: str,
+    field: str,
+    read: ReadSpans | None,
+    analyses: Analyses,
+    wanted: Set[str],
+    most: int | None,
 ) -> dict[str, list[tuple[int, int]]]:
-    """Return the places of a text's tokens by spelling, only of those that were read."""
+    """Return the places of a text's tokens by spelling, only of wanted ones that were read."""
     places = defaultdict(list)
+    count = 0
     for piece, (begin, end, spelling) in enumerate(_placed(text, field, analyses)):
-        if read is None or _is_read(piece, read):
+        if spelling in wanted and (read is None or _is_read(piece, read)):
             places[spelling].append((begin, end))
+            count += 1
+            if most is not None and count > most:
+                raise TooManySpansError(f"the text has more than {most:,} places to highlight")
     return places

@@ -25,12 +25,16 @@ from ranklet.handlers.api.allowed import (
 )
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
-from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.typed import typed
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import TooManySpansError
+from ranklet.runtime.explanation import branches
 from ranklet.runtime.hits import Hit, Ranking, Timing, plain
 
 DEFAULT_K = 10
+_BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
+_SPAN_BYTES = len('{"begin":0,"end":1,"value":0}')
 EXAMPLES = 6  # example queries that `info` gives
 
 
@@ -89,10 +93,11 @@ def rank(
         group_by=fields.optional_text("group_by"),
         group_size=size,
     )
-    hits = [_hit(hit, with_text, explain) for hit in ranking]
+    room = Room(limits.answer_bytes)
+    hits = [_hit(hit, with_text, explain, room) for hit in ranking]
     if highlight:
         for shown, hit in zip(hits, ranking, strict=True):
-            shown["highlights"] = _highlights(bundle, hit)
+            shown["highlights"] = _highlights(bundle, hit, room)
     timings = {stage: round(ms, 3) for stage, ms in ranking.timings}
     reply = {"query": ranking.query, "hits": hits, "ms": timings}
     if ranking.corrections:
@@ -122,7 +127,7 @@ def explain(
     if not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection, so no document to explain")
     hit = bundle.explained(query, identity, pipeline=pipeline)
-    shown = _hit(hit, with_text=False, explained=True)
+    shown = _hit(hit, with_text=False, explained=True, room=Room(limits.answer_bytes))
     return Answer({"query": query, **{key: shown[key] for key in shown if key != "index"}})
 
 
@@ -162,8 +167,11 @@ def rerank(
             413, f"'truncate' is false, and {count:,} texts are longer than {ranker!r} reads"
         )
 
+    room = Room(limits.answer_bytes)
+
     def result(hit: Hit) -> dict[str, Any]:
         text = {"text": texts[hit.index]["text"]} if with_text else {}
+        room.take(len(text.get("text", "")))
         if of_tei:
             return {"index": hit.index, "score": hit.score, **text}
         document = {"document": text} if text else {}
@@ -206,20 +214,32 @@ def _query_and_pipeline(fields: Fields, limits: Limits) -> tuple[str, str | None
     return fields.text("query", limits.query_characters), fields.optional_text("pipeline")
 
 
-def _hit(hit: Hit, with_text: bool, explained: bool) -> dict[str, Any]:
+def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": hit.id, "score": hit.score, "index": hit.index}
     if hit.passage is not None:
         shown["passage"] = hit.passage
     if with_text:
+        room.take(len(hit.title) + len(hit.text))
         shown |= {"title": hit.title, "text": hit.text}
         if hit.metadata:
             shown["metadata"] = plain(hit.metadata)
+            room.take(_least_bytes(shown["metadata"]))
     if explained and hit.explanation is not None:
+        for branch in branches(hit.explanation):
+            room.take(len(branch.label) + _BRANCH_BYTES)
         shown["explanation"] = hit.explanation.to_json()
     return shown
 
 
-def _highlights(bundle: Bundle, hit: Hit) -> dict[str, list[dict[str, Any]]]:
+def _least_bytes(metadata: Mapping[str, Any]) -> int:
+    """Return what metadata have in JSON at least."""
+    return sum(
+        len(name) + (sum(map(len, value)) if isinstance(value, list) else len(str(value)))
+        for name, value in metadata.items()
+    )
+
+
+def _highlights(bundle: Bundle, hit: Hit, room: Room) -> dict[str, list[dict[str, Any]]]:
     """Return spans of the title and of the text, in code points, each with its share of the score.
 
     Title and text are ranked as one string, one line each.
@@ -228,7 +248,12 @@ def _highlights(bundle: Bundle, hit: Hit) -> dict[str, list[dict[str, Any]]]:
     if hit.explanation is None:
         return spans
     text_begins = len(hit.title) + 1
-    for span in bundle.highlight(hit):
+    try:
+        found = bundle.highlight(hit, room.left // _SPAN_BYTES)
+    except TooManySpansError as error:
+        raise room.full() from error
+    room.take(len(found) * _SPAN_BYTES)
+    for span in found:
         part, shift = ("text", text_begins) if span.begin >= text_begins else ("title", 0)
         begin, end = span.begin - shift, span.end - shift
         spans[part].append({"begin": begin, "end": end, "value": span.value})

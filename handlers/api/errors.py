@@ -1,5 +1,7 @@
 """Turn an exception into a status and a JSON object, without a stack or a path."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -28,12 +30,34 @@ ERROR_TYPES = {
 }
 
 
+_LONGEST = 2_000  # characters of a message
+
+
 class RequestError(RankletError):
     """A request that is refused, with the HTTP status that says why."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+
+class PanicError(RankletError):
+    """A library stopped by what is no Exception, as code in Rust does when it panics."""
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise PanicError in place of what would pass by every ``except Exception``.
+
+    Then a bundle whose tokenizer panics is one that cannot be read, and a request that makes it
+    panic is one that fails.
+    """
+    try:
+        yield
+    except (Exception, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise PanicError(f"{type(error).__name__}: {error}") from error
 
 
 def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
@@ -59,6 +83,7 @@ def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
 
 
 def error_body(status: int, message: str) -> dict[str, Any]:
-    """Return the JSON object of an error."""
+    """Return the JSON object of an error, whose message is cut if it quotes very much."""
     error_type = ERROR_TYPES.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "_")
+    message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
     return {"error": message, "error_type": error_type}

@@ -1,8 +1,9 @@
-"""The limits of one request, which bound what a caller can cost."""
+"""The limits of one request and its answer, which bound what a caller can cost."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from ranklet.handlers.api.errors import RequestError
 from ranklet.runtime.errors import InputError
 
 PREFIX = "RANKLET_"  # of the names of all variables that are ranklet's own
@@ -10,10 +11,13 @@ PREFIX = "RANKLET_"  # of the names of all variables that are ranklet's own
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest request that is answered. Variables such as RANKLET_MAX_DOCUMENTS set the limits.
+    """The largest request that is answered, and the largest answer.
+
+    Variables such as RANKLET_MAX_DOCUMENTS set the limits.
 
     Attributes:
         body_bytes: the size of a request's body.
+        answer_bytes: the size of an answer.
         query_characters: the length of a query.
         documents: the number of the caller's own texts.
         characters: the length of all these texts together, titles included.
@@ -23,6 +27,7 @@ class Limits:
     """
 
     body_bytes: int = 4 << 20  # 4 MiB
+    answer_bytes: int = 16 << 20
     query_characters: int = 10_000
     documents: int = 1_000
     characters: int = 2_000_000
@@ -43,6 +48,53 @@ class Limits:
             for name, default in asdict(cls()).items()
         }
         return cls(**limits)
+
+
+class Room:
+    """The room that is left in an answer.
+
+    Each part of an answer takes its room before it is made, so that no memory is spent on an answer
+    that is too large. The sizes are the least that the parts can have in JSON. When all is encoded,
+    `check` compares the size that it really has.
+
+    Args:
+        most: the number of bytes that the answer may have.
+        less: what a caller can do to get a smaller answer.
+    """
+
+    LESS = (
+        "ask for fewer hits (k or top_n), for hits without their texts ('return_documents': "
+        "false), or leave out 'explain' and 'highlight'"
+    )
+
+    def __init__(self, most: int, less: str = LESS) -> None:
+        self._most, self._less, self.left = most, less, most
+
+    def take(self, size: int) -> None:
+        """Take so many bytes of the room.
+
+        Raises:
+            RequestError: 413: there are fewer.
+        """
+        self.left -= size
+        if self.left < 0:
+            raise self.full()
+
+    def full(self) -> RequestError:
+        """Return the error of an answer that has no room."""
+        return RequestError(
+            413, f"the answer would have more than {self._most:,} bytes; {self._less}"
+        )
+
+    def check(self, encoded: bytes) -> bytes:
+        """Return an answer that is encoded, if it has room.
+
+        Raises:
+            RequestError: 413: it has not.
+        """
+        self.left = self._most
+        self.take(len(encoded))
+        return encoded
 
 
 def check_none_blank(variables: Mapping[str, str]) -> None:

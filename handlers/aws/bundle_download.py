@@ -94,7 +94,9 @@ def fetch(address: str, digest: str | None = None, folder: Path | None = None) -
                 continue
             _remove_others(folder, name, path)
             return Source(path, expected is not None)
-    raise BundleError(f"{shown(address)} was replaced {TRIES} times while it was being read; try again")
+    raise BundleError(
+        f"{shown(address)} was replaced {TRIES} times while it was being read; try again"
+    )
 
 
 def _published(store: Store, head: Object) -> str | None:

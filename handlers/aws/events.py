@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.limits import Room
 
 Shape = Literal["direct", "rest", "http", "alb", "sqs"]
 
@@ -100,20 +101,18 @@ def http_reply(
     return reply
 
 
-def check_size(reply: Any, shape: Shape, characters: int) -> None:
-    """Raise RequestError (413) if Lambda would not deliver a reply.
+def check_size(reply: Any, shape: Shape, characters: int, allowed: int) -> None:
+    """Raise RequestError (413) if a reply has more bytes than are allowed or Lambda delivers.
 
     A body of few `characters` need not be encoded to see that it fits.
     """
-    most = MOST_ALB_BYTES if shape == "alb" else MOST_BYTES
+    most = min(allowed, MOST_ALB_BYTES if shape == "alb" else MOST_BYTES)
     if characters * _LONGEST_ESCAPE < most:
         return
     size = len(json.dumps(reply, ensure_ascii=_escapes()).encode("utf-8", "surrogatepass"))
     if size > most:
         raise RequestError(
-            413,
-            f"the answer has {size:,} bytes, and at most {most:,} can be sent; ask for fewer hits "
-            "(k), or for hits without texts ('return_documents': false)",
+            413, f"the answer has {size:,} bytes, and at most {most:,} can be sent; {Room.LESS}"
         )
 
 

@@ -4,15 +4,23 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS
-from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.errors import RequestError, panics_as_errors
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.aws.bundle_download import open_bundle
-from ranklet.handlers.aws.events import Shape, check_size, http_reply, http_request, shape_of
+from ranklet.handlers.aws.events import (
+    MOST_BYTES,
+    Shape,
+    check_size,
+    http_reply,
+    http_request,
+    shape_of,
+)
 from ranklet.handlers.aws.request_log import Outcome, log_request
 from ranklet.handlers.aws.sqs import RESULTS_VARIABLE, Results, failures_of
 from ranklet.handlers.server.live_bundle import try_out
@@ -47,7 +55,8 @@ class Function:
     """
 
     def __init__(self, variables: Mapping[str, str]) -> None:
-        self._limits = Limits.from_variables(variables)
+        limits = Limits.from_variables(variables)
+        self._limits = replace(limits, answer_bytes=min(limits.answer_bytes, MOST_BYTES))
         self._results = Results(variables.get(RESULTS_VARIABLE, ""))
         self._name = variables.get("AWS_LAMBDA_FUNCTION_NAME", "ranklet")
         self._margin_ms = whole_number(variables, MARGIN_VARIABLE, MARGIN_MS, 0, 999_999)
@@ -76,9 +85,10 @@ class Function:
         """
         self._tried_at, begin = time.monotonic(), time.perf_counter()
         try:
-            bundle = open_bundle()
-            loaded = time.perf_counter()
-            try_out(bundle)
+            with panics_as_errors():
+                bundle = open_bundle()
+                loaded = time.perf_counter()
+                try_out(bundle)
         except Exception as error:
             trace = logs.stack_of(error)
             logs.write("CRITICAL", "no bundle", error=str(error), exception=trace, pid=os.getpid())
@@ -139,7 +149,7 @@ class Function:
                 outcome = self._answer(path, parse(request.body), self.budget_ms(context))
             text = _json(outcome.body)
             reply = http_reply(event, shape, 200, text)
-            check_size(reply, shape, len(text))
+            check_size(reply, shape, len(text), self._limits.answer_bytes)
         except Exception as error:
             outcome = Outcome.of(error)
             reply = http_reply(
@@ -157,7 +167,8 @@ class Function:
         begin = time.perf_counter()
         try:
             outcome = self._answer(*_action(event), self.budget_ms(context))
-            check_size(outcome.body, "direct", len(_json(outcome.body)))
+            size = len(_json(outcome.body))
+            check_size(outcome.body, "direct", size, self._limits.answer_bytes)
         except Exception as error:
             outcome = Outcome.of(error)
         self._log(outcome, begin, context, shape="direct")
@@ -183,7 +194,8 @@ class Function:
         return failures_of(records, lambda: self.budget_ms(context), answer)
 
     def _answer(self, path: str, body: Mapping[str, Any], budget_ms: float) -> Outcome:
-        return Outcome(200, *ANSWERS[path](self._ready(), body, self._limits, budget_ms))
+        with panics_as_errors():
+            return Outcome(200, *ANSWERS[path](self._ready(), body, self._limits, budget_ms))
 
     def _ready(self) -> Bundle:
         if self._bundle is None and time.monotonic() - self._tried_at >= RETRY_SECONDS:

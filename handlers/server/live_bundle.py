@@ -83,7 +83,7 @@ class LiveBundle:
             for where in self._filters:
                 part_of(bundle, where)
             try_out(bundle)
-        except Exception as error:  # damage that no check foresaw must not end the watch, either
+        except BaseException as error:  # nothing that a bundle raises may end the watch
             self._fail(error)
         else:
             verb = "serves" if self._bundle is None else "was replaced and serves"
@@ -98,7 +98,7 @@ class LiveBundle:
             collection=self._collection,
         )  # fmt: skip
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
         if self._bundle is None:  # callers learn what is wrong; only the log says where and why
             there = is_address(self._path) or Path(self._path).exists()
             state = "cannot be read" if there else "is missing"
@@ -110,7 +110,8 @@ class LiveBundle:
         if description != self._logged_error:
             self._logged_error = description
             self._log(
-                "ERROR", f"{outcome}; the bundle {shown(self._path)!r} cannot be served: {description}"
+                "ERROR",
+                f"{outcome}; the bundle {shown(self._path)!r} cannot be served: {description}",
             )
 
 

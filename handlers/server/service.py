@@ -7,7 +7,7 @@ POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /rank, /info, /health
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -23,14 +23,14 @@ from starlette.types import Receive, Scope, Send
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS, info
-from ranklet.handlers.api.errors import RequestError, error_body, failure
+from ranklet.handlers.api.errors import RequestError, error_body, failure, panics_as_errors
 from ranklet.handlers.api.fields import parse
-from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
 from ranklet.handlers.page.reference import reference
 from ranklet.handlers.server.hosts import Hosts
-from ranklet.handlers.server.keys import ApiKeys, Filter, part_of
+from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
@@ -38,7 +38,7 @@ from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import RankletError, RemoteError
+from ranklet.runtime.errors import RemoteError
 from ranklet.version import __version__
 
 # After this share of a request's time limit no further stage begins. So a partial answer arrives
@@ -57,6 +57,7 @@ EXTRA_HEADERS = {
     413: {"connection": "close"},
     503: {"retry-after": "1"},
 }
+Work = Callable[[Bundle, bytes, float], Any]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 HEALTH = ("/healthz", "/readyz")
 IN_URL = ("/rank",)  # what a URL may ask for, too
@@ -148,28 +149,59 @@ class Service:
 
     async def _answer(self, request: Request) -> Response:
         record: Record = request.scope["ranklet.record"]
-        limits, path = self.settings.limits, request.scope["path"]
+        limits, path, in_url = self.settings.limits, request.scope["path"], request.method != "POST"
+        asked: Callable[[bytes], dict[str, Any]] = request_of if in_url else parse
+
+        async def sent() -> bytes:
+            query_string: bytes = request.scope["query_string"]
+            return query_string if in_url else await read(request, limits)
+
+        def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
+            answer = ANSWERS[path](bundle, asked(data), limits, budget_ms)
+            record.stages.extend(answer.timings)
+            return answer.body
+
+        return await self._in_pool(request, sent, work)
+
+    async def _info(self, request: Request) -> Response:
+        async def sent() -> bytes:
+            return b""
+
+        def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:  # noqa: ARG001
+            return {"version": __version__, **info(bundle, self.settings.limits)}
+
+        return await self._in_pool(request, sent, work)
+
+    async def _in_pool(
+        self, request: Request, sent: Callable[[], Awaitable[bytes]], work: Work
+    ) -> Response:
+        """Answer a request for the bundle, in a thread of the pool.
+
+        Args:
+            request: the request.
+            sent: reads what it has sent. A caller without a key need not be listened to.
+            work: returns the answer, from the part of the bundle that the key opens, what was sent,
+                and the milliseconds that ranking may take.
+        """
+        record: Record = request.scope["ranklet.record"]
+        limits = self.settings.limits
         try:
             where = self._keys.opened(request.headers)
             bundle = self._live.bundle
             begin = perf_counter()
-            in_url = request.method != "POST"
-            query_string = request.scope["query_string"]
-            data = query_string if in_url else await read(request, limits)
+            data = await sent()
             record.stages.append(("read body", (perf_counter() - begin) * 1e3))
 
-            asked: Callable[[bytes], dict[str, Any]] = request_of if in_url else parse
-
-            def work() -> bytes:
+            def answer() -> bytes:
                 wait_ms = (perf_counter() - queued) * 1e3
                 record.stages.append(("wait", wait_ms))
                 budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
-                answer = ANSWERS[path](part_of(bundle, where), asked(data), limits, budget_ms)
-                record.stages.extend(answer.timings)
-                return encoded(answer.body)
+                with panics_as_errors():
+                    body = work(part_of(bundle, where), data, budget_ms)
+                return Room(limits.answer_bytes).check(encoded(body))
 
             queued = perf_counter()
-            body = await self._pool.run(work, limits.seconds, partial(_gone, request))
+            body = await self._pool.run(answer, limits.seconds, partial(_gone, request))
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:
@@ -178,15 +210,6 @@ class Service:
                 record.error = error
             return response
         return Response(body, headers={"content-type": "application/json"})
-
-    async def _info(self, request: Request) -> Response:
-        where = self._keys.opened(request.headers)
-        bundle = self._live.bundle
-        try:
-            about = await asyncio.to_thread(_about, bundle, where, self.settings.limits)
-        except RankletError as error:
-            return _failed(error)
-        return _json({"version": __version__, **about})
 
     async def _healthz(self, _: Request) -> Response:
         return _json({"alive": True})
@@ -222,10 +245,6 @@ def application(routes: Sequence[Route], **more: Any) -> Starlette:
     made = Starlette(routes=routes, exception_handlers=handlers, **more)
     made.router.redirect_slashes = False  # a redirect leads to whatever host the caller named
     return made
-
-
-def _about(bundle: Bundle, where: Filter | None, limits: Limits) -> dict[str, Any]:
-    return info(part_of(bundle, where), limits)
 
 
 async def _gone(request: Request) -> None:

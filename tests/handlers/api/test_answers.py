@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Built, Described
 from tests.metadata_rows import WORDS
 
-from ranklet.handlers.api.answers import ANSWERS, explain, info, rank, rerank
+from ranklet.handlers.api.answers import ANSWERS, Answer, explain, info, rank, rerank
 from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
@@ -245,6 +245,49 @@ def test_a_wrong_field_is_refused_with_its_reason(
     actual, error = refused(bundle, path, body)
     assert actual == status
     assert message in error
+
+
+def size_of(answer: Answer) -> int:
+    return len(json.dumps(answer.body, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/rank", {"query": "dough"}),
+        ("/rank", {"query": "the dough", "documents": ["dough, dough; " * 500]}),
+        ("/rank", {"query": "dough", "documents": ["dough " * 500], "highlight": True}),
+        ("/rank", {"query": "dough", "documents": ["dough"] * 50, "k": 50, "explain": True}),
+        ("/explain", {"query": " ".join(TEXTS), "id": "bread"}),
+        ("/rerank", {"query": "dough", "documents": ["dough " * 99] * 9, "return_documents": True}),
+        ("/rerank", {"query": "dough", "texts": ["dough " * 99] * 9, "return_text": True}),
+    ],
+)
+def test_an_answer_has_a_largest_size(bundle: Bundle, path: str, body: Any) -> None:
+    whole = ANSWERS[path](bundle, body, LIMITS, None)
+    size = size_of(whole)
+    fits = ANSWERS[path](bundle, body, replace(LIMITS, answer_bytes=size), None)
+    assert json.dumps(fits.body)[:20] == json.dumps(whole.body)[:20]
+    status, message = refused(bundle, path, body, replace(LIMITS, answer_bytes=size // 8))
+    assert status == 413
+    assert f"more than {size // 8:,} bytes; ask for fewer hits (k or top_n)" in message
+
+
+def test_words_of_long_texts_are_not_all_marked_to_find_that_they_are_too_many(
+    bundle: Bundle,
+) -> None:
+    body = {"query": "dough", "documents": ["dough " * 20_000], "highlight": True}
+    limits = replace(LIMITS, answer_bytes=200_000)
+    assert refused(bundle, "/rank", body, limits)[0] == 413
+    assert rank(bundle, body | {"highlight": False}, limits).body
+
+
+def test_metadata_have_room_like_texts(described: Described) -> None:
+    body = {"query": " ".join(WORDS), "k": 100}
+    size = size_of(rank(described.bundle, body, LIMITS))
+    bare = size_of(rank(described.bundle, body | {"return_documents": False}, LIMITS))
+    limits = replace(LIMITS, answer_bytes=(size - bare) // 2)
+    assert refused(described.bundle, "/rank", body, limits)[0] == 413
 
 
 @pytest.mark.parametrize("half", ["\ud800", "a\udcffb", "\udc00\ud800"])

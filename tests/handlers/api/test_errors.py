@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ranklet.handlers.api.errors import RequestError, failure
+from ranklet.handlers.api.errors import PanicError, RequestError, failure, panics_as_errors
 from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, UnknownRankerError
 
 
@@ -11,6 +11,25 @@ def test_a_fault_of_the_server_names_neither_path_nor_stack() -> None:
         status, body = failure(error)
         assert status == 500
         assert "srv" not in json.dumps(body)
+
+
+def test_a_message_that_quotes_very_much_is_cut() -> None:
+    _, body = failure(InputError("x" * 100_000))
+    assert 1000 < len(body["error"]) < 5000
+
+
+class Panic(BaseException):
+    """What tokenizers raises where Rust panics, which is no Exception either."""
+
+
+def test_a_panic_is_an_error_and_an_interruption_is_none() -> None:
+    for error in (Panic("no"), GeneratorExit()):
+        with pytest.raises(PanicError) as caught, panics_as_errors():
+            raise error
+        assert failure(caught.value)[0] == 500
+    for passed in (KeyboardInterrupt(), SystemExit(), MemoryError(), InputError("no")):
+        with pytest.raises(type(passed)), panics_as_errors():
+            raise passed
 
 
 @pytest.mark.parametrize(

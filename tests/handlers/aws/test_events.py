@@ -91,10 +91,10 @@ def test_the_limit_counts_bytes_as_the_runtime_client_writes_them(
     monkeypatch.setattr(events, "MOST_BYTES", 60)
     reply = {"body": "ü" * 20}
     with pytest.raises(RequestError, match="132 bytes, and at most 60"):  # each as \u00fc
-        check_size(reply, "http", 20)
+        check_size(reply, "http", 20, 1 << 24)
     for runtime in ("AWS_Lambda_python3.12", "AWS_Lambda_python3.14"):
         monkeypatch.setenv("AWS_EXECUTION_ENV", runtime)
-        check_size(reply, "http", 20)
+        check_size(reply, "http", 20, 1 << 24)
     monkeypatch.setenv("AWS_EXECUTION_ENV", "AWS_Lambda_python3.11")
     with pytest.raises(RequestError):
-        check_size(reply, "http", 20)
+        check_size(reply, "http", 20, 1 << 24)

@@ -160,6 +160,37 @@ def broken(*_: Any, **__: Any) -> Any:
     raise OSError("/srv/secret/path")
 
 
+class Panic(BaseException):
+    """What tokenizers raises where Rust panics, which is no Exception."""
+
+
+def test_a_panic_is_an_internal_error(function: Function, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panics(*_: Any, **__: Any) -> Any:
+        raise Panic("index out of bounds")
+
+    monkeypatch.setattr(Bundle, "rank", panics)
+    assert answered(function(recorded("rest"), Context()), 500)["error_type"] == "internal"
+    with pytest.raises(InternalError):
+        function(ASKED, Context())
+    monkeypatch.setattr(function_module, "try_out", panics)
+    started = Function({})
+    started.load()
+    answered(started(recorded("rest"), Context()), 503)
+
+
+def test_an_answer_is_never_larger_than_lambda_delivers(
+    function: Function, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(function_module, "MOST_BYTES", 500)
+    small = Function({"RANKLET_MAX_ANSWER_BYTES": "400"})
+    for each, most in ((Function({}), 500), (small, 400)):
+        each.load()
+        error = answered(each(recorded("rest"), Context()), 413)["error"]
+        assert f"at most {most} can be sent" in error or f"more than {most} bytes" in error
+        with pytest.raises(RequestError, match="return_documents"):
+            each(ASKED, Context())
+
+
 def test_an_internal_error_is_logged_and_hidden_from_the_caller(
     function: Function, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

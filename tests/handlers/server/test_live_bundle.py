@@ -153,6 +153,46 @@ def test_a_bundle_that_fails_its_trial_is_tried_again_later(
     assert "serves" in watched.refresh()
 
 
+class Panic(BaseException):
+    """What tokenizers raises where Rust panics, which is no Exception."""
+
+
+@pytest.mark.parametrize("step", ["load", "part_of", "try_out"])
+@pytest.mark.parametrize(
+    "error",
+    [Panic("at vocabulary"), MemoryError(), OSError(5, "Input/output error"), SystemExit(3),
+     KeyboardInterrupt(), GeneratorExit(), RecursionError(), StopIteration()],
+)  # fmt: skip
+def test_whatever_a_bundle_raises_the_watch_goes_on(
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
+) -> None:
+    path = tmp_path / "served.ranklet"
+    put(built.indexed, path)
+    lines: list[str] = []
+    live = LiveBundle(str(path), False, "auto", lambda *line: lines.append(" ".join(line)), ({},))
+    monkeypatch.setattr(live_bundle, "part_of", lambda bundle, _: bundle)
+    live.refresh()
+    first = live.bundle
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise error
+
+    put(built.fused, path)
+    with monkeypatch.context() as patched:
+        patched.setattr(live_bundle, step, broken)
+        live.refresh()
+        live.refresh()
+        assert live.bundle is first
+        assert len(lines) == 2
+        assert "ERROR the former bundle is still served" in lines[1]
+        assert type(error).__name__ in lines[1]
+        patched.setattr(live_bundle, "monotonic", lambda: float("inf"))
+        patched.undo()
+    monkeypatch.setattr(live_bundle, "monotonic", lambda: float("inf"))
+    live.refresh()
+    assert "was replaced and serves" in lines[2]
+
+
 def test_every_ranker_is_tried_on_few_documents(
     built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,6 +153,16 @@ def test_the_page_is_ours_alone(server: "Server") -> None:
     assert server.ask("HEAD", "/").body == b""
 
 
+def test_an_answer_that_is_too_large_says_what_to_ask_for(start: "Start") -> None:
+    with start(RANKLET_MAX_ANSWER_BYTES="3000") as server:
+        body = {"query": "knead the dough, wash windows with water, prune roses, oil the chain"}
+        reply = server.post("/rank", {**body, "explain": True})
+        assert (reply.status, reply.json()["error_type"]) == (413, "too_large")
+        assert "return_documents" in reply.json()["error"]
+        assert len(server.post("/rank", body).body) <= 3000
+        assert server.ask("GET", "/info").json()["limits"]["answer_bytes"] == 3000
+
+
 def test_an_answer_that_takes_too_long_is_given_up(start: "Start", gate: Gate) -> None:
     with start(gate=gate, RANKLET_MAX_SECONDS="1") as server:
         gate.shut()
@@ -172,6 +182,8 @@ def test_a_full_queue_refuses_with_retry_after(start: "Start", gate: Gate) -> No
         gate.shut()
         waiting = [callers.submit(server.post, "/rank", body) for _ in range(2)]
         server.wait(lambda: "ranklet_held 2" in server.metrics())
+        assert server.ask("GET", "/info").status == 503  # it opens files of the bundle, too
+        assert server.ask("GET", "/readyz").status == server.ask("GET", "/healthz").status == 200
         refused = server.post("/rank", body)
         assert refused.status == 503
         assert refused.headers["retry-after"] == "1"

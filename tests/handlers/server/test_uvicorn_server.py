@@ -136,7 +136,7 @@ def test_an_address_that_is_taken_is_an_error(listening: socket.socket) -> None:
 
 @pytest.mark.parametrize("host", ["no such host", "a" * 70, "a\0b", "256.0.0.1"])
 def test_an_address_that_is_none_is_an_error(host: str) -> None:
-    with pytest.raises(InputError, match="cannot listen on .* port 0: "):
+    with pytest.raises(InputError, match=r"cannot listen on .* port 0: "):
         listen(ServerSettings("a bundle", host=host, port=0))
 
 
