@@ -7,14 +7,15 @@ serving needs no lemmatiser, and words and lemmas cannot drift apart. ``wordpiec
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.text.splitter import Splitter
 from ranklet.runtime.text.strings import SortedStrings
-from ranklet.runtime.text.words import placed_words, words
+from ranklet.runtime.text.words import SPLITTER
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -35,13 +36,6 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-class Splitter(NamedTuple):
-    """How texts are split into words."""
-
-    words: Callable[[str], list[str]]
-    placed: Callable[[str], Iterator[tuple[int, int, str]]]  # with positions: begin, end, word
-
-
 def splitter(languages: Sequence[str]) -> Splitter:
     """Return how texts of some languages are split; a collection in English has its own rules.
 
@@ -49,10 +43,10 @@ def splitter(languages: Sequence[str]) -> Splitter:
     (["l'ete"], ['ete'])
     """
     if tuple(languages) == ENGLISH:
-        return Splitter(words, placed_words)
+        return SPLITTER
     from ranklet.runtime.text import scripts  # not a cost of opening an English bundle
 
-    return Splitter(scripts.split, scripts.placed)
+    return scripts.splitter()
 
 
 class Vocabulary:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ranklet.runtime.errors import damaged
 from ranklet.runtime.text.porter import stem
+from ranklet.runtime.text.splitter import APOSTROPHES
 from ranklet.runtime.text.words import fold, stop_words
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Lexicon:
 
     @cached_property
     def _apostrophes(self) -> frozenset[int]:
-        return frozenset(i for i, piece in enumerate(self._spelling) if piece in ("'", "’"))
+        return frozenset(i for i, piece in enumerate(self._spelling) if piece in APOSTROPHES)
 
     def words(self, pieces: Sequence[int]) -> list[Word]:
         """Return the words of a text, in order.

@@ -1,6 +1,7 @@
 """Split texts of any language into words, also where a script has no spaces or writes marks.
 
-English collections keep the rules of `ranklet.runtime.text.words`. All others have these:
+English collections have the rules of `ranklet.runtime.text.words`. All others have these, besides
+those of `ranklet.runtime.text.splitter`:
 
 - A mark of a letter (a vowel sign of Devanagari, a tone of Thai) stays with it. Accents are removed
   as in English.
@@ -13,8 +14,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
+
+from ranklet.runtime.text.splitter import Placed, Splitter, readable
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA_AND_HANGUL = "\u1100-\u11ff\u3040-\u30fa\u30fc-\u30ff\uac00-\ud7a3\uff66-\uff9f"
@@ -29,9 +32,6 @@ _MARKED = (
 )
 _VOICED = "\u3099\u309a"  # they make が of か
 _AM = {"\u0e4d\u0e32": "\u0e33", "\u0ecd\u0eb2": "\u0eb3"}  # vowels that NFKD takes apart
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200c\u200d\u2060\ufeff"))  # inside of words
-_ALIKE = str.maketrans({"’": "'", "ʼ": "'", "ı": "i"})
-
 # Function words before an apostrophe, without it.
 _FRENCH = "c d j l m n s t qu jusqu lorsqu puisqu quoiqu presqu quelqu"
 _ITALIAN = "un all coll dall dell nell sull quell quest gl agl dagl degl negl sugl"
@@ -46,40 +46,31 @@ def split(text: str) -> list[str]:
     >>> split("東京タワー"), split("猫")
     (['東', '東京', '京', '京タ', 'タワ', 'ワー'], ['猫'])
     """
-    return [word for run in _patterns().folded.findall(fold(text)) for word in _words(run)]
+    return splitter().words(text)
 
 
-def placed(text: str) -> Iterator[tuple[int, int, str]]:
+def placed(text: str) -> Iterator[Placed]:
     """Yield every word of `split` with its character positions: (begin, end, word).
-
-    Runs are matched before they are folded, because folding moves characters. Words of a run that
-    folding changes in length all have the run's place.
 
     >>> list(placed("L'été 東京"))
     [(0, 5, 'ete'), (6, 7, '東'), (6, 8, '東京'), (7, 8, '京')]
     """
-    for run in _patterns().written.finditer(text):
-        found = split(run[0])
-        units = [unit.span() for unit in _patterns().letter.finditer(run[0])]
-        letters = _letters(run[0])
-        if letters and [fold(run[0][begin:end]) for begin, end in units] == letters:
-            for word, first, last in _pairs(letters):
-                yield run.start() + units[first][0], run.start() + units[last][1], word
-        else:
-            for word in found:
-                yield run.start(), run.end(), word
+    return splitter().placed(text)
 
 
 def spaced(text: str) -> list[str]:
     """Return the words of `split` that are as they were written, with capitals and accents.
 
-    Pairs of letters are left out.
+    Pairs of letters and wholes with signs are left out.
 
     >>> spaced("L'été des Häuser 東京")
     ['été', 'des', 'Häuser']
     """
-    found = _patterns().written.findall(unicodedata.normalize("NFC", text.translate(_INVISIBLE)))
-    return [_bare(run.replace("’", "'")) for run in found if not _patterns().unspaced.match(run)]
+    found = []
+    for run in _patterns().written.findall(unicodedata.normalize("NFC", readable(text))):
+        begin, end = _bare(fold(run))
+        found.append(run[begin:end] if len(fold(run)) == len(run) else run[begin:])
+    return found
 
 
 def fold(text: str) -> str:
@@ -88,80 +79,80 @@ def fold(text: str) -> str:
     >>> fold("Ｆｕßball й が ไทย"), fold("ISPARTA’nın")
     ('fussball и が ไทย', "isparta'nin")
     """
-    if text.isascii():
-        return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.translate(_INVISIBLE).translate(_ALIKE))
-    bare = "".join(c for c in decomposed if not unicodedata.combining(c) or _is_kept(c))
-    composed = unicodedata.normalize("NFC", bare.casefold().translate(_ALIKE))
-    for parts, vowel in _AM.items():
-        composed = composed.replace(parts, vowel)
-    return composed
+    return splitter().fold(text)
+
+
+@cache
+def splitter() -> Splitter:
+    """Return how texts are split; its patterns take a millisecond that English need not spend."""
+    letter = rf"[^\W_{_UNSPACED}][{_marks()}]*"
+    unspaced = rf"(?:(?=\w)[{_UNSPACED}][{_marks()}]*)+"
+    return Splitter(letter, unspaced, _pairs, _bare, _is_kept, _compose)
 
 
 def _is_kept(mark: str) -> bool:
     return mark in _VOICED or any(ord(mark) in block for block in _MARKED)
 
 
-def _words(run: str) -> list[str]:
-    """Return the words of a folded run."""
-    if letters := _letters(run):
-        return [word for word, _, _ in _pairs(letters)]
-    return [_bare(run)]
+def _compose(text: str) -> str:
+    composed = unicodedata.normalize("NFC", text)
+    for parts, vowel in _AM.items():
+        composed = composed.replace(parts, vowel)
+    return composed
 
 
-def _bare(run: str) -> str:
-    """Return a run without what is elided before an apostrophe and without possessive ``'s``."""
-    bare = run.removesuffix("'s")
+def _bare(word: str) -> tuple[int, int]:
+    """Leave out what is elided before an apostrophe and possessive ``'s``."""
+    bare = word.removesuffix("'s")
     head, _, tail = bare.partition("'")
-    return tail if tail and fold(head) in _ELIDED else bare
+    return len(head) + 1 if tail and head in _ELIDED else 0, len(bare)
 
 
-def _letters(run: str) -> list[str]:
-    """Return the letters of a run without spaces, each folded and with its marks; else []."""
-    return _patterns().letter.findall(fold(run)) if _patterns().unspaced.match(run) else []
+def _pairs(run: str) -> Iterator[Placed]:
+    """Yield the words of a run without spaces, with the places of their letters.
 
-
-def _pairs(letters: list[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield the words of a run without spaces with the places of their first and last letters."""
+    They all have the run's place if composing it changes the number of letters.
+    """
+    letters, composed = _patterns().letter.findall(run), _compose(run)
+    ends = list(accumulate(map(len, letters), initial=0))
+    if composed != run:
+        letters = _patterns().letter.findall(composed)
+        if len(letters) != len(ends) - 1:
+            yield from ((0, len(run), word) for _, _, word in _pairs(composed))
+            return
+    han = set(_patterns().han.findall(run))
     for at, (letter, following) in enumerate(pairwise([*letters, ""])):
-        if len(letters) == 1 or _patterns().han.match(letter):
-            yield letter, at, at
+        if len(letters) == 1 or letter[0] in han:
+            yield ends[at], ends[at + 1], letter
         if following:
-            yield letter + following, at, at + 1
+            yield ends[at], ends[at + 2], letter + following
 
 
 class _Patterns(NamedTuple):
-    """What runs of letters look like."""
+    """What letters look like."""
 
-    folded: re.Pattern[str]  # a run in a folded text
-    written: re.Pattern[str]  # a run in a text as it was written
-    unspaced: re.Pattern[str]  # the beginning of a run without spaces
-    letter: re.Pattern[str]  # a letter of such a run with its marks, as it was written
+    written: re.Pattern[str]  # a word between spaces in a text as it was written
+    letter: re.Pattern[str]  # a letter with its marks in a run without spaces
     han: re.Pattern[str]
 
 
 @cache
 def _patterns() -> _Patterns:
-    """Return the patterns, which take a millisecond that English collections need not spend."""
-    kept = "".join(
+    accents = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670"
+    letters = rf"(?:[^\W_{_UNSPACED}][{_marks()}{accents}]*)+"
+    return _Patterns(
+        re.compile(f"{letters}(?:'{letters})*"),
+        re.compile(rf"(?=\w)[{_UNSPACED}][{_marks()}]*"),
+        re.compile(f"[{_HAN}]"),
+    )
+
+
+@cache
+def _marks() -> str:
+    """Return the marks that are more than accents, as a part of a pattern."""
+    return _VOICED + "".join(
         re.escape(chr(code))
         for block in _MARKED
         for code in block
         if unicodedata.category(chr(code)) in ("Mn", "Mc")
     )
-    marks = f"{kept}{_VOICED}"
-    # Accents still follow their letters in a text that is not folded yet.
-    accents = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u00ad\u200c\u200d"
-    return _Patterns(
-        re.compile(_run(marks, "'")),
-        re.compile(_run(marks + accents, f"['’][{accents}]*")),
-        re.compile(f"[{_UNSPACED}]"),
-        re.compile(rf"(?=\w)[{_UNSPACED}][{marks}{accents}]*"),
-        re.compile(f"[{_HAN}]"),
-    )
-
-
-def _run(marks: str, apostrophe: str) -> str:
-    """Return the pattern of a run, letters with their marks, with or without spaces around it."""
-    letters = rf"(?:(?![{_UNSPACED}])[^\W_][{marks}]*)+"
-    return rf"(?:(?=\w)[{_UNSPACED}][{marks}]*)+|{letters}(?:{apostrophe}{letters})*"

@@ -19,7 +19,10 @@ def word_places(text: str, tokens: Iterable[tuple[int, int]]) -> list[tuple[int,
         text: any text.
         tokens: the characters of each token, (begin, end).
     """
-    words = list(dict.fromkeys((begin, end) for begin, end, _ in placed_words(text)))
+    words: list[tuple[int, int]] = []
+    for begin, end, _ in placed_words(text):
+        if not words or begin >= words[-1][1]:  # a whole begins before its last part
+            words.append((begin, end))
     begins = [begin for begin, _ in words]
     places: list[tuple[int, int] | None] = []
     for begin, end in tokens:

@@ -18,8 +18,8 @@ from ranklet.runtime.text.words import fold, placed_words, stop_words, words
         ("…—!?", []),
         ("\0", []),
         ("a\0b", ["a", "b"]),
-        ("😀", []),
-        ("good😀day", ["good", "day"]),
+        ("😀", ["😀"]),
+        ("good😀day", ["good", "😀", "day"]),
         ("Don't", ["don't"]),
         ("Don’t", ["don't"]),
         ("the cat's tail", ["the", "cat", "tail"]),
@@ -27,12 +27,12 @@ from ranklet.runtime.text.words import fold, placed_words, stop_words, words
         ("'quoted'", ["quoted"]),
         ("'s", ["s"]),
         ("rock'n'roll", ["rock'n'roll"]),
-        ("str_replace os.path x86-64", ["str", "replace", "os", "path", "x86", "64"]),
+        ("str_replace(os)", ["str", "replace", "str_replace", "os"]),
         ("Crème Brûlée", ["creme", "brulee"]),
         ("Stra\u00dfe STRASSE", ["strasse", "strasse"]),
         ("\u0130stanbul", ["istanbul"]),
         ("\ufb01nd \uff26\uff35\uff2c\uff2c", ["find", "full"]),
-        ("5\u338d 3\u33a7 \u211d\u2122", ["5ug".replace("u", "μ"), "3m", "s", "rtm"]),
+        ("5\u338d 3\u33a7 \u211d\u2122", ["5", "μg", "3", "m", "s", "m/s", "r"]),
         ("Ζεύς ΖΕΥΣ", ["ζευσ", "ζευσ"]),
         ("Москва́", ["москва"]),
         ("日本語", ["日", "本", "語"]),
@@ -56,8 +56,8 @@ def test_composed_and_decomposed_letters_are_one_word() -> None:
 def test_words_are_lower_case_whole_and_found_again_in_themselves(text: str) -> None:
     for word in words(text):
         assert word
-        assert not re.search(r"[\s_]", word)
-        assert words(word) == [word]
+        assert not re.search(r"\s", word)
+        assert words(word)[-1] == word
 
 
 @given(st.text())
@@ -92,4 +92,4 @@ def test_words_with_positions_are_the_same_words(text: str) -> None:
     assert [word for _, _, word in placed] == words(text)
     for begin, end, word in placed:
         assert word in words(text[begin:end])
-    assert [begin for begin, _, _ in placed] == sorted(begin for begin, _, _ in placed)
+    assert [end for _, end, _ in placed] == sorted(end for _, end, _ in placed)

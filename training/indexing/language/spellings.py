@@ -29,7 +29,7 @@ class Spellings:
         best: dict[str, Spelling] = {}
         for language, counts in self._counts.items():
             for word, count in counts.items():
-                for form in scripts.split(word):
+                for form in scripts.split(word)[-1:]:  # a name in camel case follows its parts
                     if form not in best or count > best[form].times:
                         best[form] = Spelling(word, language, count)
         return best

@@ -1,0 +1,318 @@
+"""Split texts into words by the rules that all languages share.
+
+- A text is plain before it is split: compatibility forms are resolved, accents and invisible
+  characters are removed, letters that have no other form in Unicode are spelled as people type them
+  (ł is l), and all characters that stand for an apostrophe or a hyphen are one.
+- A run of letters and digits is a word. An apostrophe joins them (don't, o'neill).
+- A word with other signs in it (python.org, 2.13.0, str_replace, C++) gives its parts and then the
+  whole. Hyphens and slashes count only next to a digit or a single letter (UTF-8, I/O), so that
+  well-known and and/or are two words.
+- A name in camel case gives its parts and the whole, too.
+- An emoji is a word, and one made of several gives these and the whole.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import chain
+
+Placed = tuple[int, int, str]  # begin and end in the text, and the word
+
+_CACHED = 1 << 16  # number of chunks whose words are cached before the cache is emptied
+_LONGEST = 64  # characters of a whole with signs, and of a chunk that is cached
+
+APOSTROPHES = frozenset("'‘’‛´′‵`ʹʻʼʽʾʿˊˋ΄᾽᾿՚׳ߴꞋꞌ＇")
+_APOSTROPHE = dict.fromkeys(map(ord, APOSTROPHES), "'")
+_HYPHENS = "‐‑‒–−﹣－"
+# All default-ignorable code points except the zero-width space, which divides words, and the
+# zero-width joiner, which stays between emoji.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_UNSAID = "©®™℠℗"  # signs of rights say nothing about the word before them
+_PICTOGRAPH = (
+    "[\u2194-\u2199\u21a9\u21aa\u2300-\u23ff\u25b6\u25c0\u25fb-\u27bf\u2934\u2935\u2b00-\u2bff"
+    "\U0001f000-\U0001faff]"
+)
+_TONES = "[\U0001f3fb-\U0001f3ff]"
+_JOINER = re.compile(f"\u200d(?!{_PICTOGRAPH})")
+_ELEMENT = f"{_PICTOGRAPH}{_TONES}?"
+_FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
+_EMOJI = f"[0-9#*]\u20e3|{_FLAG}|{_ELEMENT}(?:\u200d{_ELEMENT})*"
+_EMOJI_PARTS = re.compile(f"{_FLAG}|[0-9]|(?!{_TONES}){_PICTOGRAPH}|^{_TONES}")
+
+# Letters by their names in Unicode, with and without what is added to them.
+_LATIN = re.compile(
+    "LATIN (?:CAPITAL |SMALL )?(?:LETTER|LIGATURE) (?:SMALL CAPITAL )?"
+    "(?:DOTLESS |OPEN |BARRED |SCRIPT |INSULAR |LONG )?"
+    "([A-Z]{1,2}|ETH|THORN|ENG|KRA|SCHWA|TURNED E|REVERSED E|EZH|ESH|GAMMA|IOTA|UPSILON|ALPHA|WYNN)"
+    "(?: BAR| DIGRAPH| WITH .*)?"
+)
+_TYPED = {
+    "ETH": "d", "THORN": "th", "ENG": "n", "KRA": "q", "SCHWA": "e", "TURNED E": "e",
+    "REVERSED E": "e", "EZH": "z", "ESH": "s", "GAMMA": "g", "IOTA": "i", "UPSILON": "u",
+    "ALPHA": "a", "WYNN": "w",
+}  # fmt: skip
+
+# A sign that makes a whole of its parts; a comma only within a number.
+_SIGN = r"_*(?:[.@&/\\#~-]|\+{1,2}|:[:/\\]{0,2}|(?<=[0-9]),(?=[0-9]))_*|_+"
+_BEFORE = r"(?:(?<![^\s(\[{<\"'`=])[.@#]|(?<![^\s(\[{<\"'`=.~])/)"
+# Where an ASCII text may have more than words without signs: of these characters, the ones inside
+# of words and before them.
+_SPECIAL = re.compile(
+    r"""[A-Z._@&:/\\+#~,`-](?:(?<=[a-z][A-Z])|(?<=[A-Z0-9][A-Z])(?=[a-z]{2})
+    |(?<=\w[_@&\\+#~])|(?<=\w[.:`])(?=[\w:/\\])|(?<=[0-9],)(?=[0-9])|(?<=[0-9][/-])(?=\w)
+    |(?<=\w[/-])(?=[0-9]|\w\b|_)|(?<![A-Za-z0-9][A-Za-z0-9][/-])(?<=\w[/-])(?=\w)
+    |(?<![^\W_][.@#/])(?<=[.@#/])(?=\w))""",
+    re.ASCII | re.VERBOSE,
+)
+_CHUNK = re.compile(r"\S*")
+_ASCII_WORD = re.compile("[a-z0-9]+(?:'[a-z0-9]+)*")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z]{2})")
+
+
+class _Plain(dict[int, str]):
+    """What each character is in a plain text, found out when it first occurs.
+
+    Args:
+        keeps: returns whether a combining mark is more than an accent.
+    """
+
+    def __init__(self, keeps: Callable[[str], bool]) -> None:
+        self._keeps = keeps
+        self.doubled = dict[int, str]()  # letters that are spelled as two, of those that occurred
+        self.update(_APOSTROPHE)
+        self.update(dict.fromkeys(map(ord, _HYPHENS), "-"))
+        self.update(dict.fromkeys(map(ord, _UNSAID), " "))
+        self.update({ord("⁄"): "/", ord("∕"): "/"})
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = self._of(code)
+        return found
+
+    def _of(self, code: int) -> str:
+        char = chr(code)
+        if char.isascii() or "\uac00" <= char <= "\ud7a3":  # NFKD would split Hangul
+            return char
+        if unicodedata.combining(char):
+            return char if self._keeps(char) else ""
+        if _INVISIBLE.match(char):
+            return ""
+        category, resolved = unicodedata.category(char), unicodedata.decomposition(char)
+        if category == "Nd":
+            return str(unicodedata.decimal(char))
+        if (category in ("So", "No")) and not resolved.startswith(("<super>", "<sub>")):
+            return self._symbol(char)
+        if resolved:
+            return self._each(unicodedata.normalize("NFKD", char))
+        if named := _LATIN.fullmatch(unicodedata.name(char.lower(), "")):
+            typed = _TYPED.get(named[1], named[1].lower())
+            if char.isupper():
+                typed = typed.upper()
+            if len(typed) == 1:
+                return typed
+            self.doubled[code] = typed
+        return char
+
+    def _symbol(self, char: str) -> str:
+        """Return what a symbol is as a word of its own."""
+        resolved = unicodedata.normalize("NFKD", char)
+        if resolved != char:
+            return f" {self._each(resolved)} "
+        number = unicodedata.numeric(char, 0.5)
+        return f" {int(number)} " if number == int(number) else char
+
+    def _each(self, chars: str) -> str:
+        return "".join(self[ord(char)] for char in chars)
+
+
+class _Chunks(dict[str, tuple[str, ...]]):
+    """The words of what stands between two spaces, because texts share most of it."""
+
+    def __init__(self, split: Callable[[str], Iterable[str]]) -> None:
+        self._split = split
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        found = tuple(self._split(chunk))
+        if len(chunk) <= _LONGEST:
+            if len(self) >= _CACHED:
+                self.clear()
+            self[chunk] = found
+        return found
+
+
+class Splitter:
+    """How texts of some languages are split into words.
+
+    Args:
+        letters: the pattern of one letter or digit of a plain text, with its marks.
+        unspaced: the pattern of a run of letters between which no spaces are written.
+        split_unspaced: returns the words of such a run and their places in it.
+        bare: returns which characters of a word in lower case are left over without what an
+            apostrophe adds, (begin, end).
+        keeps: returns whether a combining mark is more than an accent.
+        compose: joins letters with their marks.
+    """
+
+    def __init__(
+        self,
+        letters: str,
+        unspaced: str,
+        split_unspaced: Callable[[str], Iterable[Placed]],
+        bare: Callable[[str], tuple[int, int]],
+        keeps: Callable[[str], bool] = lambda _: False,
+        compose: Callable[[str], str] = lambda text: unicodedata.normalize("NFC", text),
+    ) -> None:
+        self._letters, self._unspaced = letters, unspaced
+        self._split_unspaced, self._bare, self._compose = split_unspaced, bare, compose
+        self._plain = _Plain(keeps)
+        self._chunks = _Chunks(self._each)
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of a text in lower case."""
+        if not text.isascii():
+            return list(chain.from_iterable(map(self._chunks.__getitem__, text.split())))
+        found, at, lower = list[str](), 0, text.lower()
+        for special in _SPECIAL.finditer(text):
+            begin = special.start()
+            if begin >= at:
+                while begin > at and not text[begin - 1].isspace():
+                    begin -= 1
+                found += self._without_signs(lower, at, begin)
+                at = _CHUNK.match(text, begin).end()  # type: ignore[union-attr]
+                found += self._chunks[text[begin:at]]
+        return found + self._without_signs(lower, at, len(text))
+
+    def _without_signs(self, lower: str, begin: int, end: int) -> list[str]:
+        """Return the words of a part of an ASCII text in lower case, nine words in ten."""
+        found = _ASCII_WORD.findall(lower, begin, end)
+        if lower.find("'", begin, end) >= 0:
+            return [word[slice(*self._bare(word))] if "'" in word else word for word in found]
+        return found
+
+    def placed(self, text: str) -> Iterator[Placed]:
+        """Yield every word of `words` with its character positions: (begin, end, word).
+
+        A whole follows its parts and has the place of all of them.
+        """
+        plain, runs = self._runs(text)
+        origin: list[int] | range = range(len(text) + 1)
+        if not text.isascii():
+            origin = [at for at, char in enumerate(_joined(text)) for _ in self._plain[ord(char)]]
+            origin.append(len(text))
+        for run in runs.finditer(plain):
+            at = run.start()
+            for begin, end, word in self._split(run[0]):
+                last = origin[at + end - 1]
+                yield origin[at + begin], max(last + 1, origin[at + end]), word
+
+    def _each(self, chunk: str) -> Iterator[str]:
+        """Yield the words of `placed` without their places."""
+        plain, runs = self._runs(chunk)
+        for run in runs.findall(plain):
+            for _, _, word in self._split(run):
+                yield word
+
+    def fold(self, text: str) -> str:
+        """Lower the case, resolve compatibility forms and remove accents; see the module."""
+        return self._spelled(self._runs(text)[0])
+
+    def _runs(self, text: str) -> tuple[str, re.Pattern[str]]:
+        """Return a plain text and the pattern of its runs."""
+        if text.isascii():  # nine texts in ten
+            return text, self._ascii_run
+        return _joined(text).translate(self._plain), self._run
+
+    @cached_property
+    def _ascii_run(self) -> re.Pattern[str]:
+        return re.compile(_run("[A-Za-z0-9]"))
+
+    @cached_property
+    def _run(self) -> re.Pattern[str]:
+        return re.compile(f"{_EMOJI}|{self._unspaced}|{_run(self._letters)}")
+
+    @cached_property
+    def _unspaced_run(self) -> re.Pattern[str]:
+        return re.compile(self._unspaced)
+
+    @cached_property
+    def _part(self) -> re.Pattern[str]:
+        """A part of a run, without its sign (1) and with it."""
+        each = self._letters
+        return re.compile(rf"({_part(each)})(?:\+\+|[+#](?![+#]|{each}))?")
+
+    @cached_property
+    def _joining(self) -> re.Pattern[str]:
+        """The signs that make a whole of a run."""
+        each = self._letters
+        alone = rf"(?<!{_LETTER}){each}[/-]|[/-]{each}(?!{each})"
+        return re.compile(rf"^[./@#]|[._@&:\\+#~,]|[0-9][/-]|[/-][0-9]|{alone}")
+
+    def _split(self, run: str) -> Iterator[Placed]:
+        """Yield the words of a run of a plain text with their places in it."""
+        if run[0].isalnum() and not run.isascii() and self._unspaced_run.match(run):
+            yield from self._split_unspaced(run)
+            return
+        if not any(map(str.isalnum, run)) or "\u20e3" in run:
+            yield from _emoji(run)
+            return
+        end = 0
+        for part in self._part.finditer(run):
+            yield from self._parts(part.start(), part[1])
+            if part[0] != part[1]:
+                yield part.start(), part.end(), self._spelled(part[0])
+            begin, end = part.span()
+        if (begin, end) != (0, len(run)) and len(run) <= _LONGEST and self._joining.search(run):
+            yield 0, len(run), self._spelled(run).removesuffix("'s")
+
+    def _parts(self, at: int, word: str) -> Iterator[Placed]:
+        """Yield a word without signs, after its parts if it is in camel case."""
+        spelled = self._spelled(word)
+        begin, end = self._bare(spelled)
+        if word.isascii() and not (word.islower() or word.isupper()):
+            place = at + begin
+            parts = _CAMEL.split(word[begin:end])
+            for part in parts if len(parts) > 1 else ():
+                if len(part) > 1:  # one letter says too little
+                    yield place, place + len(part), part.lower()
+                place += len(part)
+        yield at, at + len(word), spelled[begin:end]
+
+    def _spelled(self, plain: str) -> str:
+        if plain.isascii():
+            return plain.lower().replace("`", "'")
+        return self._compose(plain.translate(self._plain.doubled).casefold()).replace("`", "'")
+
+
+_LETTER = r"[^\W_]"
+
+
+def readable(text: str) -> str:
+    """Return a text as it was written, without invisible characters and with ' as apostrophe."""
+    return _INVISIBLE.sub("", text).replace("\u200d", "").translate(_APOSTROPHE)
+
+
+def _joined(text: str) -> str:
+    """Return a text in which zero-width joiners join emoji only; no character changes its place."""
+    return _JOINER.sub("\u2060", text) if "\u200d" in text else text
+
+
+def _part(letter: str) -> str:
+    return f"(?:{letter})+(?:['`](?:{letter})+)*"
+
+
+def _run(letter: str) -> str:
+    """Return the pattern of words that signs join, before folding."""
+    part = rf"{_part(letter)}(?:(?:\+\+?|#)(?![+#]|{letter}))?"
+    return f"(?:{_BEFORE}(?={letter}))?{part}(?:(?:{_SIGN}){part})*"
+
+
+def _emoji(run: str) -> Iterator[Placed]:
+    """Yield the emoji that one is made of, and the whole."""
+    parts = [(*part.span(), part[0]) for part in _EMOJI_PARTS.finditer(run)]
+    yield from parts
+    if [part[2] for part in parts] != [run]:
+        yield 0, len(run), run
