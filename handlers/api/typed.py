@@ -7,7 +7,7 @@ from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.lexical.query_syntax import Query, typed_query
 
-MOST_PARTS = 20  # phrases, excluded words and prefixes, most of which read the whole collection
+MOST_PARTS = 20  # phrases, excluded words and prefixes, which are looked up in the collection
 MOST_WORDS = 50  # that are looked up for typos, in some hundred spellings if they are unknown
 
 
@@ -28,7 +28,8 @@ def typed(fields: Fields, limits: Limits) -> str | Query:
                 f"the query has {query.parts:,} phrases, excluded words and prefixes; at most "
                 f"{MOST_PARTS} are allowed",
             )
-        words = len(re.findall(r"\w+", query.text))
+        corrected = (query.text, *query.excluded, *query.excluded_phrases)
+        words = len(re.findall(r"\w+", " ".join(corrected)))
         if query.typos and words > MOST_WORDS:
             raise RequestError(
                 413,

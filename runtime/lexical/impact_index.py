@@ -6,7 +6,7 @@ impacts. A query is a sparse vector over terms. A document's score is the dot pr
 
 import threading
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -144,7 +144,7 @@ class ImpactIndex:
                 "a query has a term weight that is negative or NaN; use weights from 0"
             )
         if k > 0:
-            self._fetch(terms, self.largest)
+            self.fetch(terms, self.largest)
         lists = [
             _List(documents, impacts, weight * self.scale, weight * float(self.largest[term]))
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
@@ -174,7 +174,7 @@ class ImpactIndex:
     ) -> NDArray[np.float32]:
         """Return the impact of each term in each document, (terms, documents) float32."""
         impacts = np.zeros((len(terms), len(documents)), np.float32)
-        self._fetch(terms)
+        self.fetch(terms)
         for row, term in zip(impacts, terms.tolist(), strict=True):
             _probe(*self.postings(term), documents, row)
         return impacts if self.scale == 1 else impacts * np.float32(self.scale)
@@ -223,7 +223,7 @@ class ImpactIndex:
         if (largest > self.largest[filled]).any() or not np.isfinite(self.largest).all():
             raise BundleError(f"{name}: the stored maximum of a term is not its largest impact")
 
-    def _fetch(self, terms: NDArray[np.int32], *others: NDArray[np.float32]) -> None:
+    def fetch(self, terms: NDArray[np.int32], *others: NDArray[np.float32]) -> None:
         """Fetch all postings of some terms at once, and the terms' numbers in other arrays."""
         ragged = (self.offsets, self.documents, self.impacts)
         if any(map(is_absent, (*others, *ragged))):
@@ -331,18 +331,22 @@ def _max_score(
     is one of theirs.
     """
     lists.sort(key=lambda each: -each.bound)
+    bounds = _sums_from_each([each.bound for each in lists])
+    lengths = _sums_from_each([len(each.documents) for each in lists])
     reached = 0  # number of documents with a score
+    unchecked = 0  # postings that were read since the threshold was found
     for position, current in enumerate(lists):
-        ahead = lists[position:]
-        remaining = sum(rest.bound for rest in ahead)
+        remaining = bounds[position]
+        unchecked += len(current.documents)
         # Finding the threshold costs about as much as scanning `reached` postings.
-        if reached >= k and sum(len(rest.documents) for rest in ahead) > 2 * reached:
+        if reached >= k and lengths[position] > 2 * reached and 2 * unchecked >= reached:
+            unchecked = 0
             documents = np.concatenate(touched)
             scores = accumulator[documents]
             threshold = np.partition(scores, reached - k)[reached - k]
             # The margin keeps documents at the border, which rounding might lose.
             if threshold * (1 - _HAIR) > remaining:
-                return _probe_rest(ahead, documents, scores, threshold, remaining, k)
+                return _probe_rest(lists[position:], documents, scores, threshold, remaining, k)
         if allowed is None:
             scanned, impacts = current.documents, current.impacts
         else:
@@ -370,6 +374,10 @@ def _probe_rest(
     documents_in, scores_in = documents, scores
     order: NDArray[np.intp] | None = None
     for current in lists:
+        if order is not None and len(current.documents) < len(documents_in):
+            _add(current, documents_in, scores_in)  # which takes less time than what follows
+            remaining -= current.bound
+            continue
         racing = scores_in >= threshold * (1 - _HAIR) - remaining
         documents_in, scores_in = documents_in[racing], scores_in[racing]
         if order is None:
@@ -382,6 +390,24 @@ def _probe_rest(
         if len(scores_in) >= k:  # always true unless LARGEST holds wrong values
             threshold = np.partition(scores_in, len(scores_in) - k)[len(scores_in) - k]
     return documents_in, scores_in
+
+
+def _sums_from_each(values: Sequence[float]) -> list[float]:
+    """Return the sum of each value and all that follow it.
+
+    >>> _sums_from_each([1, 2, 3])
+    [6, 5, 3]
+    """
+    return list(accumulate(reversed(values)))[::-1]
+
+
+def _add(current: _List, documents: NDArray[np.uint32], scores: NDArray[np.float32]) -> None:
+    """Add the impacts of a list to the scores of some documents, which ascend."""
+    at = np.searchsorted(documents, current.documents)
+    at[at == len(documents)] = 0
+    present = documents[at] == current.documents
+    impacts = current.impacts[present]
+    scores[at[present]] += np.multiply(impacts, current.weight, dtype=np.float32)
 
 
 def _probe(

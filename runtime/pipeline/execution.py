@@ -105,7 +105,7 @@ class Execution:
             self._stored(np.empty(0, np.uint32)) if given is None else given
         )
         self.timings: list[Timing] = []
-        self.left_out: list[str] = []
+        self.left_out: list[str] = list(query.left_out)
         self.cut = False
 
     def run(self) -> None:
@@ -148,6 +148,14 @@ class Execution:
         """
         best = self._best_of_each(k)
         return best, self.final()[best]
+
+    def order(self) -> NDArray[np.intp]:
+        """Return the positions of all candidates, best first, (candidates,)."""
+        return self._best(len(self.candidates))
+
+    def keep(self, positions: NDArray[np.intp]) -> None:
+        """Drop all candidates but those at some positions."""
+        self._select(np.sort(positions))
 
     def final(self) -> NDArray[np.float32]:
         """Return the final score of every candidate, in their order, (candidates,) float32."""

@@ -1,14 +1,17 @@
 """The query of one call, analysed and encoded once for all rankers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.text.analysis import Analysis
+
+if TYPE_CHECKING:
+    from ranklet.runtime.lexical.exact_phrases import ExactPhrases
 
 T = TypeVar("T")
 
@@ -21,7 +24,10 @@ class QueryContext:
         analysis: the analysis of this call, shared with the caller's own documents.
         added: ids of further words, which no model reads, (words,) int32.
         allowed: the documents that the query allows; None for all.
-        corrections: by unknown word, the word in `text` that replaces it.
+        corrections: by unknown word, the word that replaces it.
+        phrases: finds out which of the allowed documents have the phrases of the query; None if all
+            of them do.
+        left_out: descriptions of what of the query there was no time to look up.
     """
 
     def __init__(
@@ -31,9 +37,12 @@ class QueryContext:
         added: NDArray[np.int32] | None = None,
         allowed: Mask | None = None,
         corrections: Mapping[str, str] | None = None,
+        phrases: "ExactPhrases | None" = None,
+        left_out: Sequence[str] = (),
     ) -> None:
         self.text, self.analysis, self.allowed = text, analysis, allowed
         self._added, self.corrections = added, dict(corrections or {})
+        self.phrases, self.left_out = phrases, tuple(left_out)
         self._fields: dict[str, NDArray[np.int32]] = {}
         self._values: dict[int, Any] = {}
         self._locks: dict[int, Lock] = {}

@@ -23,12 +23,15 @@ class Kind:
             it only rescores.
         own_tokenizer: whether its tokenizer may differ from the bundle's word-piece tokenizer.
         needs_collection: whether it needs statistics or words of a collection to rank texts.
+        every_term: whether its index has every term of every document, of the field in its
+            settings.
     """
 
     name: str
     index: Literal["impacts", "dense", "exhaustive", ""] = ""
     own_tokenizer: bool = False
     needs_collection: bool = True
+    every_term: bool = False
 
     @property
     def retrieves(self) -> bool:
@@ -39,7 +42,7 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("bm25", "impacts"),
+        Kind("bm25", "impacts", every_term=True),
         Kind("model1"),
         Kind("neural_model1"),
         Kind("dense", "dense", needs_collection=False),

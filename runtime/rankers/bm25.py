@@ -91,6 +91,10 @@ class BM25(Retriever):
         """Yield the terms of each document and their impacts."""
         return self.index.by_document()
 
+    def postings(self) -> ImpactIndex:
+        """Return the index, which has every term of every document."""
+        return self.index
+
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return Σ idf · saturation over the query's tokens, with repetitions."""
         terms, counts = self._terms(query)

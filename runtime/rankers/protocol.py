@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
@@ -65,6 +66,14 @@ class Ranker(ABC):
     def encode_query(self, query: QueryContext) -> object:  # noqa: ARG002
         """Run the model on the query alone and store the result in the query."""
         return None
+
+    def postings(self) -> ImpactIndex:
+        """Return the index of a kind that has every term of every document.
+
+        Raises:
+            InputError: it is of another kind.
+        """
+        raise InputError(f"{type(self).__name__} has no index of every term")
 
     @abstractmethod
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:

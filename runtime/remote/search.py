@@ -108,7 +108,11 @@ class MilvusSearch(Search):
         """Return titles of some documents, or beginnings of texts."""
         return self._collection.samples(count, self._allowed(), self._now)
 
-    def read(self, query: str | Query) -> QueryContext:
+    def read(
+        self,
+        query: str | Query,
+        deadline: Deadline | None = None,  # noqa: ARG002  # nothing is looked up
+    ) -> QueryContext:
         """Return a query that is ready to rank by.
 
         Raises:

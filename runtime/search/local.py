@@ -66,9 +66,9 @@ class LocalSearch(Search):
         among = None if mask is None else np.flatnonzero(mask).tolist()
         return self.files.need_documents().samples(count, among)
 
-    def read(self, query: str | Query) -> QueryContext:
+    def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by."""
-        return read_query(query, self.files, visible=self.allowed)
+        return read_query(query, self.files, visible=self.allowed, deadline=deadline)
 
     def features(
         self, query: str, pipeline: Pipeline, scaling: str
@@ -136,7 +136,11 @@ class _LocalRun(Run):
         self, files: BundleFiles, query: QueryContext, execution: Execution, search: LocalSearch
     ) -> None:
         super().__init__(files, query, execution)
-        self._numbers, self._search = numbers_of(execution.candidates), search
+        self._search = search
+
+    @property
+    def _numbers(self) -> NDArray[np.uint32]:
+        return numbers_of(self.execution.candidates)
 
     def positions(self, parts: NDArray[np.uint32]) -> NDArray[np.intp]:
         """Return the positions of some documents."""

@@ -90,8 +90,12 @@ class Search(ABC):
         """Return titles of some documents, or beginnings of texts."""
 
     @abstractmethod
-    def read(self, query: str | Query) -> QueryContext:
+    def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by.
+
+        Args:
+            query: a text, or a query with syntax.
+            deadline: of the call; None for none.
 
         Raises:
             InputError: it is empty, no string, or has what this collection cannot look up.
@@ -187,7 +191,8 @@ class Search(ABC):
         explain: bool,
     ) -> Ranking:
         """Rank for a query; see `Bundle.rank`."""
-        run = self._reaching(self.read(query), pipeline, selection, deadline, where)
+        context = self.read(query, deadline)
+        run = self._reaching(context, pipeline, selection, deadline, where)
         return run.ranking(selection, explain=explain)
 
     @steadily
@@ -238,13 +243,16 @@ class Search(ABC):
         A run for which there is not enough time is dropped.
         """
         run, depth = self._run(query, pipeline, deadline, where), pipeline.depth
+        run.confirm(selection)
         while run.too_few(selection, depth):
             pipeline = pipeline.deeper(4)
             retrieved = max(each.k for each in pipeline.stages if isinstance(each, Retrieve))
             if self.longest is not None and retrieved > self.longest:
                 break
             longer = self._run(query, pipeline, deadline, where)
+            longer.confirm(selection)
             if longer.execution.budget_spent:
+                run.execution.left_out += longer.unread
                 break
             longer.execution.timings[:0] = run.execution.timings
             run = longer

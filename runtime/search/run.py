@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.pipeline.candidates import Candidates
+from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
 from ranklet.runtime.pipeline.mask import Mask
@@ -49,10 +49,14 @@ class Run(ABC):
         files: the bundle.
         query: the query.
         execution: the finished pipeline. Positions are those of its candidates.
+
+    Attributes:
+        unread: what `confirm` had no time for.
     """
 
     def __init__(self, files: BundleFiles, query: QueryContext, execution: Execution) -> None:
         self.files, self._query, self.execution = files, query, execution
+        self.unread: list[str] = []
 
     @abstractmethod
     def positions(self, parts: Any) -> NDArray[np.intp]:
@@ -84,6 +88,32 @@ class Run(ABC):
         with self.files.damage_reported():
             return self.execution.explain(position)
 
+    def confirm(self, selection: Selection) -> None:
+        """Drop candidates that the query does not allow, as far as they could come back.
+
+        The query has found out by what is stored which documents may have its phrases. Now the best
+        of these are read until there are as many as can come back, and all others are dropped.
+        """
+        if self._query.phrases is None:
+            return
+        order, owners = self.execution.order(), self.execution.candidates.owners
+        numbers, fitting = numbers_of(self.execution.candidates), np.empty(0, np.intp)
+        begin, size, enough = 0, 2 * selection.reach + 1, False
+        while begin < len(order):
+            part = order[begin : begin + size]
+            fits = self._query.phrases.fitting(numbers[part])
+            fitting = np.append(fitting, part[: len(fits)][fits])
+            begin, size = begin + len(fits), 2 * size
+            count = len(fitting if owners is None else np.unique(owners[fitting]))
+            enough = selection.group_by is None and count >= selection.reach
+            if enough or len(fits) < len(part):
+                break
+        self.execution.keep(fitting)
+        if begin < len(order) and not enough:
+            left = len(order) - begin
+            self.unread = [f"read phrases: {left:,} of {len(order):,} candidates"]
+            self.execution.left_out += self.unread
+
     def too_few(self, selection: Selection, depth: int) -> bool:
         """Return whether longer lists may have more documents or groups of those that are wanted.
 
@@ -93,8 +123,8 @@ class Run(ABC):
         if not execution.cut or execution.budget_spent:
             return False
         if selection.group_by is None:
-            passages = execution.candidates.owners is not None
-            return passages and execution.documents < min(selection.reach, depth)
+            dropped = self._query.phrases is not None or execution.candidates.owners is not None
+            return dropped and execution.documents < min(selection.reach, depth)
         positions, scores = execution.top(len(execution.candidates))
         if selection.above(scores) < len(scores):  # what comes later has lower scores, too
             return False

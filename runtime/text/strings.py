@@ -103,27 +103,36 @@ class SortedStrings(Strings):
         index = self._found.get(string)
         if index is None:
             # A lone surrogate must not match the "?" that UTF-8 encoding would turn it into.
-            index = self._bisect(string.encode("utf-8", "surrogatepass"))
+            index = self.find_between(string, 0, len(self))
             if len(string) <= _CACHE_LENGTH:
                 if len(self._found) >= _CACHE_SIZE:
                     self._found = {}  # replaced, not cleared, as another thread may be reading it
                 self._found[string] = index
         return index
 
-    def range_of(self, prefix: str) -> tuple[int, int]:
+    def range_of(self, prefix: str, begin: int = 0, end: int | None = None) -> tuple[int, int]:
         """Return the first index of the strings that begin with a prefix, and the one after.
 
         >>> SortedStrings.pack(["ant", "bean", "bee", "cow"]).range_of("be")
         (1, 3)
+
+        Args:
+            prefix: the prefix.
+            begin: the first string that may begin so.
+            end: the one after the last that may; None for all.
         """
-        wanted = prefix.encode("utf-8", "surrogatepass")
-        begin = bisect_left(range(len(self)), wanted, key=self.raw)
+        wanted, end = prefix.encode("utf-8", "surrogatepass"), len(self) if end is None else end
+        begin = bisect_left(range(len(self)), wanted, begin, end, key=self.raw)
 
         def is_past(index: int) -> bool:
             return not self.raw(index).startswith(wanted)
 
-        return begin, bisect_left(range(len(self)), True, begin, key=is_past)
+        return begin, bisect_left(range(len(self)), True, begin, end, key=is_past)
 
-    def _bisect(self, wanted: bytes) -> int:
-        index = bisect_left(range(len(self)), wanted, key=self.raw)
-        return index if index < len(self) and self.raw(index) == wanted else -1
+    def find_between(self, string: str, begin: int, end: int) -> int:
+        """Return the index of a string from `begin` to before `end`, or -1 if it is not there."""
+        return self._bisect(string.encode("utf-8", "surrogatepass"), begin, end)
+
+    def _bisect(self, wanted: bytes, begin: int, end: int) -> int:
+        index = bisect_left(range(len(self)), wanted, begin, end, key=self.raw)
+        return index if index < end and self.raw(index) == wanted else -1

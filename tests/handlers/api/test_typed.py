@@ -39,3 +39,5 @@ def test_the_words_that_are_corrected_are_limited() -> None:
         read(query=f"{text} word", typos=True)
     assert refused.value.status == 413
     assert read(query=f"{text} word", syntax=True) == Query(f"{text} word")
+    with pytest.raises(RequestError, match="51 words; at most 50 are corrected"):
+        read(query=f'{text} -"word"', syntax=True, typos=True)

@@ -1,12 +1,19 @@
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ranklet.export.build import build
 from ranklet.runtime import Query, load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.restriction import MOST_WORDS, one_edit
+from ranklet.runtime.lexical import word_places
+from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.lexical.restriction import MOST_WORDS, meaning
+from ranklet.runtime.lexical.word_places import Postings
+from ranklet.runtime.pipeline.deadline import Deadline
+from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.sources.options import SourceOptions
 
 TEXTS = {
@@ -79,6 +86,24 @@ def test_unknown_words_are_corrected_and_the_answer_says_so(bundle: Bundle) -> N
     assert ranking.corrections == ranking.to_dict()["corrections"] == wanted
     assert ranking.query == "bread, and knead waatter"
     assert {hit.id for hit in ranking} == set(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted", "corrected"),
+    [
+        ('"bread risee"', {"knead"}, {"risee": "rise"}),
+        ("bread -whaet -micce", {"art", "state", "knead"}, {"whaet": "wheat", "micce": "mice"}),
+        ('bread -"let the braed"', {"art", "state", "mice"}, {"braed": "bread"}),
+        ("bread knea*", {"art", "state", "knead", "mice", "wheat"}, {}),
+        ("bread -whea*", {"art", "state", "knead", "mice"}, {}),
+    ],
+)
+def test_words_of_phrases_and_excluded_ones_are_corrected_and_prefixes_are_not(
+    bundle: Bundle, typed: str, wanted: set[str], corrected: dict[str, str]
+) -> None:
+    ranking = bundle.rank(Query.parse(typed, typos=True))
+    assert {hit.id for hit in ranking} == wanted
+    assert ranking.corrections == corrected
 
 
 def test_known_and_short_words_are_not_corrected(bundle: Bundle) -> None:
@@ -158,25 +183,6 @@ def test_phrases_of_other_languages(
     assert found(other, missing) == set()
 
 
-@pytest.mark.parametrize(
-    ("word", "variant"),
-    [
-        ("bread", "bred"),
-        ("bread", "braed"),
-        ("bread", "bready"),
-        ("bread", "broad"),
-        ("хлеб", "хлев"),
-    ],
-)
-def test_one_edit_is_one_letter(word: str, variant: str) -> None:
-    assert variant in set(one_edit(word))
-    assert word not in set(one_edit(word))
-
-
-def test_two_edits_are_too_many() -> None:
-    assert "beard" not in set(one_edit("bread"))
-
-
 def test_a_prefix_names_no_word_of_a_hidden_document(tmp_path: Path) -> None:
     rows = [{"id": each, "text": text, "open": True} for each, text in TEXTS.items()]
     hidden = " ".join(f"knzo{number}k" for number in range(MOST_WORDS))
@@ -188,3 +194,71 @@ def test_a_prefix_names_no_word_of_a_hidden_document(tmp_path: Path) -> None:
     ranking = other.only({"open": True}).rank(query, explain=True)
     assert {hit.id for hit in ranking} == {"art", "state", "knead", "mice", "wheat"}
     assert "knzo" not in ranking.to_json()
+
+
+def index_of(bundle: Bundle, *, lemmas: bool) -> Postings:
+    """Return an index of the words or lemmas of a bundle's documents."""
+    documents = bundle.files.need_documents()
+    gathered = documents.tokens("lemmas" if lemmas else "words", np.arange(len(documents), dtype=np.uint32))
+    pairs = np.unique(np.stack([gathered.tokens, gathered.owner]), axis=1)
+    counts = np.bincount(pairs[0], minlength=len(documents.vocabulary))
+    offsets, ones = np.append(0, np.cumsum(counts)), np.ones(len(pairs[0]), np.float32)
+    largest = np.ones(len(counts), np.float32)
+    index = ImpactIndex(offsets, pairs[1].astype(np.uint32), ones, largest, len(documents))
+    return Postings(index, documents.vocabulary.lemma_of if lemmas else None)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *('"state art"', '"bread" -mouse', '"bread rise"', "bread -kneading", "bread -wat*"),
+        *('bread -"the state"', '"let the bread" kne*', '"zork"', "bread -zork"),
+    ],
+)
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_index_changes_no_answer(bundle: Bundle, typed: str, hidden: bool) -> None:
+    documents, query = bundle.files.need_documents(), Query.parse(typed)
+    visible = np.array([True, False, True, True, False]) if hidden else None
+    bare = meaning(query, documents, visible)
+    for postings in (index_of(bundle, lemmas=True), index_of(bundle, lemmas=False)):
+        indexed = meaning(query, documents, visible, postings=postings)
+        assert indexed.added.tolist() == bare.added.tolist()
+        assert (indexed.allowed is None) == (bare.allowed is None)
+        if indexed.allowed is not None and bare.allowed is not None:
+            assert indexed.allowed.tolist() == bare.allowed.tolist()
+
+
+def test_documents_that_there_is_no_time_to_read_are_no_hits(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_places, "_TOKENS", 1)
+    documents, spent = bundle.files.need_documents(), Deadline(0)
+    bare = meaning(Query.parse('"bread" -"rise"'), documents, deadline=spent)
+    assert bare.allowed is not None
+    assert bare.allowed.tolist() == [True, False, False, False, False]  # the first one is read
+    assert bare.left_out == ("looking up the query: 4 of 5 documents were not read",)
+    ranking = bundle.rank(Query.parse('"bread"'), budget_ms=0)
+    assert [hit.id for hit in ranking] == ["art"]
+    assert ranking.budget_spent
+    assert "3 of 4 documents were not read" in ranking.left_out[0]
+
+
+def test_only_texts_of_documents_that_may_come_back_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": str(at), "text": f"Rye and bread w{at}."} for at in range(100)]
+    rows += [{"id": f"both {at}", "text": f"Rye bread and w{at} and x{at}."} for at in range(40)]
+    other = load(build(rows, tmp_path / "b.ranklet"))
+    read: list[int] = []
+    whole = Documents.ranked_texts
+
+    def counting(documents: Documents, numbers: Sequence[int]) -> list[str]:
+        read.extend(numbers)
+        return whole(documents, numbers)
+
+    monkeypatch.setattr(Documents, "ranked_texts", counting)
+    ranking = other.rank(Query.parse('"rye and bread"'), k=3)
+    assert len(ranking) == 3
+    assert len(read) < 10
+    assert len(other.rank(Query.parse('"rye bread"'), k=50)) == 40
+    assert ranking.left_out == ()
