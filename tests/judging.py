@@ -56,7 +56,9 @@ class Judging:
 
 
 @contextmanager
-def judging(bundle: Path, queries: Sequence[str], folder: Path, *options: str) -> Iterator[Judging]:
+def judging(
+    bundle: Path | str, queries: Sequence[str], folder: Path, *options: str
+) -> Iterator[Judging]:
     """Run a judge until the block ends."""
     command = [sys.executable, "-W", "error", "-c", COMMAND, "judge", str(bundle), "-"]
     command += ["-o", str(folder), "--port", "0", "--no-browser", *options]

@@ -13,6 +13,7 @@ from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.rankers.protocol import Retriever
+from ranklet.runtime.storage.address import located
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 INDEX_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # what all engines allow
@@ -35,7 +36,7 @@ class Source:
     def __init__(self, path: str | Path, rankers: Sequence[str] = (), index: str = "") -> None:
         self._bundle = BundleFiles(path, device="cpu")
         self._documents = self._bundle.need_documents()
-        index = index or re.sub(r"\W+", "_", Path(path).stem.lower(), flags=re.ASCII)
+        index = index or re.sub(r"\W+", "_", Path(located(path).name).stem.lower(), flags=re.ASCII)
         if not INDEX_NAME.fullmatch(index):
             raise InputError(
                 f"the index name is {index!r}; it must be a small letter, followed by up to 63 "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.storage.atomic_file import atomic_file
 from ranklet.runtime.storage.manifest import MANIFEST
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
@@ -49,7 +50,7 @@ def read_teacher(path: str | Path, ranker: str | None = None, device: str = "aut
     """Return the teacher at a path: a cross-encoder's checkpoint, or that of a bundle.
 
     Args:
-        path: of a checkpoint or a bundle.
+        path: of a checkpoint or a bundle, or a bundle's address.
         ranker: the bundle's ranker; None for its only cross-encoder.
         device: where it runs.
 
@@ -57,6 +58,8 @@ def read_teacher(path: str | Path, ranker: str | None = None, device: str = "aut
         InputError: there is neither a checkpoint nor a bundle, or it has no such cross-encoder.
         BundleError: the bundle cannot be used.
     """
+    if is_address(path):
+        return bundle_teacher(Bundle(path, device=device), ranker)
     path = Path(path)
     if (path / MANIFEST).is_file() or zipfile.is_zipfile(path):
         return bundle_teacher(Bundle(path, device=device), ranker)

@@ -31,7 +31,7 @@ print(json.dumps(stages))
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="bundle, a folder or .zip")
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument(
         "--queries", help="file with one query per line (default: titles of the bundle's documents)"
     )
@@ -88,10 +88,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _cold(options: argparse.Namespace, query: str) -> dict[str, float]:
-    arguments = [str(Path(options.bundle)), query, options.pipeline or ""]
+    from ranklet.runtime.errors import RankletError
+
+    arguments = [options.bundle, query, options.pipeline or ""]
     process = subprocess.run(  # noqa: S603 (our own interpreter and script)
-        [sys.executable, "-c", COLD, *arguments], check=True, capture_output=True, text=True
+        [sys.executable, "-c", COLD, *arguments], check=False, capture_output=True, text=True
     )
+    if process.returncode:
+        said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
+        raise RankletError(f"a fresh process cannot rank: {said[-1]}")
     stages: dict[str, float] = json.loads(process.stdout)
     return stages
 

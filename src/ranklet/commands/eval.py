@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="an indexed bundle")
+    parser.add_argument("bundle", help="an indexed bundle, or its address")
     parser.add_argument("collection", help="collection folder in BEIR form")
     parser.add_argument("--split", default="test", help="split with the judged queries")
     parser.add_argument(
@@ -55,7 +55,6 @@ def run(options: argparse.Namespace) -> None:
     """Evaluate and print the results."""
     from ranklet.runtime import load
     from ranklet.runtime.storage.address import shown
-    from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
@@ -70,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     bundle = load(options.bundle)
     collection = Collection(options.collection)
     queries = read_split(collection, options.split, limit=options.max_queries)
-    documents = BundleFiles(options.bundle).need_documents()
+    documents = bundle.files.need_documents()
     judgements = check_judgements(
         collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}"
     )

@@ -173,20 +173,22 @@ def named_folders(arguments: list[str]) -> dict[str, Path]:
     """Read NAME=FOLDER or FOLDER arguments; return the folders by the rankers' names.
 
     Raises:
-        InputError: two rankers have the same name.
+        InputError: two rankers have the same name, or one is at an address.
     """
     from ranklet.export.imported import ranker_name
+    from ranklet.runtime.storage.address import on_disk
     from ranklet.training.imported.importing import is_checkpoint
 
     folders: dict[str, Path] = {}
     for argument in arguments:
+        on_disk(argument)  # an address may contain "=", too
         name, _, path = argument.partition("=")
         if not path or Path(argument).exists():  # no name, or a path that contains "="
             name, path = Path(argument).resolve().name, argument
             name = name if is_checkpoint(path) else ranker_name(path)
         if name in folders:
             raise InputError(f"two rankers are named {name!r}; rename one by NAME=FOLDER")
-        folders[name] = Path(path)
+        folders[name] = on_disk(path)
     return folders
 
 

@@ -53,7 +53,9 @@ def run(options: argparse.Namespace) -> None:
     collection = Collection(options.collection)
     documents = BundleFiles(options.bundle).need_documents()
     queries = read_split(collection, options.split, limit=options.max_queries)
-    check_judgements(collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}")
+    check_judgements(
+        collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}"
+    )
     learned = fuse_bundle(
         options.bundle,
         options.output,

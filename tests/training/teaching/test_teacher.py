@@ -1,5 +1,6 @@
 """A teacher's scores are computed once, block by block."""
 
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.kinds import TinyRankers
+from tests.range_server import RangeServer
 from tests.scored import common_words
 from tests.scored import teacher as counting
 
@@ -32,6 +34,21 @@ def test_checkpoint_and_bundle_score_as_the_cross_encoder_serves(
     exported = teacher.read_teacher(tiny.exported("cross_encoder"), device="cpu")
     np.testing.assert_allclose(teacher.teacher_scores(exported, PAIRS), served, atol=1e-6)
     assert exported.digest != teacher.read_teacher(path).digest
+
+
+def test_a_bundle_may_be_at_an_address(
+    tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKLET_CACHE", str(tmp_path / "cache"))
+    near, packed = tiny.exported("cross_encoder"), tmp_path / "packed.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for each in near.rglob("*"):
+            archive.write(each, each.relative_to(near))
+    with RangeServer({"/b.zip": packed.read_bytes()}) as server:
+        far = teacher.read_teacher(server.address(), device="cpu")
+        assert far.digest == teacher.read_teacher(near, device="cpu").digest
+        assert far.name == f"{server.address()} (cross)"
+        assert teacher.teacher_scores(far, PAIRS).shape == (len(PAIRS),)
 
 
 def test_an_interruption_loses_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

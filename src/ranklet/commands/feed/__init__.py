@@ -13,7 +13,7 @@ ENGINES = ("vespa", "opensearch", "elasticsearch", "qdrant")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", metavar="BUNDLE", help="an indexed bundle")
+    parser.add_argument("bundle", metavar="BUNDLE", help="an indexed bundle, or its address")
     parser.add_argument("--to", required=True, choices=ENGINES, help="the engine")
     parser.add_argument("-o", "--output", help="folder to write")
     parser.add_argument("--query", help="text of a query to write, or to print without --output")

@@ -24,7 +24,7 @@ HOST, PORT = "127.0.0.1", 8090
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="an indexed bundle, a folder or .zip")
+    parser.add_argument("bundle", help="an indexed bundle, a folder, .zip or address")
     parser.add_argument("queries", metavar="QUERIES", help="file with the queries, or -")
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", required=True,
@@ -47,14 +47,14 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import listen
     from ranklet.runtime import load
-    from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.bundle_documents import whole_documents
     from ranklet.training.data.marks import Marks
 
     if not 0 <= options.port <= 65_535:
         raise InputError(f"--port is {options.port}; it must be from 0 to 65535")
     texts = _queries(options.queries)
-    bundle, documents = load(options.bundle), BundleFiles(options.bundle).need_documents()
+    bundle = load(options.bundle)
+    documents = bundle.files.need_documents()
     pipelines = bundle.manifest.pipelines
     if options.pipeline is not None and options.pipeline not in pipelines:
         raise InputError(

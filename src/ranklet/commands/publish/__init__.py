@@ -12,7 +12,7 @@ from ranklet.runtime.remote.connection import TOKEN_VARIABLE
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", metavar="BUNDLE", help="an indexed bundle")
+    parser.add_argument("bundle", metavar="BUNDLE", help="an indexed bundle, or its address")
     parser.add_argument(
         "uri", metavar="ADDRESS",
         help="milvus://HOST:PORT/NAME, https://HOST:PORT/NAME, or FILE.db#NAME for Milvus Lite; "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.address import is_address
 from ranklet.training.checkpoint import RANKLET as CHECKPOINT
 from ranklet.training.teaching.options import ScoreOptions
 
@@ -63,6 +64,8 @@ def run(options: argparse.Namespace) -> None:
     _check_place(output, force=options.force)
     chosen, engine = options_from(ScoreOptions(), vars(options)), engine_from(options)
     _check_device(chosen.device, engine)
+    if engine.on_ray and is_address(options.teacher):
+        raise InputError("--engine ray takes the teacher from a disk of this machine; download it")
     teacher = read_teacher(options.teacher, options.ranker, chosen.device)
     bundles = [load(path, device=chosen.device) for path in options.candidates or []]
     collection = Collection(options.collection)
