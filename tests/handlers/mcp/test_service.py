@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.mcp.service import serve
+from ranklet.handlers.mcp.service import fault, serve
 from ranklet.runtime import Bundle, InputError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_the_official_client_finds_and_calls_the_tools(
     hits = bundle.rank(QUERY, k=2, pipeline="bm25")
     assert [each["id"] for each in found.structured_content["hits"]] == [hit.id for hit in hits]
     assert json.loads(found.content[0].text) == found.structured_content
-    assert explained.content[0].text.startswith("bread  Baking bread\n")
+    assert explained.structured_content["title"] == "Baking bread"
     complaints = [*(complaint for _, complaint in WRONG), "unknown tool 'find'"]
     for result, complaint in zip(refused, complaints, strict=True):
         assert result.is_error
@@ -99,7 +99,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 def test_what_is_no_message_is_answered_and_nothing_else_is_printed(built: "Built") -> None:
-    lines = ["this is no JSON", "[1, 2]", *map(json.dumps, (HANDSHAKE, INITIALIZED, CALL))]
+    half = json.dumps({**CALL, "id": 7}).replace("knead", "\\ud83d")
+    lines = ["this is no JSON", "[1, 2]", "", *map(json.dumps, (HANDSHAKE, INITIALIZED)), half,
+             json.dumps(CALL)]  # fmt: skip
     with subprocess.Popen(
         command(built.fused), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, encoding="utf-8",
@@ -116,8 +118,48 @@ def test_what_is_no_message_is_answered_and_nothing_else_is_printed(built: "Buil
         rest, errors = process.communicate(timeout=300)
     assert answers[1]["result"]["serverInfo"]["name"] == "ranklet"
     assert answers[2]["result"]["structuredContent"]["hits"]
+    assert "half a character" in answers[7]["error"]["message"]
+    assert "no message" in answers[None]["error"]["message"]
     assert (rest, process.returncode) == ("", 0)
     assert "Traceback" not in errors
+
+
+def request(**more: Any) -> bytes:
+    return json.dumps({**CALL, **more}).encode()
+
+
+@pytest.mark.parametrize(
+    ("line", "identity", "reason"),
+    [
+        (request().replace(b"knead", b"\\ud83d"), 2, "half a character"),
+        (request(id="a").replace(b"search", b"\\udcff"), "a", "half a character"),
+        (request(method="\ud800"), 2, "half a character"),
+        (request(id="\ud800"), None, "half a character"),
+        (request().replace(b'"query"', b'"query": "a", "query"'), 2, "'query' stands twice"),
+        (request().replace(b"knead", b"\xff"), 2, "not UTF-8"),
+        (request().replace(b"knead", b"\xed\xa0\xbd"), 2, "not UTF-8"),
+        (request(params=7), 2, "no message of JSON-RPC"),
+        (request(method=7), 2, "no message of JSON-RPC"),
+        (b'{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {"a": NaN}}', 3, "NaN"),
+        (b"this is no JSON", None, "not JSON"),
+        (b"[" * 100_000, None, "not JSON"),
+        (b'{"id": ' + b"9" * 5000 + b"}", None, "not JSON"),
+        (b"[1, 2]", None, "no message of JSON-RPC"),
+        (b"{}", None, "no message of JSON-RPC"),
+    ],
+)
+def test_a_line_that_is_no_message_has_an_answer(line: bytes, identity: Any, reason: str) -> None:
+    answer = fault(line)
+    assert answer is not None
+    assert answer.id == identity
+    assert reason in answer.error.message
+    answer.model_dump_json().encode()
+
+
+def test_a_message_has_none_and_nobody_waits_for_a_notification() -> None:
+    half = json.dumps({**INITIALIZED, "params": {"a": "\ud800"}})
+    for line in (request(), json.dumps(INITIALIZED).encode(), half.encode()):
+        assert fault(line) is None
 
 
 def test_a_killed_client_leaves_no_server_behind(built: "Built") -> None:

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--about",
         metavar="TEXT",
-        help="what the documents are, so that assistants know when to search (default: samples)",
+        help="what the documents are, so that assistants know when to search",
     )
 
 
