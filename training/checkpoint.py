@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
-from ranklet.runtime.storage.earlier import translated, translated_network
+from ranklet.runtime.storage.manifest import FORMAT_VERSION, other_version
 from ranklet.training.data.probes import Probes, read_probes
 from ranklet.training.indexing.language.names import LANGUAGES
 from ranklet.training.indexing.language.options import TextOptions
@@ -138,6 +138,7 @@ class Checkpoint:
         if self.curve:
             (folder / CURVE).write_text(json.dumps(dict(self.curve)), "utf-8")
         described = {
+            "format_version": FORMAT_VERSION,
             "ranklet_version": __version__,
             "kind": self.kind,
             "settings": asdict(self.settings),
@@ -193,14 +194,17 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         )
     try:
         described = _read_json(path / RANKLET)
-        kind, raw, _ = translated(described["kind"], dict(described["settings"]))
+        kind, raw = described["kind"], dict(described["settings"])
+        if reason := other_version(
+            described.get("format_version", 1), "train it again with `ranklet train`"
+        ):
+            raise InputError(f"the checkpoint {str(path)!r} {reason}")
         if kind not in KINDS:
             raise ValueError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
         settings = ranker_module(kind).SETTINGS.from_json(raw, str(path / RANKLET))
         arrays = {file.stem: np.load(file, allow_pickle=False) for file in path.glob("*.npy")}
         tokens, training = _read_tokens(path / TOKENS), dict(described.get("training", {}))
         network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}
-        network = translated_network(network)
         curve = _read_json(path / CURVE) if (path / CURVE).is_file() else {}
         languages, normaliser = _read_languages(described)
     except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:

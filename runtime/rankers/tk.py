@@ -72,10 +72,7 @@ class TK(Ranker):
         return self.network.provider
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
-        """Return the score of each candidate, the sum of its query terms' shares.
-
-        The network of an earlier bundle returns one number for all terms.
-        """
+        """Return the score of each candidate, the sum of its query terms' shares."""
         shares = self.network.run(self.network.query_tokens(query), candidates)
         values = shares.sum(0, dtype=np.float64).astype(np.float32)
         return self.network.result(values, query, candidates)
@@ -85,12 +82,10 @@ class TK(Ranker):
         return 1 / max(1, len(self.network.query_tokens(query)))
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score by query terms, or as a whole if an earlier version exported it."""
+        """Explain a score by query terms."""
         settings, tokens = self.network.settings, self.network.query_tokens(query)
-        shares = self.network.run(tokens, candidate)[:, 0].astype(np.float64)
+        shares = self.network.run(tokens, candidate)[: len(tokens), 0].astype(np.float64)
         read = ReadSpans(settings.field, ((0, settings.max_document_terms),))
-        if len(shares) != len(tokens):
-            return Explanation(self.label, float(shares.sum()), read=read)
         terms, place = np.unique(tokens, return_inverse=True)  # a repeated term has one part
         names = [query.analysis.name(term, settings.field) for term in terms.tolist()]
         parts = [

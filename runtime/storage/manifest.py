@@ -15,11 +15,9 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.metadata.types import MAX_FIELDS, TYPES
 from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
 from ranklet.runtime.rankers import KINDS, ranker_module
-from ranklet.runtime.storage.earlier import EARLIER, translated
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
 
-FORMAT_VERSION = 3
-READABLE = (1, 2, FORMAT_VERSION)  # earlier versions are translated while they are read
+FORMAT_VERSION = 4  # of bundles and checkpoints; it also says how texts are split into words
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files is smaller
 MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be written
@@ -129,20 +127,17 @@ class Manifest:
         except (ValueError, RecursionError) as error:
             raise BundleError(f"{MANIFEST} is not valid JSON: {error}") from error
         read = _Reader(raw, MANIFEST)
-        version = read.integer("format_version")
-        if version not in READABLE:
-            raise BundleError(
-                f"the bundle has format version {version}, but this ranklet reads only "
-                f"{', '.join(map(str, READABLE[:-1]))} and {READABLE[-1]}; export it again with "
-                "this ranklet or install the ranklet that wrote it"
-            )
+        if reason := other_version(
+            read.integer("format_version"), "make it again with `ranklet build` or `ranklet index`"
+        ):
+            raise BundleError(f"the bundle {reason}")
         manifest = cls(
             ranklet_version=read.string("ranklet_version"),
             created=read.string("created"),
             documents=read.integer("documents", most=(1 << 31) - 1),
             fields=tuple(read.names("fields", FIELDS)),
             rankers={
-                check_name(name): _ranker(_Reader(entry, f"rankers.{name}"), version)
+                check_name(name): _ranker(_Reader(entry, f"rankers.{name}"))
                 for name, entry in read.mapping("rankers").items()
             },
             pipelines={
@@ -154,9 +149,9 @@ class Manifest:
                 check_path(path): _file(_Reader(entry, f"files.{path}"))
                 for path, entry in read.mapping("files").items()
             },
-            titles=read.boolean("titles", otherwise=True),  # missing in older bundles, like these:
-            languages=tuple(read.codes("languages", otherwise=ENGLISH)),
-            normaliser=read.string("normaliser", otherwise="lemma"),
+            titles=read.boolean("titles"),
+            languages=tuple(read.codes("languages")),
+            normaliser=read.string("normaliser"),
             metadata=read.types("metadata"),
             splitting=read.splitting("splitting"),
             provenance=read.mapping("provenance"),
@@ -210,18 +205,16 @@ class _Reader:
         """Return a whole number from 0 to `most`."""
         return self._get(key, int, f"an integer, 0 to {most}", lambda value: 0 <= value <= most)
 
-    def boolean(self, key: str, otherwise: bool) -> bool:
-        """Return a boolean, or `otherwise` if the key is missing."""
-        return self._get(key, bool, "true or false") if key in self._raw else otherwise
+    def boolean(self, key: str) -> bool:
+        """Return a boolean."""
+        return self._get(key, bool, "true or false")
 
-    def string(self, key: str, otherwise: str | None = None) -> str:
-        """Return a string, or `otherwise` if that is given and the key is missing."""
-        if otherwise is not None and key not in self._raw:
-            return otherwise
+    def string(self, key: str) -> str:
+        """Return a string."""
         return self._get(key, str, "a string")
 
-    def codes(self, key: str, otherwise: Sequence[str]) -> Sequence[str]:
-        """Return a list of codes of languages, or `otherwise` if the key is missing."""
+    def codes(self, key: str) -> Sequence[str]:
+        """Return a list of codes of languages."""
         wanted = "a list of one or more codes of languages such as 'en'"
 
         def fits(codes: list[Any]) -> bool:
@@ -229,8 +222,6 @@ class _Reader:
                 isinstance(code, str) and _LANGUAGE.fullmatch(code) for code in codes
             )
 
-        if key not in self._raw:
-            return otherwise
         codes: list[str] = self._get(key, list, wanted, fits)
         return codes
 
@@ -288,14 +279,29 @@ class _Reader:
         return self._get(key, list, wanted, lambda names: all(each in allowed for each in names))
 
 
-def _ranker(read: _Reader, version: int) -> RankerEntry:
+def other_version(version: object, remedy: str) -> str:
+    """Return why a format version cannot be read, and what to do; "" if it can.
+
+    >>> other_version(3, "train it again")
+    'has format version 3 of an earlier ranklet, and this one reads only 4; train it again'
+
+    Args:
+        version: the version that a bundle or a checkpoint has.
+        remedy: what to do if it is an earlier one.
+    """
     if version == FORMAT_VERSION:
-        kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
-        replaced = read.optional_mapping("replaced")
-        return RankerEntry(kind, settings, read.numbers("measured"), replaced, read.digest())
-    kind = read.choice("kind", (*KINDS, *EARLIER))
-    kind, settings, measured = translated(kind, read.mapping("settings"))
-    return RankerEntry(kind, settings, measured if version == 1 else read.numbers("measured"))
+        return ""
+    later = isinstance(version, int) and version > FORMAT_VERSION
+    whose, remedy = ("a later", "upgrade ranklet") if later else ("an earlier", remedy)
+    return f"has format version {version} of {whose} ranklet, and this one reads only " + (
+        f"{FORMAT_VERSION}; {remedy}"
+    )
+
+
+def _ranker(read: _Reader) -> RankerEntry:
+    kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
+    replaced = read.optional_mapping("replaced")
+    return RankerEntry(kind, settings, read.numbers("measured"), replaced, read.digest())
 
 
 def _file(read: _Reader) -> FileEntry:

@@ -10,6 +10,7 @@ import pytest
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.dense import DenseSettings
+from ranklet.runtime.storage.manifest import FORMAT_VERSION
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint
 from ranklet.training.data.probes import Probes
 
@@ -195,8 +196,25 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c" / "model.safetensors").write_bytes(b"\xff" * 20)
     with pytest.raises(InputError, match=r"weights .* cannot be read"):
         read_checkpoint(tmp_path / "c")
-    (tmp_path / "c" / "ranklet.json").write_text('{"kind": "nonsense", "settings": {}}')
+    (tmp_path / "c" / "ranklet.json").write_text(
+        json.dumps({"format_version": FORMAT_VERSION, "kind": "nonsense", "settings": {}})
+    )
     with pytest.raises(InputError, match="nonsense"):
         read_checkpoint(tmp_path / "c")
     with pytest.raises(InputError, match="ranklet train"):
         read_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({}, "an earlier ranklet, .* train"), ({"format_version": 99}, "a later ranklet, .* upgrade")],
+)
+def test_a_checkpoint_of_another_version_is_refused(
+    tmp_path: Path, change: dict[str, int], message: str
+) -> None:
+    path = Checkpoint("bm25", BM25Settings()).save(tmp_path / "c") / "ranklet.json"
+    described = json.loads(path.read_text())
+    assert described.pop("format_version") == FORMAT_VERSION
+    path.write_text(json.dumps(described | change))
+    with pytest.raises(InputError, match=message):
+        read_checkpoint(path.parent)

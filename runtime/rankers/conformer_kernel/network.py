@@ -25,7 +25,7 @@ TOKENS = "tokens"  # spellings of the network's terms; term i has row 2 + i
 ROWS = "rows.npy"  # the network's row of each word form, 1 for unknown ones, (terms,) int32
 
 # Names of the network's inputs, which are rows of its embeddings, (batch, terms) int64, padded with
-# `PADDING`, and of its output, (batch, query terms) float32, or (batch, 1) for an earlier TK.
+# `PADDING`, and of its output, (batch, query terms) float32.
 INPUTS = ("query_rows", "document_rows")
 OUTPUT = "term_scores"
 PADDING, UNKNOWN, FIRST = 0, 1, 2  # rows of padding, of unknown words and of the first term
@@ -87,7 +87,7 @@ class TermNetwork:
         return len(query.tokens(self.settings.field)) > self.settings.max_query_terms
 
     def run(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
-        """Return the network's output, (terms, n) float32, or (1, n) for an earlier TK."""
+        """Return the network's output, (terms, n) float32, (1, n) if there is no term."""
         documents = self.documents(candidates)
         rows = documents._replace(tokens=self.rows_of(documents.tokens))
         return network_scores(self.session, self.rows_of(terms), rows)
@@ -134,7 +134,7 @@ def network_scores(
     Query and documents are rows of the embeddings.
 
     Returns:
-        (query terms, documents) float32, or (1, documents) for an earlier TK.
+        (query terms, documents) float32, (1, documents) if there is no term.
 
     Raises:
         BundleError: the network returns another number of scores, or one that is not finite.
@@ -213,7 +213,7 @@ def truncated_at(documents: Gathered, most: int) -> Gathered:
 
 
 def _check(scores: NDArray[np.float32], documents: int, terms: int) -> None:
-    if scores.ndim != 2 or scores.shape[0] != documents or scores.shape[1] not in (1, terms):
+    if scores.shape != (documents, terms):
         raise damaged(
             f"the network returned shape {scores.shape} for {documents} documents and {terms} terms"
         )

@@ -1,4 +1,4 @@
-"""A TK in a bundle: it rescores by its network, and reads bundles of earlier versions."""
+"""A TK in a bundle: it rescores by its network."""
 
 import json
 import shutil
@@ -10,19 +10,15 @@ import numpy as np
 import pytest
 from tests.damage import Change, change_array
 from tests.kinds import TinyRankers
-from tests.runtime.rankers.conformer_kernel.sessions import Fake
 
-from ranklet.export.bundles import index_bundle
-from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.tk import TK, TKSettings
+from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.verification import verify
-from ranklet.training.data.collection import Collection
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
 
@@ -75,16 +71,6 @@ def test_a_score_is_the_sum_of_its_query_terms(indexed: Bundle) -> None:
     assert opened(indexed).explain(nothing, TextCandidates(TEXTS[:1], analysis)).value == 0
 
 
-def test_the_network_of_an_earlier_bundle_has_one_score_per_pair(indexed: Bundle) -> None:
-    analysis = indexed.files.analyzer.begin()
-    ranker = TK(TKSettings(), opened(indexed).network.rows, lambda: Fake(False, (1, 1)))
-    query, texts = QueryContext("old river", analysis), TextCandidates(TEXTS, analysis)
-    assert ranker.score(query, texts).values.tolist() == [1] * len(TEXTS)
-    explanation = ranker.explain(query, TextCandidates(TEXTS[:1], analysis))
-    assert (explanation.label, explanation.value) == ("tk over words", 1)
-    assert not explanation.parts
-
-
 def test_it_reranks_and_does_not_retrieve(indexed: Bundle) -> None:
     assert "rescore by tk" in str(indexed.manifest.pipelines["tk"].stages[-1])
     retrieve = [{"stage": "retrieve", "ranker": "tk", "k": 3}]
@@ -123,33 +109,3 @@ def test_verify_finds_a_row_that_is_not_there(indexed: Bundle, tmp_path: Path) -
         change_array(victim, "rankers/tk/rows.npy", change)
         with pytest.raises(BundleError):
             list(verify(victim))
-
-
-def test_a_bundle_of_version_1_gives_the_same_scores(
-    indexed: Bundle, tiny_collection: Collection, tmp_path: Path
-) -> None:
-    """There a TK was a form of the Conformer-Kernel, with arrays that it does not read."""
-    old = Path(shutil.copytree(indexed.files.path, tmp_path / "old"))
-    terms = len(np.load(old / "rankers/tk/rows.npy"))
-    manifest = json.loads((old / "manifest.json").read_text("utf-8"))
-    manifest["format_version"] = 1
-    settings = {
-        "form": "tk", "field": "words", "scorer": "onnx", "max_query_terms": 20,
-        "max_document_terms": 4000, "latent_weight": 1.0, "explicit_weight": 1.0, "tf_mean": 1.0,
-        "length_mean": 1.0, "length_weight": 1.0, "length_bias": 1.0, "terms": 300,
-        "candidates": 600, "floor": 0.25, "impacts": "uint8", "overlap": 1.0, "truncated": 0,
-    }  # fmt: skip
-    manifest["rankers"]["tk"] = {"kind": "conformer_kernel", "settings": settings}
-    (old / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    for name in ("idf", "floors"):
-        np.save(old / f"rankers/tk/{name}.npy", np.zeros(terms, np.float32))
-        change_array(old, f"rankers/tk/{name}.npy", lambda values: values)  # list it
-    bundle = Bundle(old, check="full", device="cpu")
-    earlier, now = bundle.manifest.rankers["tk"], indexed.manifest.rankers["tk"]
-    assert (earlier.kind, earlier.measured) == (now.kind, now.measured)
-    assert {**earlier.settings, "architecture": "tk"} == now.settings
-    again = load(index_bundle(old, tiny_collection, tmp_path / "again"), device="cpu")
-    for text in QUERIES:
-        expected = indexed.rank_ids(text, pipeline="tk")
-        assert bundle.rank_ids(text, pipeline="tk") == expected
-        assert again.rank_ids(text, pipeline="tk") == expected

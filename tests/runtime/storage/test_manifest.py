@@ -15,7 +15,7 @@ WRONG_NAMES: tuple[Any, ...] = (None, [], "x")
 WRONG_MEASURES: list[Any] = [None, [], {"x": "1"}, {"x": True}]
 RIGHT_ENTRY = {"kind": "bm25", "settings": {}, "measured": {}}
 RIGHT: dict[str, Any] = {
-    "format_version": 3,
+    "format_version": 4,
     "ranklet_version": "0.1.0",
     "created": "2026-01-01T00:00:00+00:00",
     "documents": 3,
@@ -37,10 +37,10 @@ RIGHT: dict[str, Any] = {
     "provenance": {"by": "a test", "π": [1, 2.5, None]},
 }  # fmt: skip
 # What it is where a bundle does not say.
-OPTIONAL = {"titles": True, "languages": ("en",), "normaliser": "lemma", "splitting": None}
+OPTIONAL = {"splitting": None}
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
-    "format_version": [0, 4, "1", 2.0, True, None],
+    "format_version": [0, 3, 5, "4", 4.0, True, None],
     "ranklet_version": [None, 1],
     "created": [None, 1],
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
@@ -115,38 +115,6 @@ def test_the_manifest_of_a_real_bundle_reads_back(built: "Built") -> None:
     assert Manifest.from_json(written).to_json() == written
 
 
-def test_a_manifest_of_version_1_reads_in_the_words_of_this_version() -> None:
-    full = {"form": "ndrm1", "floor": 0.5, "overlap": 0.9, "truncated": 2}
-    rankers = {
-        "bm25": {"kind": "bm25", "settings": {"field": "lemmas"}},
-        "full": {"kind": "conformer_kernel", "settings": full},
-        "tk": {"kind": "conformer_kernel", "settings": {"form": "tk", "scorer": "onnx"}},
-    }
-    manifest = Manifest.from_json(text(format_version=1, rankers=rankers))
-    assert json.loads(manifest.to_json())["format_version"] == 3
-    assert manifest.rankers["full"].settings == {"architecture": "ndrm1", "floor": 0.5}
-    assert manifest.rankers["full"].measured == {"overlap": 0.9, "truncated": 2}
-    assert (manifest.rankers["tk"].kind, manifest.rankers["tk"].settings) == ("tk", {})
-    retrieving = {"bad": [RETRIEVE | {"ranker": "tk"}]}
-    with pytest.raises(BundleError, match="a tk that has no index"):
-        Manifest.from_json(
-            text(format_version=1, rankers=rankers, pipelines=retrieving, default_pipeline="bad")
-        )
-    with pytest.raises(BundleError, match="'measured' is missing"):
-        Manifest.from_json(text(rankers=rankers))
-
-
-def test_a_repbert_of_version_2_is_a_dense_encoder() -> None:
-    entry = {"kind": "repbert", "settings": {"dimension": 8}, "measured": {"recall": 0.9}}
-    manifest = Manifest.from_json(
-        text(format_version=2, rankers={"bm25": RIGHT_ENTRY, "old": entry})
-    )
-    assert manifest.rankers["old"].kind == "dense"
-    settings = manifest.rankers["old"].read_settings("old")
-    assert (settings.similarity, settings.document_segment) == ("dot", 1)
-    assert manifest.rankers["old"].measured == {"recall": 0.9}
-
-
 def test_bytes_are_read_too_and_unknown_keys_are_ignored() -> None:
     raw = text(comment="hello").encode()
     assert Manifest.from_json(raw) == Manifest.from_json(text())
@@ -164,7 +132,7 @@ def test_a_missing_key_is_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), OPTIONAL.items())
-def test_a_bundle_of_an_earlier_version_may_lack_keys(key: str, value: Any) -> None:
+def test_what_is_not_known_may_be_missing(key: str, value: Any) -> None:
     raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
     assert getattr(Manifest.from_json(raw), key) == value
 
@@ -207,9 +175,13 @@ def test_what_is_no_manifest_is_refused(raw: str | bytes, message: str) -> None:
         Manifest.from_json(raw)
 
 
-def test_the_error_for_another_version_says_what_to_do() -> None:
-    with pytest.raises(BundleError, match=r"version 4, .* reads only 1, 2 and 3; export"):
-        Manifest.from_json(text(format_version=4))
+@pytest.mark.parametrize(
+    ("version", "remedy"),
+    [(5, "a later ranklet, .* 4; upgrade"), (3, "an earlier ranklet, .* 4; make it again")],
+)
+def test_the_error_for_another_version_says_what_to_do(version: int, remedy: str) -> None:
+    with pytest.raises(BundleError, match=f"version {version} of {remedy}"):
+        Manifest.from_json(text(format_version=version))
 
 
 def test_what_utf8_cannot_hold_can_be_written_again() -> None:

@@ -6,7 +6,6 @@ compares with both.
 
 from dataclasses import replace
 
-from ranklet.runtime.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
@@ -30,13 +29,7 @@ def load(checkpoint: Checkpoint) -> TK:
     """Return the network of a TK's checkpoint, in evaluation mode.
 
     Raises:
-        InputError: the checkpoint is of another kind or of an earlier version, or its weights do
-            not fit its config.json.
+        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     check_kind(checkpoint, "tk")
-    if checkpoint.network and "regions" not in checkpoint.network:
-        raise InputError(
-            "an earlier version trained this TK, and its network was another one; train it again "
-            "(bundles with such a network can still be read)"
-        )
     return trained(TK(TKNetwork.of(checkpoint)), checkpoint.weights)

@@ -1,6 +1,5 @@
 """Training a Conformer-Kernel: what it learns from, that it learns, and that it goes on."""
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -74,22 +73,6 @@ def test_a_checkpoint_holds_the_model(learned: Checkpoint, tmp_path: Path) -> No
         conformer_kernel.load(other)
     with pytest.raises(InputError, match="no tk"):
         tk.load(learned)
-
-
-def test_a_checkpoint_of_an_earlier_version_reads_equal(
-    learned: Checkpoint, tmp_path: Path
-) -> None:
-    path = learned.save(tmp_path / "c")
-    described = json.loads((path / "ranklet.json").read_text("utf-8"))
-    described["settings"] |= {"form": described["settings"].pop("architecture")}
-    described["settings"] |= {"overlap": 1.0, "truncated": 0}
-    (path / "ranklet.json").write_text(json.dumps(described), "utf-8")
-    network = json.loads((path / "config.json").read_text("utf-8"))
-    network |= {"form": network.pop("architecture"), "attention": None}
-    (path / "config.json").write_text(json.dumps(network), "utf-8")
-    back = read_checkpoint(path)
-    assert back.settings == learned.settings
-    assert conformer_kernel.load(back).network == conformer_kernel.load(learned).network
 
 
 @pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2"])

@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,26 +47,3 @@ def test_the_checkpoint_says_what_it_is(checkpoints: dict[str, Checkpoint], tmp_
         tk.load(checkpoints["bm25"])
     with pytest.raises(InputError, match="lacks 'vocabulary'"):
         tk.load(replace(back, network={}))
-
-
-def test_a_checkpoint_of_an_earlier_version_must_be_trained_again(
-    checkpoints: dict[str, Checkpoint], tmp_path: Path
-) -> None:
-    path = checkpoints["tk"].save(tmp_path / "c")
-    described = json.loads((path / "ranklet.json").read_text("utf-8"))
-    described["kind"] = "conformer_kernel"
-    described["settings"] |= {"form": "tk", "scorer": "onnx", "floor": 0.25}
-    described["settings"].pop("architecture")
-    (path / "ranklet.json").write_text(json.dumps(described), "utf-8")
-    network = json.loads((path / "config.json").read_text("utf-8"))
-    for name in ("architecture", "chunk", "overlap", "regions"):
-        network.pop(name)
-    network |= {
-        "architectures": ["ConformerKernel"], "form": "tk", "attention": None, "width": 31,
-        "groups": 32, "window": 300, "stride": 100,
-    }  # fmt: skip
-    (path / "config.json").write_text(json.dumps(network), "utf-8")
-    back = read_checkpoint(path)
-    assert (back.kind, back.settings) == ("tk", checkpoints["tk"].settings)
-    with pytest.raises(InputError, match="train it again"):
-        tk.load(back)
