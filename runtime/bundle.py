@@ -221,7 +221,8 @@ class Bundle:
             where: a filter by metadata, such as ``{"year": {">=": 2020}, "tags": {"has": "x"}}``.
                 Only documents that it allows are retrieved, so k of them come back if k match.
                 docs/filtering.md lists the operators. None allows all documents.
-            pipeline: a pipeline's name, a `Pipeline` or its list of stages; None is the default.
+            pipeline: a pipeline's name, a `Pipeline`, or a list of its stages, each an object such
+                as `Retrieve` or its JSON; None is the default.
             explain: whether to explain the score of each hit.
             budget_ms: milliseconds after which no further stage begins. The hits are ordered by the
                 finished stages, and `Ranking.left_out` lists the others. The first stage is always

@@ -7,7 +7,7 @@ numbers.
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from itertools import pairwise
 from math import ceil, floor
@@ -294,6 +294,16 @@ class Metadata:
             if name not in self._columns:
                 self._columns[name] = self._open(name)
             return self._columns[name]
+
+    def compare(self, names: Iterable[str]) -> None:
+        """Compare the files of some fields with their sha256, each once.
+
+        Raises:
+            BundleError: one differs.
+        """
+        folders = tuple(folder_of(self._places[name]) for name in names)
+        files = self._bundle.manifest.files
+        self._bundle.compare(name for name in files if folders and name.startswith(folders))
 
     def fetch(self, numbers: NDArray[np.integer], others: Sequence[Sequence[NDArray[Any]]]) -> None:
         """Fetch the values of some documents at once, and their rows of other arrays.

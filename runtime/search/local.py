@@ -1,6 +1,7 @@
 """Search the documents that a bundle has."""
 
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.lexical.restriction import read_query
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import Masks
+from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline.candidates import StoredCandidates, numbers_of
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.execution import Execution
@@ -79,6 +81,15 @@ class LocalSearch(Search):
         positions, _ = run.execution.top(len(run.execution.candidates))
         order = positions[np.argsort(numbers_of(run.execution.candidates)[positions])]
         return run.ids(order), {name: column[order] for name, column in columns.items()}
+
+    def restricted(self, condition: Condition, types: Mapping[str, str]) -> Self:
+        """Return the search as if there were only the documents that a condition allows.
+
+        What decides who sees a document is compared with its sha256, however the bundle is checked.
+        """
+        part = super().restricted(condition, types)
+        self.columns.compare(fields_of(condition))
+        return part
 
     def allowed(self, where: Where | None = None) -> Mask | None:
         """Return which documents a call may return, (documents,) bool; None allows all.

@@ -1,15 +1,16 @@
 """A bundle that shows only some of its documents."""
 
 import pickle
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.metadata_rows import WORDS, allows
+from tests.metadata_rows import FIELDS, WORDS, allows
 
 from ranklet.export.build import build
-from ranklet.runtime import Bundle, InputError, UnknownDocumentError
+from ranklet.runtime import Bundle, BundleError, InputError, UnknownDocumentError
 from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:
@@ -93,6 +94,23 @@ def test_passages_of_a_document_share_its_metadata(tmp_path: Path) -> None:
     with pytest.raises(UnknownDocumentError):
         part.explain("cats", "d1")
     assert part.explained("cats", "d4").passage in (3, 4)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("check", ["fast", "full"])
+def test_a_column_that_was_changed_decides_nothing(
+    described: "Described", tmp_path: Path, field: str, check: Any
+) -> None:
+    where = {field: {"missing": False}}
+    path = shutil.copytree(described.path, tmp_path / "changed")
+    folder = path / "metadata" / str(list(described.bundle.metadata).index(field))
+    for victim in folder.iterdir():
+        content = victim.read_bytes()
+        victim.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))  # of the same size
+        with pytest.raises(BundleError, match=f"{victim.name} was changed after export"):
+            Bundle(path, check).only(where)
+        victim.write_bytes(content)
+    assert len(Bundle(path, check).only(where))
 
 
 def test_a_filter_that_cannot_be_used_makes_no_part(described: "Described") -> None:
