@@ -107,18 +107,25 @@ class _Said:
     @cached_property
     def parts(self) -> list[str]:
         """The words without compounds, which takes longer to find out."""
-        return [word for _, _, word in parts(self._splitter.placed(self._text))]
+        return parts(self._splitter.placed(self._text))
 
     @cached_property
-    def _joined_parts(self) -> str:
-        return _joined(self.parts)
+    def signed(self) -> list[str]:
+        """The same, where a word with a sign is not the word without it."""
+        return parts(self._splitter.placed(self._text), signs=True)
 
     def has(self, phrase: "_Said") -> bool:
-        """Return whether the words of a phrase are in this text next to each other."""
+        """Return whether the words of a phrase are in this text next to each other.
+
+        Compounds of the text may be in between, and a sign that the phrase has counts.
+        """
         if phrase._whole in self._whole:
             return True
-        near = self._has_near(phrase.parts)
-        return near and phrase._joined_parts in self._joined_parts
+        if not self._has_near(phrase.parts):
+            return False
+        if phrase.signed != phrase.parts:
+            return _joined(phrase.signed) in _joined(self.signed)
+        return _joined(phrase.parts) in _joined(self.parts)
 
     def _has_near(self, phrase: Sequence[str]) -> bool:
         """Return whether some words follow each other with no more than compounds in between."""

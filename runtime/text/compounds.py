@@ -1,22 +1,30 @@
 """Tell words from the compounds that follow them: getUserName is get, user, name and itself."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 Placed = tuple[int, int, str]  # begin and end in a text, and the word
 
 
-def parts(placed: Iterable[Placed]) -> Iterator[Placed]:
-    """Yield the words of a text without compounds, which follow their parts and span them.
+def parts(placed: Iterable[Placed], *, signs: bool = False) -> list[str]:
+    """Return the words of a text without compounds, which follow their parts and span them.
 
-    >>> [word for _, _, word in parts([(0, 1, "c"), (0, 3, "c++"), (4, 8, "code")])]
-    ['c', 'code']
+    >>> code = [(0, 1, "c"), (0, 3, "c++"), (4, 5, "x"), (6, 7, "y"), (4, 7, "x.y")]
+    >>> parts(code), parts(code, signs=True)
+    (['c', 'x', 'y'], ['c++', 'x', 'y'])
+
+    Args:
+        placed: the words with their places.
+        signs: whether a word with a sign replaces the only part that it has.
     """
-    begin = end = 0
+    kept: list[Placed] = []
     for each in placed:
+        begin, end, _ = kept[-1] if kept else (0, 0, "")
         if each[0] <= begin and each[1] >= end and each[1] - each[0] > end - begin > 0:
-            continue
-        begin, end = each[:2]
-        yield each
+            if signs and (len(kept) == 1 or kept[-2][0] < each[0]):
+                kept[-1] = each
+        else:
+            kept.append(each)
+    return [word for _, _, word in kept]
 
 
 def only_word(placed: Iterable[Placed]) -> str | None:

@@ -199,7 +199,9 @@ def test_a_prefix_names_no_word_of_a_hidden_document(tmp_path: Path) -> None:
 def index_of(bundle: Bundle, *, lemmas: bool) -> Postings:
     """Return an index of the words or lemmas of a bundle's documents."""
     documents = bundle.files.need_documents()
-    gathered = documents.tokens("lemmas" if lemmas else "words", np.arange(len(documents), dtype=np.uint32))
+    gathered = documents.tokens(
+        "lemmas" if lemmas else "words", np.arange(len(documents), dtype=np.uint32)
+    )
     pairs = np.unique(np.stack([gathered.tokens, gathered.owner]), axis=1)
     counts = np.bincount(pairs[0], minlength=len(documents.vocabulary))
     offsets, ones = np.append(0, np.cumsum(counts)), np.ones(len(pairs[0]), np.float32)
@@ -262,3 +264,33 @@ def test_only_texts_of_documents_that_may_come_back_are_read(
     assert len(read) < 10
     assert len(other.rank(Query.parse('"rye bread"'), k=50)) == 40
     assert ranking.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ('"user name"', {"camel", "plain"}),
+        ('"the user name"', {"plain"}),
+        ('"getUserName returns"', {"camel"}),
+        ('"name returns"', {"camel", "plain"}),
+        ('"C++ code"', {"cpp"}),
+        ('"C code"', {"c", "cpp"}),
+        ("code -C++", {"c"}),
+        ("code -getUserName", {"c", "cpp"}),
+        ("returns -getUs*", {"plain"}),
+        ("getUs*", {"camel"}),
+        ('"2.13.0 code"', {"cpp"}),
+        ('code -"in 2.13.0"', {"c"}),
+    ],
+)
+def test_names_and_versions_are_words_of_phrases(
+    tmp_path: Path, typed: str, wanted: set[str]
+) -> None:
+    rows = {
+        "camel": "A call of getUserName returns it.",
+        "plain": "The user name returns.",
+        "cpp": "Modern C++ code and in 2.13.0 code.",
+        "c": "Old C code.",
+    }
+    other = load(build([{"id": k, "text": v} for k, v in rows.items()], tmp_path / "b.ranklet"))
+    assert found(other, typed) == wanted
