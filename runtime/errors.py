@@ -5,6 +5,7 @@
     │   ├── UnknownDocumentError   an id that is not in the collection
     │   ├── TooManySpansError      highlights, more than the caller has room for
     │   └── ModelFolderError       a model's folder that cannot be imported
+    ├── OutOfTimeError          a budget that was spent before there was any right answer
     ├── UnknownRankerError      an unknown ranker kind, ranker name or pipeline
     ├── BundleError             a bundle that is missing, damaged, hostile or of another version
     ├── RemoteError             another system, such as Milvus or S3, that does not answer
@@ -36,6 +37,10 @@ class TooManySpansError(InputError):
 
 class ModelFolderError(InputError):
     """The folder of a model that cannot be imported; commands then return the status 2."""
+
+
+class OutOfTimeError(RankletError):
+    """A call's budget was spent before there was any right answer."""
 
 
 class UnknownRankerError(RankletError, LookupError):

@@ -35,18 +35,18 @@ def rows(random: Random, count: int) -> list[dict[str, Any]]:
     return made
 
 
-def a_filter(random: Random, depth: int = 0) -> dict[str, Any]:
-    """Return a filter with up to two conditions on each of up to three levels."""
+def a_filter(random: Random, depth: int = 0, fields: Sequence[str] = FIELDS) -> dict[str, Any]:
+    """Return a filter of some fields with up to two conditions on each of up to three levels."""
     entries: dict[str, Any] = {}
     for _ in range(random.choice([1, 1, 2]) if depth else random.choice([0, 1, 1, 2])):
         joint = random.choice(["and", "or", "not", "", "", ""]) if depth < 2 else ""
         if joint == "not":
-            entries["not"] = a_filter(random, depth + 1)
+            entries["not"] = a_filter(random, depth + 1, fields)
         elif joint:
             count = random.randint(0, 3)
-            entries[joint] = [a_filter(random, depth + 1) for _ in range(count)]
+            entries[joint] = [a_filter(random, depth + 1, fields) for _ in range(count)]
         else:
-            name = random.choice(FIELDS)
+            name = random.choice(fields)
             entries[name] = _condition(random, name)
     return entries
 

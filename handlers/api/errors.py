@@ -7,6 +7,7 @@ from typing import Any
 
 from ranklet.runtime.errors import (
     InputError,
+    OutOfTimeError,
     RankletError,
     RemoteError,
     UnknownDocumentError,
@@ -77,6 +78,8 @@ def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
         return 404, error_body(404, str(error))
     if isinstance(error, RemoteError):  # its message names a host, so only the log has it
         return 503, error_body(503, "the store of the collection did not answer; try again later")
+    if isinstance(error, OutOfTimeError):
+        return 504, error_body(504, str(error))
     if isinstance(error, InputError):
         return 422, error_body(422, str(error))
     return 500, error_body(500, "internal error; the server's log has it")

@@ -227,6 +227,21 @@ class Lists(Column):
         mask[np.searchsorted(self.offsets, places, side="right") - 1] = True
         return mask
 
+    def holding_all(self, operands: tuple[str, ...]) -> Mask:
+        """Return which documents' lists hold all of some strings, (documents,) bool."""
+        found = [find(self.distinct, operand) for operand in dict.fromkeys(operands)]
+        if not all(there for _, there in found):
+            return np.zeros(len(self.offsets) - 1, np.bool_)
+        wanted = np.zeros(len(self.distinct), np.bool_)
+        wanted[[place for place, _ in found]] = True
+        places = np.flatnonzero(wanted[self.codes])
+        owners = np.searchsorted(self.offsets, places, side="right") - 1
+        # A list may hold a string twice.
+        each = np.unique(owners * len(self.distinct) + self.codes[places])
+        counts = np.bincount(each // max(1, len(self.distinct)), minlength=len(self.offsets) - 1)
+        mask: Mask = counts == len(found)
+        return mask
+
     def _value(self, number: int) -> Value:
         begin, end = self.offsets[number : number + 2].tolist()
         return [self.distinct[code] for code in self.codes[begin:end].tolist()]

@@ -103,6 +103,8 @@ class _Reader:
             )
         if depth > MAX_DEPTH:
             raise InputError(f"where is nested more than {MAX_DEPTH} deep")
+        if not where:
+            self._count()
         parts = tuple(self._entry(name, value, depth) for name, value in where.items())
         return parts[0] if len(parts) == 1 else Both(parts)
 
@@ -114,6 +116,8 @@ class _Reader:
                 raise InputError(
                     f"where: {name!r} takes a list of filters, not {_described(value)}"
                 )
+            if not value:
+                self._count()
             inner = tuple(self.filter(each, depth + 1) for each in value)
             return Both(inner) if name == AND else Either(inner)
         if not isinstance(name, str) or name not in self._types:
@@ -123,6 +127,12 @@ class _Reader:
             return self._test(name, IN if listed else EQUAL, value)
         parts = tuple(self._test(name, operator, each) for operator, each in value.items())
         return parts[0] if len(parts) == 1 else Both(parts)
+
+    def _count(self) -> None:
+        """Count a condition; what is empty costs as much as one."""
+        self._conditions += 1
+        if self._conditions > MAX_CONDITIONS:
+            raise InputError(f"where has more than {MAX_CONDITIONS:,} conditions")
 
     def _test(self, name: str, operator: object, value: object) -> Condition:
         type_ = self._types[name]
@@ -135,9 +145,7 @@ class _Reader:
                 f"where: {name[:80]!r} holds {PLURALS[type_]} and cannot be compared by "
                 f"{str(operator)[:40]!r}; its operators are {', '.join(allowed)}{advice}"
             )
-        self._conditions += 1
-        if self._conditions > MAX_CONDITIONS:
-            raise InputError(f"where has more than {MAX_CONDITIONS:,} conditions")
+        self._count()
         if operator == MISSING:
             if not isinstance(value, bool | np.bool_):
                 raise InputError(
@@ -209,15 +217,20 @@ def _in_range(day: date, name: str) -> date:
         raise InputError(f"where: {name[:80]!r}: {day} is out of range in UTC") from None
 
 
-def fields_of(condition: Condition) -> Iterator[str]:
-    """Yield the fields that a filter reads, some perhaps twice."""
+def tests_of(condition: Condition) -> Iterator[Test]:
+    """Yield the conditions on single fields that a filter is made of."""
     if isinstance(condition, Test):
-        yield condition.field
+        yield condition
     elif isinstance(condition, Not):
-        yield from fields_of(condition.inner)
+        yield from tests_of(condition.inner)
     else:
         for each in condition.inner:
-            yield from fields_of(each)
+            yield from tests_of(each)
+
+
+def fields_of(condition: Condition) -> Iterator[str]:
+    """Yield the fields that a filter reads, some perhaps twice."""
+    return (test.field for test in tests_of(condition))
 
 
 def unknown_field(name: object, types: Mapping[str, str]) -> str:

@@ -114,8 +114,10 @@ class BM25(Retriever):
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by query term."""
         terms, counts = self._terms(query)
-        impacts = self._impacts(terms, candidate)[:, 0]
         field, parts = self.settings.field, []
+        there = np.isin(terms, candidate.tokens(field).tokens)  # a few of a long query's
+        terms, counts = terms[there], counts[there]
+        impacts = self._impacts(terms, candidate)[:, 0]
         for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
             if impact > 0:
                 name = query.analysis.name(term, field)

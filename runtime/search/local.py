@@ -1,6 +1,7 @@
 """Search the documents that a bundle has."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -70,7 +71,8 @@ class LocalSearch(Search):
 
     def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by."""
-        return read_query(query, self.files, visible=self.allowed, deadline=deadline)
+        visible = partial(self.allowed, deadline=deadline)
+        return read_query(query, self.files, visible=visible, deadline=deadline)
 
     def features(
         self, query: str, pipeline: Pipeline, scaling: str
@@ -91,14 +93,15 @@ class LocalSearch(Search):
         self.columns.compare(fields_of(condition))
         return part
 
-    def allowed(self, where: Where | None = None) -> Mask | None:
+    def allowed(self, where: Where | None = None, deadline: Deadline | None = None) -> Mask | None:
         """Return which documents a call may return, (documents,) bool; None allows all.
 
         Raises:
             InputError: the filter cannot be used.
+            OutOfTimeError: there is no time to evaluate it.
         """
         condition = self.condition(where)
-        return None if condition is None else self._masks.mask(condition)
+        return None if condition is None else self._masks.mask(condition, deadline)
 
     def _run(
         self,
@@ -107,7 +110,7 @@ class LocalSearch(Search):
         deadline: Deadline | None = None,
         where: Where | None = None,
     ) -> "_LocalRun":
-        allowed = self.allowed(where)
+        allowed = self.allowed(where, deadline)
         execution = execute(self.files, query, pipeline, None, deadline, allowed=allowed)
         return _LocalRun(self.files, query, execution, self)
 
@@ -180,8 +183,13 @@ class _LocalRun(Run):
     def hit(self, position: int, score: float, explanation: Explanation | None) -> Hit:
         """Return a document as a hit, whose index is its number among those that `only` allows."""
         number, documents = int(self._numbers[position]), self.files.need_documents()
-        mask = self._search.allowed()
-        index = number if mask is None else int(np.count_nonzero(mask[:number]))
         name, title, text = documents.record(number)
         metadata, passage = self._search.columns.of(number), documents.passage(number)
+        index = number if self._shown is None else int(np.searchsorted(self._shown, number))
         return Hit(name, score, title, text, index, explanation, passage, metadata)
+
+    @cached_property
+    def _shown(self) -> NDArray[np.intp] | None:
+        """The documents that `only` allows, found once for all hits; None for all documents."""
+        mask = self._search.allowed()
+        return None if mask is None else np.flatnonzero(mask)

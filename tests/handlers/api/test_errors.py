@@ -3,7 +3,13 @@ import json
 import pytest
 
 from ranklet.handlers.api.errors import PanicError, RequestError, failure, panics_as_errors
-from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, UnknownRankerError
+from ranklet.runtime.errors import (
+    BundleError,
+    InputError,
+    OutOfTimeError,
+    UnknownDocumentError,
+    UnknownRankerError,
+)
 
 
 def test_a_fault_of_the_server_names_neither_path_nor_stack() -> None:
@@ -50,3 +56,7 @@ def test_every_error_has_a_status_and_a_word_for_programs(
     found, body = failure(error)
     assert (found, body["error_type"]) == (status, kind)
     assert status == 500 or body["error"] == str(error)
+
+
+def test_a_spent_budget_is_a_timeout() -> None:
+    assert failure(OutOfTimeError("no time"))[0] == 504

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.metadata_rows import WORDS, a_filter, allows
+from tests.metadata_rows import FIELDS, WORDS, a_filter, allows
 
+from ranklet.runtime.errors import OutOfTimeError
+from ranklet.runtime.metadata import masks as masks_module
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import CACHED, Masks, evaluate
 from ranklet.runtime.metadata.where import read_where
+from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.storage.bundle_files import BundleFiles
 
 if TYPE_CHECKING:
@@ -39,6 +42,41 @@ def test_a_filter_allows_what_plain_python_allows(described: "Described") -> Non
         mask = evaluate(read_where(where, metadata.types), metadata)
         assert mask.dtype == np.bool_
         assert mask.tolist() == [allows(where, row) for row in described.rows], where
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_conditions_on_one_field_allow_what_plain_python_allows(
+    described: "Described", name: str
+) -> None:
+    random, metadata = Random(5), Metadata(BundleFiles(described.path))
+    for _ in range(200):
+        where = {random.choice(["and", "or"]): [a_filter(random, 1, [name]) for _ in range(5)]}
+        mask = evaluate(read_where(where, metadata.types), metadata)
+        assert mask.tolist() == [allows(where, row) for row in described.rows], where
+
+
+def test_any_number_of_conditions_on_one_field_is_one_pass(
+    described: "Described", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = Metadata(BundleFiles(described.path))
+    monkeypatch.setattr(masks_module, "_FREE", len(metadata))
+    spent = Deadline(0)
+    years = [{"year": {">": year}, "not": {"year": {"<": year}}} for year in range(2000, 2300)]
+    assert not evaluate(read_where({"or": years}, metadata.types), metadata, spent).all()
+
+
+def test_a_long_filter_looks_at_the_deadline_and_a_short_one_is_always_evaluated(
+    described: "Described", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = Metadata(BundleFiles(described.path))
+    pairs = [{"year": 2018 + at % 5, "category": "a"} for at in range(40)]
+    condition = read_where({"or": pairs}, metadata.types)
+    whole = evaluate(condition, metadata)
+    assert evaluate(condition, metadata, Deadline(0)).tolist() == whole.tolist()
+    monkeypatch.setattr(masks_module, "_FREE", 20 * len(metadata))
+    assert evaluate(condition, metadata, Deadline(1e6)).tolist() == whole.tolist()
+    with pytest.raises(OutOfTimeError, match="simplify 'where'"):
+        evaluate(condition, metadata, Deadline(0))
 
 
 def test_few_masks_are_kept_and_none_can_be_changed(described: "Described") -> None:

@@ -96,6 +96,8 @@ def test_a_filter_becomes_conditions(where: dict[str, Any], condition: object) -
         ({"not": [{"ok": True}]}, "where must be an object.*not a list"),
         (nested(40), "nested more than 32 deep"),
         ({"or": [{"ok": True}] * (MAX_CONDITIONS + 1)}, "more than 1,000 conditions"),
+        ({"or": [{}] * (MAX_CONDITIONS + 1)}, "more than 1,000 conditions"),
+        ({"or": [{"not": {"and": []}}] * (MAX_CONDITIONS + 1)}, "more than 1,000 conditions"),
         ({"year": list(range(MAX_VALUES + 1))}, "more than 10,000 values"),
     ],
 )
