@@ -34,7 +34,9 @@ ROUNDS, ROUND = 15, 200  # of requests on one connection, to find out what HTTP 
 MOST_ADDED = 0.35  # ms
 STARTS = 7  # after one that fills the page cache
 MOST_GROWTH = 8 << 20  # bytes: what allocators settle by
-HEAD = b"POST /rank HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: "
+HEAD = (
+    b"POST /rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+)
 
 # An application that answers with the request's body, and does nothing else.
 ECHO = """
@@ -225,6 +227,8 @@ async def load(
 
 
 def own_memory(pid: int) -> int:
-    """Return the resident private memory of a process, in bytes."""
+    """Return the resident private memory of a process and of those it started, in bytes."""
     status = Path(f"/proc/{pid}/status").read_text().split()
-    return int(status[status.index("RssAnon:") + 1]) * 1024
+    own = int(status[status.index("RssAnon:") + 1]) * 1024
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return own + sum(own_memory(int(child)) for child in children)

@@ -7,8 +7,13 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.resource_tracker import ensure_running
+from threading import Thread
 from time import sleep
 from types import FrameType
 from typing import Any
@@ -25,6 +30,7 @@ from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
 SWITCH_SECONDS = 0.0005  # how long a thread may keep the interpreter while others want it
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 RESTART_SECONDS = 1.0  # between the end of a process and the start of its successor
 
 
@@ -45,10 +51,7 @@ def serve(settings: ServerSettings) -> None:
                 f"whoever reaches {address} can read all documents: there is no API key; set "
                 "RANKLET_API_KEY, or listen on 127.0.0.1",
             )
-        if settings.workers == 1:
-            run(settings, listening)
-        else:
-            _supervise(settings, listening)
+        _supervise(settings, listening)
 
 
 def run(settings: ServerSettings, listening: socket.socket) -> None:
@@ -128,39 +131,107 @@ def _address(listening: socket.socket) -> str:
 
 
 def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
-    """Keep several processes running that accept connections from one socket.
+    """Keep processes running that accept connections from one socket, even if it is only one.
 
-    They share the memory of the bundle, because each maps its files. Each process is spawned,
+    A native library can end a process at any time, and so does the kernel when a mapped file of the
+    bundle is shortened. Then another process takes over, and the log says why.
+
+    The processes share the memory of the bundle, because each maps its files. Each is spawned,
     because threads and onnxruntime do not survive a fork.
     """
-    # Together the models of all processes use each processor once.
-    os.environ.setdefault(THREADS_VARIABLE, str(max(1, processors() // settings.workers)))
+    if settings.workers > 1:  # together the models of all processes use each processor once
+        per_worker = max(1, processors() // settings.workers)
+        os.environ.setdefault(THREADS_VARIABLE, str(per_worker))
     context = multiprocessing.get_context("spawn")
-    stopping = False
-
-    def stop(sig: int, _: Any) -> None:  # noqa: ARG001
-        nonlocal stopping
-        stopping = True
-        for worker in workers:
-            if worker.is_alive():
-                worker.terminate()
-
-    def start() -> BaseProcess:
-        process = context.Process(target=run, args=(replace(settings, workers=1), listening))
-        process.start()
-        return process
-
     workers: list[BaseProcess] = []
-    for sig in (signal.SIGTERM, signal.SIGINT):
+    received: list[int] = []
+
+    def stop(sig: int, _: Any) -> None:
+        received.append(sig)
+        for worker in workers:
+            _signal(worker, sig)
+
+    def start() -> None:
+        arguments = (replace(settings, workers=1), listening)
+        worker = context.Process(target=_work, args=arguments, daemon=True)
+        with _signals_held_back():
+            worker.start()
+            workers.append(worker)
+
+    for sig in STOPPING:
         signal.signal(sig, stop)
-    workers += [start() for _ in range(settings.workers)]
-    while any(worker.is_alive() for worker in workers) or not stopping:
-        sleep(RESTART_SECONDS / 4)
-        for at, worker in enumerate(workers):
-            if not worker.is_alive() and not stopping:
-                logs.write("ERROR", f"a worker ended with {worker.exitcode}; another one starts")
-                sleep(RESTART_SECONDS)
-                if not stopping:
-                    workers[at] = start()
-    for worker in workers:
-        worker.join()
+    for _ in range(settings.workers):
+        start()
+    while workers:
+        ended = wait([worker.sentinel for worker in workers])
+        for worker in [each for each in workers if each.sentinel in ended]:
+            workers.remove(worker)
+            worker.join()
+            if received:
+                continue
+            logs.write("ERROR", _ending(worker.exitcode))
+            sleep(RESTART_SECONDS)
+            if not received:
+                start()
+
+
+def _work(settings: ServerSettings, listening: socket.socket) -> None:
+    """Serve in a process of the supervisor's, until that one wishes or ends."""
+    # At a terminal Ctrl-C would reach this process directly, too, and count as a second signal.
+    if hasattr(os, "setpgrp"):  # Windows has no groups
+        os.setpgrp()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # there is nothing to shut down yet
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+    supervisor = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if supervisor is not None:
+            wait([supervisor.sentinel])
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    Thread(target=follow, name="ranklet supervisor", daemon=True).start()
+    run(settings, listening)
+
+
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Let signals to stop wait until the block ends, and in a process that it starts even longer.
+
+    So none is lost while a process starts, and none ends it with a stack on standard error.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    ensure_running()  # else the start of the first process would start this, which lets them in
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+
+
+def _signal(worker: BaseProcess, sig: int) -> None:
+    """Send a signal to a process unless it has ended."""
+    if worker.pid is not None and worker.is_alive():
+        with suppress(ProcessLookupError):
+            os.kill(worker.pid, sig)
+
+
+def _ending(status: int | None) -> str:
+    """Return what to say of a process that ended by itself.
+
+    >>> _ending(3)
+    'a worker ended with 3; another one starts'
+    """
+    how = f"with {status}"
+    if status is not None and status < 0:
+        with suppress(ValueError):  # a signal of the system's own
+            how = f"by {signal.Signals(-status).name}"
+    hint = ""
+    if how == "by SIGBUS":
+        hint = (
+            ". A file of the bundle was shortened while it was mapped, as `cp` does: replace a "
+            "bundle by renaming another into its place, as `mv` does"
+        )
+    return f"a worker ended {how}; another one starts{hint}"

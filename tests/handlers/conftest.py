@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
@@ -87,6 +87,17 @@ class Server:
         """Return the text for Prometheus."""
         return self.ask("GET", "/metrics").body.decode()
 
+    def workers(self) -> list[int]:
+        """Return the processes that it has started to answer, where the system tells."""
+        try:
+            found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+            commands = {
+                int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in found.split()
+            }
+        except OSError:
+            return []
+        return [pid for pid, command in commands.items() if b"spawn_main" in command]
+
     def wait(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds."""
         until = monotonic() + PATIENCE
@@ -128,8 +139,12 @@ def running(
         yield server
         assert errors.read_text() == ""
     finally:
+        workers = server.workers()
         process.kill()
         process.wait()
+        for worker in workers:  # else it would notice that it is alone, and log that it ends
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
 
 
 def _status(server: Server) -> int:

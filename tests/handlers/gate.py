@@ -76,9 +76,17 @@ def retry_connections() -> None:
         setattr(runtime_client, name, retried(getattr(runtime_client, name)))
 
 
+def stay_in_one_process() -> None:
+    """Let the server's one worker be this process, because another has no gate."""
+    module = import_module("ranklet.handlers.server.uvicorn_server")
+    module._supervise = module.run  # type: ignore[attr-defined]
+
+
 if __name__ == "__main__":
     hold(Path(sys.argv[1]))
     sys.argv[:] = sys.argv[2:]
+    if sys.argv[0] == "ranklet.handlers.http":
+        stay_in_one_process()
     if sys.argv[0] == "awslambdaric":
         retry_connections()
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

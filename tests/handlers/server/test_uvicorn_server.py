@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,7 @@ from ranklet.handlers.server.uvicorn_server import listen
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
+    from tests.conftest import Built
     from tests.handlers.conftest import Server, Start
 
 HEAD = b"POST /rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -198,15 +200,75 @@ def test_sigterm_loses_no_request(start: "Start", workers: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_is_replaced(start: "Start") -> None:
-    with start(RANKLET_WORKERS="2") as server:
-        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-        before = {int(pid) for pid in children.read_text().split()}
-        commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in before}
-        victim = next(pid for pid, command in commands.items() if b"spawn_main" in command)
-        os.kill(victim, signal.SIGKILL)
-        server.wait(lambda: any("a worker ended" in line["message"] for line in server.log()))
-        server.wait(lambda: len(set(children.read_text().split()) - {str(victim)}) >= len(before))
-        for _ in range(10):
-            server.wait(lambda: server.ask("GET", "/readyz").status == 200)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_worker_that_dies_is_replaced(start: "Start", workers: str) -> None:
+    with start(RANKLET_WORKERS=workers) as server:
+        before = server.workers()
+        assert len(before) == int(workers)
+        os.kill(before[0], signal.SIGKILL)
+        ended = "a worker ended by SIGKILL; another one starts"
+        server.wait(lambda: any(line["message"] == ended for line in server.log()))
+        server.wait(lambda: len(set(server.workers()) - {before[0]}) == int(workers))
+        server.wait(lambda: all(ready(server) for _ in range(10)))
         assert server.stop() == 0
+
+
+def ready(server: "Server") -> bool:
+    with suppress(OSError):
+        return server.ask("GET", "/readyz").status == 200
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["zipped", "fused"])
+def test_a_bundle_that_is_shortened_while_it_serves_ends_no_server(
+    start: "Start", built: "Built", tmp_path: Path, form: str
+) -> None:
+    source = getattr(built, form)
+    path = tmp_path / source.name
+    (shutil.copytree if source.is_dir() else shutil.copyfile)(source, path)
+    files = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path]
+    with start(path) as server:
+        for file in files:
+            os.truncate(file, 0)
+
+        def ended() -> list[dict[str, Any]]:
+            with suppress(OSError, HTTPException):  # the process ends as it reads what is gone
+                server.post("/rank", {"query": "knead dough"})
+            return [line for line in server.log() if "by SIGBUS" in line["message"]]
+
+        server.wait(lambda: bool(ended()))
+        assert "renaming" in ended()[0]["message"]
+        fresh = tmp_path / f"fresh-{source.name}"
+        (shutil.copytree if source.is_dir() else shutil.copyfile)(source, fresh)
+        if path.is_dir():
+            path.rename(tmp_path / "damaged")
+        fresh.rename(path)
+        server.wait(lambda: ready(server))
+        assert server.post("/rank", {"query": "knead dough"}).status == 200
+
+
+@pytest.mark.slow
+def test_no_worker_outlives_its_supervisor(start: "Start") -> None:
+    with start() as server:
+        (worker,) = server.workers()
+        server.process.kill()
+        server.process.wait(PATIENCE)
+        until = monotonic() + PATIENCE
+        while Path(f"/proc/{worker}").exists():  # nobody but the system collects it
+            state = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0]
+            if state == "Z":
+                break
+            assert monotonic() < until
+            sleep(0.05)
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_a_terminal_is_one_signal(start: "Start") -> None:
+    with start() as server:
+        (worker,) = server.workers()
+        assert os.getpgid(worker) != os.getpgid(server.process.pid)
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(PATIENCE) == 0
+        messages = [line["message"] for line in server.log() if "shutting down" in line["message"]]
+        assert messages == ["SIGINT: shutting down in 0 s"]
