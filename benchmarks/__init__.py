@@ -4,6 +4,7 @@
 BENCHMARKS = {
     "bm25_parity": "parity",
     "normalisers": "lexical",
+    "word_rules": "lexical",
     "translation_networks": "lexical",
     "small_impacts": "lexical",
     "model1_quality": "quality",

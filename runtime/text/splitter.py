@@ -71,6 +71,16 @@ _SPECIAL = re.compile(
 )
 _CHUNK = re.compile(r"\S*")
 _ASCII_WORD = re.compile("[a-z0-9]+(?:'[a-z0-9]+)*")
+# In a run everything else is a letter or a mark.
+_LETTER = r"[^._@&:/\\+#~,'`-]"
+# A part without its sign (1) and with it.
+_PART = re.compile(rf"({_LETTER}+(?:['`]{_LETTER}+)*)(?:\+\+|[+#](?![+#]|{_LETTER}))?")
+# What makes a whole of a run: a sign, or a hyphen or slash next to a digit or a single letter.
+_JOINING = re.compile(
+    r"^[./@#]|[._@&:\\+#~,]|[0-9][/-]|[/-][0-9]"
+    rf"|(?<!{_LETTER}){_LETTER}[/-]|[/-]{_LETTER}(?!{_LETTER})"
+)
+_VERSION = re.compile("^v(?=[0-9])")  # v1.2 is 1.2
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z]{2})")
 
 
@@ -238,19 +248,6 @@ class Splitter:
     def _unspaced_run(self) -> re.Pattern[str]:
         return re.compile(self._unspaced)
 
-    @cached_property
-    def _part(self) -> re.Pattern[str]:
-        """A part of a run, without its sign (1) and with it."""
-        each = self._letters
-        return re.compile(rf"({_part(each)})(?:\+\+|[+#](?![+#]|{each}))?")
-
-    @cached_property
-    def _joining(self) -> re.Pattern[str]:
-        """The signs that make a whole of a run."""
-        each = self._letters
-        alone = rf"(?<!{_LETTER}){each}[/-]|[/-]{each}(?!{each})"
-        return re.compile(rf"^[./@#]|[._@&:\\+#~,]|[0-9][/-]|[/-][0-9]|{alone}")
-
     def _split(self, run: str) -> Iterator[Placed]:
         """Yield the words of a run of a plain text with their places in it."""
         if run[0].isalnum() and not run.isascii() and self._unspaced_run.match(run):
@@ -260,13 +257,13 @@ class Splitter:
             yield from _emoji(run)
             return
         end = 0
-        for part in self._part.finditer(run):
+        for part in _PART.finditer(run):
             yield from self._parts(part.start(), part[1])
             if part[0] != part[1]:
                 yield part.start(), part.end(), self._spelled(part[0])
             begin, end = part.span()
-        if (begin, end) != (0, len(run)) and len(run) <= _LONGEST and self._joining.search(run):
-            yield 0, len(run), self._spelled(run).removesuffix("'s")
+        if (begin, end) != (0, len(run)) and len(run) <= _LONGEST and _JOINING.search(run):
+            yield 0, len(run), _VERSION.sub("", self._spelled(run).removesuffix("'s"))
 
     def _parts(self, at: int, word: str) -> Iterator[Placed]:
         """Yield a word without signs, after its parts if it is in camel case."""
@@ -287,9 +284,6 @@ class Splitter:
         return self._compose(plain.translate(self._plain.doubled).casefold()).replace("`", "'")
 
 
-_LETTER = r"[^\W_]"
-
-
 def readable(text: str) -> str:
     """Return a text as it was written, without invisible characters and with ' as apostrophe."""
     return _INVISIBLE.sub("", text).replace("\u200d", "").translate(_APOSTROPHE)
@@ -300,14 +294,10 @@ def _joined(text: str) -> str:
     return _JOINER.sub("\u2060", text) if "\u200d" in text else text
 
 
-def _part(letter: str) -> str:
-    return f"(?:{letter})+(?:['`](?:{letter})+)*"
-
-
 def _run(letter: str) -> str:
-    """Return the pattern of words that signs join, before folding."""
-    part = rf"{_part(letter)}(?:(?:\+\+?|#)(?![+#]|{letter}))?"
-    return f"(?:{_BEFORE}(?={letter}))?{part}(?:(?:{_SIGN}){part})*"
+    """Return the pattern of a word, or of several that signs join, in a plain text."""
+    part = rf"(?:{letter})+(?:['`](?:{letter})+)*(?:(?:\+\+?|#)(?![+#]|{letter}))?"
+    return f"{_BEFORE}?(?:{part}(?:(?:{_SIGN})(?={letter}))?)+"
 
 
 def _emoji(run: str) -> Iterator[Placed]:
