@@ -63,10 +63,10 @@ _BEFORE = r"(?:(?<![^\s(\[{<\"'`=])[.@#]|(?<![^\s(\[{<\"'`=.~])/)"
 # Where an ASCII text may have more than words without signs: of these characters, the ones inside
 # of words and before them.
 _SPECIAL = re.compile(
-    r"""[A-Z._@&:/\\+#~,`-](?:(?<=[a-z][A-Z])|(?<=[A-Z0-9][A-Z])(?=[a-z]{2})
-    |(?<=\w[_@&\\+#~])|(?<=\w[.:`])(?=[\w:/\\])|(?<=[0-9],)(?=[0-9])|(?<=[0-9][/-])(?=\w)
-    |(?<=\w[/-])(?=[0-9]|\w\b|_)|(?<![A-Za-z0-9][A-Za-z0-9][/-])(?<=\w[/-])(?=\w)
-    |(?<![^\W_][.@#/])(?<=[.@#/])(?=\w))""",
+    r"""[A-Z._@&:/\\+#~,`-](?:(?<=[A-Z])(?:(?<=[a-z].)|(?<=[A-Z0-9].)(?=[a-z]{2}))
+    |(?<=\w[+#])|(?<![A-Z])(?=\S)(?:(?<=\w[_@&\\~])|(?<=\w[.:`])(?=[\w:/\\])
+    |(?<=[0-9],)(?=[0-9])|(?<=[0-9][/-])(?=\w)|(?<=\w[/-])(?=[0-9_]|[A-Za-z](?![A-Za-z0-9]))
+    |(?<![A-Za-z0-9][A-Za-z0-9][/-])(?<=\w[/-])(?=\w)|(?<![^\W_][.@#/])(?<=[.@#/])(?=\w)))""",
     re.ASCII | re.VERBOSE,
 )
 _CHUNK = re.compile(r"\S*")
@@ -194,7 +194,8 @@ class Splitter:
                 found += self._without_signs(lower, at, begin)
                 at = _CHUNK.match(text, begin).end()  # type: ignore[union-attr]
                 found += self._chunks[text[begin:at]]
-        return found + self._without_signs(lower, at, len(text))
+        found += self._without_signs(lower, at, len(text))
+        return found
 
     def _without_signs(self, lower: str, begin: int, end: int) -> list[str]:
         """Return the words of a part of an ASCII text in lower case, nine words in ten."""
