@@ -6,6 +6,7 @@ No line has what a request asked, which may be personal, or the signature of an 
 import contextlib
 import json
 import logging
+import re
 import sys
 import traceback
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ TRACE = "logging.googleapis.com/trace"
 # Errors whose messages are of files and other systems. Those of others may quote a request.
 _OF_NO_REQUEST = (OSError, MemoryError, BundleError, RemoteError)
 _MOST_CAUSES = 10
+_NO_ASCII = re.compile(r"[^ -~]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
@@ -26,10 +28,18 @@ def write(severity: str, message: str, **fields: Any) -> None:
     """Write one line."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line = {"severity": severity, "time": now, "message": message, **fields}
-    text = shown_in(_ENCODER.encode(line))
+    text = _NO_ASCII.sub(_escaped, shown_in(_ENCODER.encode(line)))
     with contextlib.suppress(OSError, ValueError):  # the log's reader may be gone; answers go on
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
+        sys.stdout.buffer.write(text.encode() + b"\n")
         sys.stdout.buffer.flush()
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Return a character that can be seen as it is, and any other as JSON's escape.
+
+    A terminal obeys some of the others, and some turn the order of a line around.
+    """
+    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
 
 
 def stack_of(error: BaseException) -> str:
@@ -51,6 +61,6 @@ class JSONLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record as one line."""
         fields: dict[str, Any] = {"logger": record.name}
-        if record.exc_info:
-            fields["exception"] = logging.Formatter().formatException(record.exc_info)
+        if record.exc_info and record.exc_info[1]:
+            fields["exception"] = stack_of(record.exc_info[1])
         write(record.levelname, record.getMessage(), **fields)

@@ -81,6 +81,7 @@ _ANSWERS = (
 _ERRORS = {
     400: "The body is not JSON, has a key twice, or has half a character.",
     401: "The API key is missing or wrong.",
+    403: "The host, or the page that asks, is not the server's.",
     404: "There is no such document or pipeline.",
     408: "The body arrived too slowly.",
     413: "There are too many texts, or they are too long.",
@@ -106,7 +107,9 @@ def _post(name: str, request: str, response: str, summary: str, security: list[A
 def _get(name: str, summary: str, media: str, security: list[Any]) -> Schema:
     schema = _OBJECT if media == _JSON else _STRING
     answer = {"description": "The answer.", "content": {media: {"schema": schema}}}
-    replies = {"200": answer, "503": _json_reply(_ERRORS[503], _ref("Error"))}
+    errors = (503,) if name in ("healthz", "readyz") else (403, 503)
+    replies = {"200": answer}
+    replies |= {str(status): _json_reply(_ERRORS[status], _ref("Error")) for status in errors}
     if security:
         replies["401"] = _json_reply(_ERRORS[401], _ref("Error"))
     return {"summary": summary, "operationId": name, "security": security, "responses": replies}

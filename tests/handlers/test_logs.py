@@ -23,6 +23,15 @@ def test_a_line_is_one_json_object_whatever_it_holds(capsys: pytest.CaptureFixtu
     assert line["stages"] == {"retrieve": 1.5}
 
 
+def test_no_character_moves_a_terminal_or_is_unseen(capsys: pytest.CaptureFixture[str]) -> None:
+    unseen = "\x1b[2J\x7f\x9b1m\u2028\u202e\u200b\ufeff\U000e0041\ud800"
+    logs.write("INFO", f"dé{unseen}🍞", path=unseen)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.isprintable()
+    assert json.loads(line)["message"] == f"dé{unseen}🍞"
+    assert "dé" in line
+
+
 def test_warnings_of_libraries_go_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
     logger = logging.Logger("a.library")
     logger.addHandler(logs.JSONLines(logging.WARNING))

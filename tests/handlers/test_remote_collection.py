@@ -84,7 +84,7 @@ def test_a_function_ranks_the_collection(
     answer = function(asked, Context())
     assert [hit["id"] for hit in answer["hits"]] == ["b-1"]
     assert "search Milvus" in answer["ms"]
-    load(bundle, collection=address).close()  # type: ignore[attr-defined]
+    load(bundle, collection=address).close()
 
 
 def test_a_store_that_does_not_answer_is_no_fault_of_the_caller() -> None:
