@@ -21,6 +21,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.storage.address import writable
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
@@ -85,6 +86,7 @@ def build(
         MissingPackageError: a package is not installed.
         ClusterError: the cluster cannot be used.
     """
+    writable(target)
     words = TextOptions(language=language, normaliser=normaliser)
     bm25 = BM25Settings(title_boost=title_boost, impacts=impacts)
     bm25.check_titles(titles)

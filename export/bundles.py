@@ -15,10 +15,11 @@ from ranklet.export.errors import ExportError
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import exporter
-from ranklet.export.writer import BundleWriter
+from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.options import allowed_values
 from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.storage.address import writable
 from ranklet.runtime.storage.bundle_files import TOKENIZER
 from ranklet.runtime.storage.checks import check_one_of
 from ranklet.runtime.storage.manifest import Manifest, RankerEntry, Splitting, check_name
@@ -78,6 +79,7 @@ def export_bundle(
             within its tolerance, a name is not allowed, a checkpoint is damaged, or the
             checkpoints' word pieces differ.
     """
+    writable(target)
     if not checkpoints:
         raise ExportError("there is no checkpoint to export; give at least one")
     for name, checkpoint in checkpoints.items():
@@ -124,7 +126,7 @@ def index_bundle(
     """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
 
     Args:
-        source: a bundle; its collection, if it has one, is replaced.
+        source: a bundle on disk; its collection, if it has one, is replaced.
         collection: the documents. Successive ones with one id are passages of one document.
         target: a folder, or a path that ends in .zip.
         titles: whether titles are part of the text that is ranked.
@@ -139,13 +141,14 @@ def index_bundle(
         ExportError: the target exists, or the source has no ranker.
         ClusterError: the cluster cannot be used.
     """
-    bundle = engine.opened(source)
-    rankers = bundle.manifest.rankers
-    if not rankers:
-        raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
-    _warn_if_none_retrieves(rankers)
-    words = words or words_of(bundle.manifest)
+    check_source(source, target)
     with BundleWriter(target, overwrite=overwrite) as writer, connected(engine) as cluster:
+        bundle = engine.opened(source)
+        rankers = bundle.manifest.rankers
+        if not rankers:
+            raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
+        _warn_if_none_retrieves(rankers)
+        words = words or words_of(bundle.manifest)
         if cluster is None:
             analysed = analyse(
                 collection.documents(),

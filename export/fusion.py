@@ -8,7 +8,7 @@ import numpy as np
 
 from ranklet.export.default_pipelines import BY_RANKS, DEPTH, stages
 from ranklet.export.errors import ExportError
-from ranklet.export.writer import BundleWriter
+from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.pipeline.fusion import FIXED, SCALINGS
@@ -112,7 +112,27 @@ def fuse_bundle(
         InputError: the measure, the number of folds or the scaling is not allowed.
         ExportError: there are fewer than two rankers, one is named twice, or the target exists.
     """
-    bundle, loaded = BundleFiles(source, check="full"), Bundle(source)
+    check_source(source, target)
+    with BundleWriter(target, overwrite=overwrite) as writer:  # raises now if the target exists
+        return _fused(
+            BundleFiles(source, check="full"), Bundle(source), writer, queries,
+            rankers=rankers, measure=measure, name=name, depth=depth, folds=folds, scaling=scaling,
+        )  # fmt: skip
+
+
+def _fused(
+    bundle: BundleFiles,
+    loaded: Bundle,
+    writer: BundleWriter,
+    queries: Sequence[JudgedQuery],
+    *,
+    rankers: Sequence[str],
+    measure: str,
+    name: str,
+    depth: int,
+    folds: int,
+    scaling: str,
+) -> FusionWeights:
     manifest = bundle.manifest
     names = tuple(rankers) or tuple(manifest.rankers)
     if len(set(names)) < max(2, len(names)):
@@ -129,43 +149,42 @@ def fuse_bundle(
         check_name(name)  # before hours of scoring, not after them
     except BundleError as error:
         raise ExportError(str(error)) from error
-    with BundleWriter(target, overwrite=overwrite) as writer:  # raises now if the target exists
-        learned = learn_weights(
-            loaded,
-            names,
-            queries,
-            measure=measure,
-            depth=LEARNING_DEPTH if scaling == FIXED else depth,
-            folds=folds,
-            scaling=scaling,
-        )
-        weights = tuple(round(weight, 6) for weight in learned.weights)
-        fuse = Fuse("linear", names, weights, scaling=scaling)
-        pipeline = Pipeline((*stages(names, manifest.rankers, depth), fuse))
-        if not folds:  # ranks once more, because lists may be deeper and passages others
-            (served,) = evaluate(loaded, queries, {name: pipeline}, measures=[measure])
-            learned = replace(learned, value=served.mean(measure))
-        writer.copy(bundle)
-        writer.finish(
-            documents=manifest.documents,
-            fields=manifest.fields,
-            rankers=manifest.rankers,
-            pipelines={**manifest.pipelines, name: pipeline},
-            default_pipeline=name,
-            titles=manifest.titles,
-            metadata=manifest.metadata,
-            languages=manifest.languages,
-            normaliser=manifest.normaliser,
-            splitting=manifest.splitting,
-            provenance={
-                **manifest.provenance,
-                f"fusion {name}": {
-                    "measure": measure,
-                    **({} if scaling == FIXED else {"scaling": scaling}),
-                    "value": learned.value,
-                    "queries": len(queries),
-                    **({"folds": folds, "alphas": list(learned.history[0])} if folds else {}),
-                },
+    learned = learn_weights(
+        loaded,
+        names,
+        queries,
+        measure=measure,
+        depth=LEARNING_DEPTH if scaling == FIXED else depth,
+        folds=folds,
+        scaling=scaling,
+    )
+    weights = tuple(round(weight, 6) for weight in learned.weights)
+    fuse = Fuse("linear", names, weights, scaling=scaling)
+    pipeline = Pipeline((*stages(names, manifest.rankers, depth), fuse))
+    if not folds:  # ranks once more, because lists may be deeper and passages others
+        (served,) = evaluate(loaded, queries, {name: pipeline}, measures=[measure])
+        learned = replace(learned, value=served.mean(measure))
+    writer.copy(bundle)
+    writer.finish(
+        documents=manifest.documents,
+        fields=manifest.fields,
+        rankers=manifest.rankers,
+        pipelines={**manifest.pipelines, name: pipeline},
+        default_pipeline=name,
+        titles=manifest.titles,
+        metadata=manifest.metadata,
+        languages=manifest.languages,
+        normaliser=manifest.normaliser,
+        splitting=manifest.splitting,
+        provenance={
+            **manifest.provenance,
+            f"fusion {name}": {
+                "measure": measure,
+                **({} if scaling == FIXED else {"scaling": scaling}),
+                "value": learned.value,
+                "queries": len(queries),
+                **({"folds": folds, "alphas": list(learned.history[0])} if folds else {}),
             },
-        )
+        },
+    )
     return learned

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.storage.atomic_file import atomic_file
+from ranklet.runtime.storage.private_folder import make_private
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -67,7 +68,7 @@ def _digest(base: str, *parts: str | NDArray[Any]) -> str:
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     with atomic_file(path) as file:
         np.savez(file, allow_pickle=False, **arrays)
 

@@ -1,9 +1,11 @@
 """Write a bundle into a folder next to the target, read it back and rename it: all or nothing."""
 
 import hashlib
+import json
 import shutil
 import zipfile
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
-from ranklet.export.leftovers import Claim, clean_up, remove
-from ranklet.export.replacing import replace_target
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.impact_index import (
     DOCUMENTS,
     IMPACTS,
@@ -24,7 +25,10 @@ from ranklet.runtime.lexical.impact_index import (
     ImpactIndex,
 )
 from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.storage.address import on_disk, writable
 from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.leftovers import Claim, clean_up, remove
+from ranklet.runtime.storage.locks import locked
 from ranklet.runtime.storage.manifest import (
     MANIFEST,
     FileEntry,
@@ -33,6 +37,9 @@ from ranklet.runtime.storage.manifest import (
     Splitting,
     check_path,
 )
+from ranklet.runtime.storage.private_folder import check_private
+from ranklet.runtime.storage.replacing import replace_target
+from ranklet.runtime.storage.strangers import files_in, matching, remove_own, strangers
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.indexing.packer import release
@@ -40,6 +47,7 @@ from ranklet.version import __version__
 
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
 INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
+_KEPT = matching("*.npz", "*.zip", "*.partial")  # what an interrupted export leaves
 _CHUNK = 1 << 20  # bytes that are read at a time for a digest
 _WRITTEN = 16 << 20  # bytes of an array that are written at a time
 
@@ -47,28 +55,38 @@ _WRITTEN = 16 << 20  # bytes of an array that are written at a time
 class BundleWriter:
     """Writes a bundle. Use it as a context manager; nothing is written if it is left early.
 
-    What killed writers left next to the target is removed first.
+    It holds the lock of the target, so that another writer of it waits. Whoever reads what it will
+    replace reads it after this writer was made, and then no change of another one is lost. What
+    killed writers left next to the target is removed first.
 
     Args:
-        target: the folder, or a path that ends in .zip.
+        target: the folder, or a path that ends in .zip. A link stays, and what it leads to is
+            written.
         overwrite: whether an existing bundle is replaced, in one step at the end.
 
     Raises:
-        ExportError: the target exists, or is not a bundle.
+        InputError: the target is an address.
+        ExportError: the target exists, or is not a bundle and nothing else.
     """
 
     def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
-        self.target = Path(target)
-        path = self._path = self.target.absolute()  # "." has no name
-        clean_up(path)
+        path = self._path = writable(target)
+        self.target, self._overwrite = Path(target), overwrite
         _check_target(path, overwrite)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._claim = Claim(path)
-            self._folder = self._claim.partial
-            self._folder.mkdir()
-        except OSError as error:
-            raise ExportError(f"{str(target)!r} cannot be written: {error}") from error
+        with ExitStack() as held:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                held.enter_context(locked(path))
+                clean_up(path)
+                _check_target(path, overwrite)
+                self._before = _state(path)
+                self._claim = Claim(path)
+                held.callback(self._claim.release)
+                self._folder = self._claim.partial
+                self._folder.mkdir()
+            except OSError as error:
+                raise ExportError(f"{str(target)!r} cannot be written: {error}") from error
+            self._held = held.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -79,7 +97,7 @@ class BundleWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._claim.release()
+        self._held.close()
 
     def array(self, name: str, values: NDArray[Any]) -> None:
         """Write an array as ``NAME``, which ends in .npy, version 1.0, C order.
@@ -126,8 +144,14 @@ class BundleWriter:
 
     @property
     def resume_folder(self) -> Path:
-        """Folder of what an interrupted export need not do again; it is removed at the end."""
-        return self._path.with_name(f".{self._path.name}.resume")
+        """Folder of what an interrupted export need not do again; it is removed at the end.
+
+        Raises:
+            BundleError: it is another user's, whose vectors would be written.
+        """
+        folder = self._path.with_name(f".{self._path.name}.resume")
+        check_private(folder, "remove it")
+        return folder
 
     def finish(
         self,
@@ -168,22 +192,47 @@ class BundleWriter:
         )
         (self._folder / MANIFEST).write_text(manifest.to_json(), "utf-8")
         BundleFiles(self._folder)  # raises if the bundle cannot be read back
-        if self.target.suffix == ".zip":
+        if self._path.suffix == ".zip":
             packed = self._folder.with_name(self._folder.name + ".zip")
             try:
                 write_zip(self._folder, packed)
-                replace_target(packed, self._path, self._claim.old)
+                self._replace(packed)
             finally:
                 remove(packed)
         else:
-            replace_target(self._folder, self._path, self._claim.old)
-        shutil.rmtree(self.resume_folder, ignore_errors=True)
+            self._replace(self._folder)
+        with suppress(BundleError):
+            remove_own(self.resume_folder, _KEPT)
         return self.target
+
+    def _replace(self, new: Path) -> None:
+        """Put a file or folder in the place of the target, unless that has changed meanwhile."""
+        if _state(self._path) != self._before:  # by a program that knows nothing of our lock
+            raise ExportError(
+                f"{str(self.target)!r} was changed by another program meanwhile; nothing was "
+                "written, so run the same again"
+            )
+        _check_target(self._path, self._overwrite)
+        replace_target(new, self._path, self._claim.old)
 
     def _new(self, name: str) -> Path:
         path = self._folder / check_path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
+
+
+def check_source(source: str | Path, target: str | Path) -> bool:
+    """Return whether a bundle will be replaced by one that is made of it.
+
+    Raises:
+        InputError: one of the two is an address.
+        BundleError: there is no bundle. No folder was made for the target then.
+    """
+    own, place = writable(on_disk(source)), writable(target)
+    clean_up(own)  # a killed writer may have moved it aside
+    if place != own or not own.parent.is_dir():  # otherwise another writer may be replacing it now
+        BundleFiles(source)
+    return place == own
 
 
 def sha256(path: Path) -> str:
@@ -219,14 +268,47 @@ def _check_target(target: Path, overwrite: bool) -> None:
         return
     if not overwrite:
         raise ExportError(f"{str(target)!r} exists; choose another path, or overwrite it (--force)")
-    other_folder = target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file()
-    if other_folder or not (target.is_dir() or _is_zipped_bundle(target)):
-        raise ExportError(f"{str(target)!r} exists and is not a bundle; choose another path")
-
-
-def _is_zipped_bundle(path: Path) -> bool:
+    if target.is_dir() and not any(target.iterdir()):
+        return
     try:
-        with zipfile.ZipFile(path) as archive:
-            return MANIFEST in archive.namelist()
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
-        return False
+        listed, names = _contents(target)
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RecursionError) as error:
+        raise ExportError(
+            f"{str(target)!r} exists and is not a bundle; choose another path, or remove it"
+        ) from error
+    if others := strangers(names, {MANIFEST, *listed}.__contains__):
+        raise ExportError(
+            f"{str(target)!r} holds files that are not of its bundle, and would be lost: {others}; "
+            "move them away, or choose another path"
+        )
+
+
+def _contents(target: Path) -> tuple[set[str], list[str]]:
+    """Return the files that a bundle's manifest lists, and those that are there.
+
+    The bundle may be damaged or of any version.
+
+    Raises:
+        OSError, ValueError: there is no bundle.
+    """
+    if target.is_dir():
+        text, names = (target / MANIFEST).read_bytes(), files_in(target)
+    else:
+        with zipfile.ZipFile(target) as archive:
+            names = archive.namelist() if MANIFEST in archive.namelist() else []
+            text = archive.read(MANIFEST) if names else b""
+    held = json.loads(text)
+    if not isinstance(held, dict) or not isinstance(held.get("files"), dict):
+        raise ValueError("no list of files")
+    if not {"format_version", "rankers", "pipelines"} <= held.keys():
+        raise ValueError("a manifest of something else")
+    return set(held["files"]), names
+
+
+def _state(target: Path) -> tuple[int, ...]:
+    """Return what changes when a bundle is replaced; empty if there is none."""
+    for each in (target / MANIFEST, target):
+        with suppress(OSError):
+            status = each.stat()
+            return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+    return ()

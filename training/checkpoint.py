@@ -8,8 +8,6 @@ conversion. ``report.html`` shows the training. Nothing is pickled.
 
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,7 +18,11 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.storage.address import writable
+from ranklet.runtime.storage.atomic_folder import atomic_folder
 from ranklet.runtime.storage.manifest import FORMAT_VERSION, other_version
+from ranklet.runtime.storage.strangers import files_in, matching, strangers
+from ranklet.training.data.probes import FILE as PROBES
 from ranklet.training.data.probes import Probes, read_probes
 from ranklet.training.indexing.language.names import LANGUAGES
 from ranklet.training.indexing.language.options import TextOptions
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 RANKLET, TOKENS, CURVE = "ranklet.json", "tokens.json", "curve.json"  # our own files
 REPORT = "report.html"  # for people; nothing reads it
 TOKENIZER, NETWORK, WEIGHTS = "tokenizer.json", "config.json", "model.safetensors"  # Hugging Face's
+
+_OWN = matching(
+    RANKLET, TOKENS, CURVE, REPORT, TOKENIZER, NETWORK, WEIGHTS, PROBES, "*.npy"
+)  # what a checkpoint may hold
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -92,25 +98,11 @@ class Checkpoint:
             InputError: the path is something that is not a checkpoint, or a number that was learned
                 is not finite.
         """
-        path = Path(path).absolute()  # "." has no name, and the folders below need one
-        check_place(path)
+        check_place(Path(path))
+        path = Path(path).absolute()  # of now, whatever folder is the working one later
         check_finite({**self.arrays, **self.weights}, f"this {self.kind} checkpoint")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-        earlier = path.with_name(f".{path.name}.earlier-{os.getpid()}")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        try:
+        with atomic_folder(path, check_place) as partial:
             self._write(partial)
-            if path.exists():
-                path.rename(earlier)  # and not removed, because the next line may fail
-            partial.rename(path)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            if earlier.exists():
-                earlier.rename(path)
-            raise
-        shutil.rmtree(earlier, ignore_errors=True)
         return path
 
     def need_tokenizer(self) -> "Tokenizer":
@@ -157,15 +149,32 @@ class Checkpoint:
 def check_place(path: Path, *, replace: bool = True) -> None:
     """Raise InputError unless a checkpoint can be written to a path.
 
-    The path must be free or, if `replace`, an earlier checkpoint. Nothing else is ever replaced.
+    The path must be free or, if `replace`, an earlier checkpoint and nothing else. Nothing else is
+    ever replaced.
     """
-    if path.exists() and not (path / RANKLET).is_file():
+    path = writable(path)
+    if not path.exists():
+        return
+    if not _is_checkpoint(path):
         raise InputError(
             f"{str(path)!r} exists and is no checkpoint (it holds no {RANKLET}); choose another "
             "name"
         )
-    if path.exists() and not replace:
+    if not replace:
         raise InputError(f"{str(path)!r} exists; choose another name, or replace it with --force")
+    if others := strangers(files_in(path), lambda name: "/" not in name and _OWN(name)):
+        raise InputError(
+            f"{str(path)!r} holds files that are not of its checkpoint, and would be lost: "
+            f"{others}; move them away, or choose another name"
+        )
+
+
+def _is_checkpoint(path: Path) -> bool:
+    try:
+        described = _read_json(path / RANKLET)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(described, dict) and {"kind", "settings"} <= described.keys()
 
 
 def check_finite(weights: Arrays, what: str) -> None:

@@ -21,6 +21,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.atomic_file import atomic_file
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.documents import Documents
+from ranklet.runtime.storage.private_folder import make_private
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.language.options import TextOptions
@@ -110,7 +111,7 @@ def _indexed(
 ) -> list[BundleFiles]:
     """Return a bundle of each shard, in order; those that an earlier run has finished are kept."""
     folder = folder / "shards"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     with tempfile.TemporaryDirectory() as scratch:
         encoders = write_encoders(rankers, Path(scratch) / "encoders.zip")
         settings = shard_settings(needs_of(rankers), rankers.device, titles=titles)

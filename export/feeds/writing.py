@@ -1,6 +1,8 @@
 """Write a feed: the engine's schema, all documents, and a query to try it with."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -8,9 +10,10 @@ from typing import Any, Protocol, cast
 from ranklet.export.errors import ExportError
 from ranklet.export.feeds.plan import Entry, Field, Plan, Vector, as_json
 from ranklet.export.feeds.source import Source
-from ranklet.export.leftovers import Claim, clean_up
-from ranklet.export.replacing import replace_target
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.address import writable
+from ranklet.runtime.storage.atomic_folder import atomic_folder
+from ranklet.runtime.storage.strangers import files_in, strangers
 from ranklet.training.progress import progress
 
 ENGINES = ("vespa", "opensearch", "elasticsearch", "qdrant")  # each a module of this folder
@@ -81,20 +84,16 @@ def write_feed(
         ExportError: the target exists, or an engine refuses something of the collection.
         BundleError: the bundle cannot be read, or has no collection.
     """
-    module, path = engine_of(engine), Path(target).absolute()
+    module = engine_of(engine)
+    writable(target)
     source = Source(bundle, rankers, index)
-    clean_up(path)
-    _check_target(path, overwrite)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    claim = Claim(path)
-    try:
-        claim.partial.mkdir()
-        _write(source, module, claim.partial, query or source.sample, k)
-        about = {"engine": engine, "entries": len(source), "rankers": _rankers(source)}
-        (claim.partial / ABOUT).write_text(as_json(about) + "\n", "utf-8")
-        replace_target(claim.partial, path, claim.old)
-    finally:
-        claim.release()
+    with atomic_folder(Path(target), partial(_check_target, overwrite=overwrite)) as folder:
+        _write(source, module, folder, query or source.sample, k)
+        about = {
+            "engine": engine, "entries": len(source), "rankers": _rankers(source),
+            "files": files_in(folder),
+        }  # fmt: skip
+        (folder / ABOUT).write_text(as_json(about) + "\n", "utf-8")
     return module.usage(source.plan)
 
 
@@ -135,10 +134,21 @@ def _rankers(source: Source) -> dict[str, str]:
     return {field.ranker: field.name for field in source.plan.fields}
 
 
-def _check_target(path: Path, overwrite: bool) -> None:
+def _check_target(path: Path, *, overwrite: bool) -> None:
     if not path.exists():
         return
     if not overwrite:
         raise ExportError(f"{str(path)!r} exists; choose another folder, or replace it (--force)")
-    if not (path / ABOUT).is_file():
-        raise ExportError(f"{str(path)!r} exists and is not a feed; choose another folder")
+    try:
+        listed = json.loads((path / ABOUT).read_bytes())["files"]
+        belongs = {ABOUT, *listed}.__contains__
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+        raise ExportError(
+            f"{str(path)!r} exists and is not a feed with a list of its files; choose another "
+            "folder, or remove it"
+        ) from error
+    if others := strangers(files_in(path), belongs):
+        raise ExportError(
+            f"{str(path)!r} holds files that are not of its feed, and would be lost: {others}; "
+            "move them away, or choose another folder"
+        )

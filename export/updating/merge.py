@@ -14,6 +14,7 @@ from ranklet.export.updating.update import analysed
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.storage.address import on_disk
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.bundle_documents import metadata_of
@@ -56,6 +57,8 @@ def merge(
     """
     if isinstance(bundles, str | Path) or len(bundles) < 2:
         raise InputError("merge needs a list of two bundles or more")
+    for path in bundles:
+        on_disk(path)
     if prefer not in PREFER:
         raise InputError(f"prefer is {prefer!r}; allowed are {', '.join(PREFER)}")
     with hinted(lambda: "lexical"), BundleWriter(target, overwrite=overwrite) as writer:

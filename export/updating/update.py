@@ -12,9 +12,8 @@ from ranklet.export.distributed.indexing import with_shards
 from ranklet.export.distributed.options import LOCAL, EngineOptions
 from ranklet.export.indexing.joined import joined
 from ranklet.export.indexing.writing import needs_of, write_indexed
-from ranklet.export.leftovers import clean_up
 from ranklet.export.updating.changes import Changes, Counts, changed
-from ranklet.export.writer import BundleWriter
+from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -62,7 +61,8 @@ def update(
     computed for them is used again. Replaced documents keep their place, and new ones come last.
 
     Args:
-        bundle: with a collection; it is replaced in one step if there is no `target`.
+        bundle: with a collection, on disk. It is replaced in one step if there is no `target`.
+            Updates at the same time follow each other.
         add: documents as `build` reads them. One with a known id replaces the old one.
         delete: ids of documents.
         target: a folder or a path that ends in .zip; None for the bundle's own path.
@@ -77,8 +77,8 @@ def update(
     Raises:
         BundleError: the bundle cannot be read, or has no collection.
         CollectionError: documents to add cannot be read.
-        InputError: nothing is added or deleted, an id is given twice, no document remains, or it is
-            not known how texts must be split.
+        InputError: an address is given, nothing is added or deleted, an id is given twice, no
+            document remains, or it is not known how texts must be split.
         UnknownDocumentError: an id to delete is unknown.
         ExportError: the target exists.
         ClusterError: the cluster cannot be used.
@@ -88,16 +88,15 @@ def update(
     wanted = list(delete)
     if add is None and not wanted:
         raise InputError("there is nothing to change; give documents to add, or ids to delete")
-    in_place = target is None or Path(target).absolute() == Path(bundle).absolute()
-    clean_up(Path(bundle).absolute())  # a killed writer may have moved it aside
-    source = engine.opened(bundle)
-    source.need_collection()
+    place = bundle if target is None else target
+    in_place = check_source(bundle, place)
     with (
         hinted(lambda: "lexical"),
-        source.damage_reported(),
-        BundleWriter(bundle if in_place else str(target), overwrite=overwrite or in_place) as out,
+        BundleWriter(place, overwrite=overwrite or in_place) as out,
         connected(engine) as cluster,
+        engine.opened(bundle).damage_reported() as source,  # what the update before has written
     ):
+        source.need_collection()
         added, splitting = _documents(source, add, options)
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:

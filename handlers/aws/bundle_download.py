@@ -13,7 +13,6 @@ from fcntl import LOCK_EX, flock
 from hashlib import file_digest, sha256
 from pathlib import Path
 from shutil import disk_usage
-from stat import S_ISDIR
 from typing import NamedTuple
 
 from ranklet.handlers.aws.s3 import MovedError, Object, Store
@@ -22,6 +21,7 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
 from ranklet.runtime.storage.address import shown
 from ranklet.runtime.storage.bundle_files import Check
+from ranklet.runtime.storage.private_folder import private_folder
 
 SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
 TRIES = 3  # downloads that start again because the object was replaced
@@ -156,13 +156,7 @@ def _remove_others(folder: Path, name: str, current: Path) -> None:
 def _private_folder() -> Path:
     """Return a folder that only this user can write to, because all users can write to /tmp."""
     folder = Path(tempfile.gettempdir()) / f"ranklet-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if not S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise BundleError(
-            f"{str(folder)!r} must be a folder that only this user can write to; move it away"
-        )
-    return folder
+    return private_folder(folder, "move it away")
 
 
 def _checked(digest: str, source: str) -> str:

@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from stat import S_ISDIR
 
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.private_folder import private_folder
 
 FOLDER_VARIABLE = "RANKLET_CACHE"
 LIMIT_VARIABLE = "RANKLET_CACHE_GB"
@@ -28,21 +28,10 @@ def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
         BundleError: it cannot be made, or other users can write to it.
     """
     chosen = folder or os.environ.get(FOLDER_VARIABLE) or None
-    path = (_default() if chosen is None else Path(chosen)).absolute() / "blocks"
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = path.lstat()
-    except (OSError, ValueError) as error:
-        raise BundleError(
-            f"the folder {str(path)!r} of the cache cannot be made: {error}; set {FOLDER_VARIABLE} "
-            "to another"
-        ) from error
-    if not S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise BundleError(
-            f"{str(path)!r} must be a folder that only this user can write to; set "
-            f"{FOLDER_VARIABLE} to another"
-        )
-    return path
+    path = (_default() if chosen is None else Path(chosen)).absolute()
+    instead = f"set {FOLDER_VARIABLE} to a folder for the cache that only this user can write to"
+    private_folder(path, instead)
+    return private_folder(path / "blocks", instead)
 
 
 def _default() -> Path:

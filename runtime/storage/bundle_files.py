@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -368,10 +368,10 @@ class BundleFiles:
             return made
 
     @contextmanager
-    def damage_reported(self) -> Iterator[None]:
+    def damage_reported(self) -> Iterator[Self]:
         """Raise BundleError if damage of the bundle leads to an IndexError while ranking."""
         try:
-            yield
+            yield self
         except IndexError as error:  # an id in the bundle lies past the end of an array
             raise BundleError(
                 f"the bundle {str(self.path)!r} is damaged ({error}); run `ranklet verify` on it"

@@ -167,3 +167,62 @@ def test_sigterm_ends_a_command_as_ctrl_c_does(built: "Built", ctrl_c_is: str) -
         _, errors = running.communicate(timeout=300)
     assert errors == b"ranklet rank: interrupted; no result was written\n"
     assert running.returncode == 130
+
+
+# ------------------------------------------------------------------------------ addresses
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["build", "texts.csv"],
+        ["index", "bundle", "texts.csv"],
+        ["update", "bundle", "--delete", "1"],
+        ["merge", "one", "other"],
+        ["export", "checkpoint"],
+        ["fuse", "bundle", "collection"],
+        ["feed", "bundle", "--to", "vespa"],
+        ["train", "bm25", "collection"],
+        ["train", "dense", "collection", "--force"],
+        ["pretrain", "collection"],
+        ["score", "teacher", "collection"],
+        ["judge", "bundle", "queries.txt"],
+        ["demo"],
+        ["eval", "bundle", "collection", "--runs"],
+        ["explain", "bundle", "query", "--html"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_no_command_writes_to_an_address(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """It is refused before anything is read: none of the other arguments exists."""
+    monkeypatch.chdir(tmp_path)
+    last = [] if arguments[-1] in ("--runs", "--html") else ["-o"]
+    for scheme in ("s3", "https", "gs"):
+        address = f"{scheme}://bucket/out.zip?signature=SECRET"
+        error = fails(capsys, *arguments, *last, address)
+        assert "is an address, where nothing can be written" in error
+        assert "SECRET" not in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["update", "ADDRESS", "--delete", "1"],
+        ["index", "ADDRESS", "texts.csv", "-o", "new"],
+        ["merge", "ADDRESS", "other", "-o", "new"],
+        ["fuse", "ADDRESS", "collection", "-o", "new"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_no_bundle_is_made_of_one_at_an_address(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts.csv").write_text("id,text\n1,dough\n")
+    address = "http://127.0.0.1:9/b.zip"  # where nobody answers, and nobody is asked
+    given = [address if each == "ADDRESS" else each for each in arguments]
+    assert "download it" in fails(capsys, *given)
+    assert [each.name for each in tmp_path.iterdir()] == ["texts.csv"]

@@ -15,7 +15,7 @@ from ranklet.export import writer as writer_module
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import ALIGNMENT, BundleWriter, write_zip
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.strings import Strings
@@ -218,13 +218,127 @@ def test_a_folder_may_take_the_place_of_a_zip_and_the_other_way_round(tmp_path: 
     assert names(tmp_path) == ["bundle.zip"]
 
 
-def test_a_link_to_a_bundle_is_replaced_and_the_bundle_kept(tmp_path: Path) -> None:
-    write(tmp_path / "v1", "first")
-    (tmp_path / "current").symlink_to(tmp_path / "v1")
+@pytest.mark.parametrize("name", ["v1", "v1.zip"])
+def test_a_link_stays_and_the_bundle_that_it_leads_to_is_replaced(
+    tmp_path: Path, name: str
+) -> None:
+    write(tmp_path / "all" / name, "first")
+    (tmp_path / "current").symlink_to(Path("all") / name)
     write(tmp_path / "current", "second", overwrite=True)
-    assert BundleFiles(tmp_path / "v1").manifest.provenance["note"] == "first"
-    assert BundleFiles(tmp_path / "current").manifest.provenance["note"] == "second"
-    assert names(tmp_path) == ["current", "v1"]
+    assert (tmp_path / "current").is_symlink()
+    assert BundleFiles(tmp_path / "all" / name).manifest.provenance["note"] == "second"
+    assert (tmp_path / "all" / name).is_file() == name.endswith(".zip")
+    assert names(tmp_path) == ["all", "current"]
+    assert names(tmp_path / "all") == [name]
+
+
+@pytest.mark.parametrize("name", ["s3://bucket/b.zip", "https://host/b", "gs://bucket/b.zip"])
+def test_nothing_is_written_to_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for target in (name, Path(name)):
+        with pytest.raises(InputError, match="nothing can be written"):
+            BundleWriter(target, overwrite=True)
+    assert names(tmp_path) == []
+
+
+def put(target: Path, name: str, content: str) -> None:
+    """Add a file to a bundle, or replace one of its folder."""
+    if target.suffix == ".zip":
+        with zipfile.ZipFile(target, "a") as archive:
+            archive.writestr(name, content)
+    else:
+        (target / name).parent.mkdir(exist_ok=True)
+        (target / name).write_text(content)
+
+
+def test_a_bundle_with_other_files_is_left_alone(target: Path) -> None:
+    write(target, "first")
+    for name in ("notes/a.txt", ".env", "README.md", "src/app.js"):
+        put(target, name, "years of work")
+    with pytest.raises(ExportError, match=r"would be lost: .*'notes/a\.txt'.* and 1 more; move"):
+        write(target, overwrite=True)
+    assert names(target.parent) == [target.name]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        '{"name": "My web app", "icons": []}',
+        '{"format_version": 3, "files": {}}',
+        '{"manifest_version": 3, "files": ["a.js"], "rankers": {}, "pipelines": {}}',
+        "[]",
+        "not JSON",
+        "[" * 100_000,
+    ],
+)
+def test_a_manifest_of_something_else_makes_no_bundle(target: Path, manifest: str) -> None:
+    if target.suffix != ".zip":
+        target.mkdir()
+    put(target, "manifest.json", manifest)
+    with pytest.raises(ExportError, match="is not a bundle"):
+        write(target, overwrite=True)
+    assert names(target.parent) == [target.name]
+
+
+def test_a_damaged_bundle_can_be_replaced(tmp_path: Path) -> None:
+    target = write(tmp_path / "bundle", "first")
+    (target / "rankers" / "bm25" / "x.npy").unlink()
+    (target / "notes" / "more.json").write_text("damaged")
+    (target / ".DS_Store").touch()  # of a file manager
+    write(target, "second", overwrite=True)
+    assert BundleFiles(target, check="full").manifest.provenance["note"] == "second"
+
+
+def test_what_another_program_has_written_meanwhile_is_kept(target: Path) -> None:
+    write(target, "first")
+    with BundleWriter(target, overwrite=True) as writer:
+        other = write(target.with_name(f"other{target.suffix}"), "other")
+        if target.is_dir():
+            shutil.rmtree(target)
+        other.replace(target)
+        with pytest.raises(ExportError, match="changed by another program"):
+            finish(writer)
+    assert BundleFiles(target).manifest.provenance["note"] == "other"
+    assert names(target.parent) == [target.name]
+
+
+def test_a_bundle_is_on_the_disk_before_it_takes_its_place(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    sync, rename = os.fsync, Path.replace
+
+    def noted(descriptor: int) -> None:
+        done.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        sync(descriptor)
+
+    def renamed(self: Path, place: Path) -> Path:
+        done.append("renamed")
+        return rename(self, place)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Path, "replace", renamed)
+    write(target)
+    at = done.index("renamed")
+    synced = {each.partition(".partial-")[2][8:] for each in done[:at]}
+    files = {"/manifest.json", "/notes/more.json", "/rankers/bm25/x.npy", "/rankers/bm25", ""}
+    assert synced >= ({".zip"} if target.suffix == ".zip" else files)
+    assert done[at + 1 :] == [str(target.parent)]
+
+
+def test_a_resume_folder_of_others_is_not_used(target: Path) -> None:
+    with BundleWriter(target) as writer:
+        folder = writer.resume_folder
+        folder.mkdir()
+        folder.chmod(0o777)
+        with pytest.raises(BundleError, match="others can write to it"):
+            writer.resume_folder  # noqa: B018
+        folder.chmod(0o700)
+        (folder / "thesis.txt").write_text("years of work")
+        finish(writer)
+    assert names(target.parent) == sorted([folder.name, target.name])
 
 
 def test_an_empty_folder_may_be_overwritten(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.dense import DenseSettings
+from ranklet.runtime.storage import replacing
 from ranklet.runtime.storage.manifest import FORMAT_VERSION
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint
 from ranklet.training.data.probes import Probes
@@ -59,6 +60,36 @@ def test_the_working_folder_can_be_replaced(
     monkeypatch.chdir(tmp_path / "here")
     BM25.save(".")
     assert read_checkpoint(tmp_path / "here").settings == BM25.settings
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    path = BM25.save(tmp_path / "c")
+    (path / "runs").mkdir()
+    (path / "runs" / "notes.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"would be lost: 'runs/notes\.txt'"):
+        BM25.save(path)
+    (path / "runs" / "notes.txt").unlink()
+    (path / ".DS_Store").touch()  # of a file manager
+    BM25.save(path)
+    assert not (path / "runs").exists()
+    (path / "ranklet.json").write_text('{"name": "an app"}')
+    with pytest.raises(InputError, match="is no checkpoint"):
+        BM25.save(path)
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
+    BM25.save(tmp_path / "v1")
+    (tmp_path / "current").symlink_to(tmp_path / "v1")
+    Checkpoint("bm25", BM25Settings(k1=0.5)).save(tmp_path / "current")
+    assert (tmp_path / "current").is_symlink()
+    assert read_checkpoint(tmp_path / "v1").settings == BM25Settings(k1=0.5)
+
+
+def test_nothing_is_written_to_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="nothing can be written"):
+        BM25.save("s3://bucket/checkpoint")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
@@ -129,6 +160,7 @@ def test_an_earlier_checkpoint_survives_a_save_that_fails(
             raise OSError("no")
         return rename(self, target)
 
+    monkeypatch.setattr(replacing, "_exchange", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fails)
     with pytest.raises(OSError, match="no"):
         Checkpoint("bm25", BM25Settings(k1=0.9)).save(path)

@@ -12,14 +12,15 @@ also be in ``qrels.SPLIT.tsv``, ``qrels/SPLIT.tsv`` or ``qrels/SPLIT.txt``. Ever
 import json
 import os
 import re
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.storage.atomic_folder import atomic_folder
 from ranklet.runtime.storage.manifest import Splitting
+from ranklet.runtime.storage.strangers import files_in, matching, strangers
 from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.trec import (
     check_id,
@@ -39,6 +40,7 @@ QRELS = tuple(
     for suffix in suffixes
     for packed in ("", ".gz")
 )
+_BELONGS = matching(*CORPUS, *ALL_QUERIES, *(each.format("*") for each in (*SPLIT_QUERIES, *QRELS)))
 SPLIT_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _OWN = ("_id", "id", "title", "text")  # fields of a document that are no metadata
 
@@ -194,40 +196,27 @@ def write_collection(
         path: the folder to create.
         documents: read once, one at a time.
         splits: queries and judgements by split name (letters, digits, ``_``, ``-``).
-        overwrite: replace an existing collection with everything in its folder. Any other folder
+        overwrite: replace an existing collection, whose folder holds nothing else. Any other folder
             is replaced only if it is empty.
 
     Raises:
         CollectionError: the path exists, an id is invalid or occurs twice, a query is empty, a text
             cannot be written as UTF-8, a split name is invalid, or the folder cannot be written.
     """
-    target = Path(path).resolve()
-    _check_target(target, overwrite)
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
-        partial.mkdir(parents=True)
-        write_lines(partial / CORPUS[0], record_lines(documents, "document"))
-        for split, (queries, qrels) in splits.items():
-            if not SPLIT_NAME.fullmatch(split):
-                raise CollectionError(f"split {split!r}: use only letters, digits, _ and -")
-            write_lines(partial / SPLIT_QUERIES[0].format(split), record_lines(queries, "query"))
-            write_qrels(partial / QRELS[0].format(split), qrels)
-        if target.exists():
-            # A rename cannot replace a folder that holds files, so the old folder is moved first.
-            old = partial.with_suffix(".old")
-            target.rename(old)
-            partial.rename(target)
-            shutil.rmtree(old)
-        else:
-            partial.rename(target)
+        with atomic_folder(Path(path), partial(_check_target, overwrite=overwrite)) as folder:
+            write_lines(folder / CORPUS[0], record_lines(documents, "document"))
+            for split, (queries, qrels) in splits.items():
+                if not SPLIT_NAME.fullmatch(split):
+                    raise CollectionError(f"split {split!r}: use only letters, digits, _ and -")
+                write_lines(folder / SPLIT_QUERIES[0].format(split), record_lines(queries, "query"))
+                write_qrels(folder / QRELS[0].format(split), qrels)
     except OSError as error:
         raise CollectionError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return Collection(path)
 
 
-def _check_target(target: Path, overwrite: bool) -> None:
+def _check_target(target: Path, *, overwrite: bool) -> None:
     if not target.exists():
         return
     if not target.is_dir():
@@ -239,6 +228,11 @@ def _check_target(target: Path, overwrite: bool) -> None:
         raise CollectionError(
             f"{target} is not a collection (it has no {CORPUS[0]}), so it is not overwritten. "
             "Give another name or remove it yourself"
+        )
+    if others := strangers(files_in(target), _BELONGS):
+        raise CollectionError(
+            f"{target} holds files that are not of its collection, and would be lost: {others}. "
+            "Move them away or give another name"
         )
 
 

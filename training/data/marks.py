@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from threading import Lock
 
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.storage.address import writable
+from ranklet.runtime.storage.locks import locked
 from ranklet.training.data.collection import (
     QRELS,
     SPLIT_NAME,
@@ -48,7 +49,8 @@ class Marks:
             raise InputError(
                 f"split {split!r}: use only letters, digits, _ and -, such as train or test"
             )
-        self.folder, self.split, self._lock = folder, split, Lock()
+        self.folder, self.split = writable(folder), split
+        folder = self.folder
         if not folder.exists():
             write_collection(folder, documents, {})
         elif not is_collection(folder):
@@ -59,7 +61,8 @@ class Marks:
         else:
             _check_documents(Collection(folder), documents)
         self._qrels = folder / QRELS[0].format(split)
-        self.queries = self._add(texts)
+        with locked(self._qrels):
+            self.queries = self._add(texts)
 
     def grades(self) -> dict[str, dict[str, int]]:
         """Return the judgements on disk: 1 for relevant and 0 for not, by query and document."""
@@ -77,7 +80,8 @@ class Marks:
         for grade in grades.values():
             if grade not in (NOT_RELEVANT, RELEVANT, None):
                 raise InputError(f"a grade is {grade!r}; it must be 0, 1 or null")
-        with self._lock:  # the file is read again, so that nobody's marks are lost
+        # The file is read again, so that nobody's marks are lost.
+        with locked(self._qrels):
             saved = self.grades()
             marked: dict[str, int | None] = {**saved.get(query, {}), **grades}
             saved[query] = {name: grade for name, grade in marked.items() if grade is not None}

@@ -20,6 +20,8 @@ from itertools import chain
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.storage.address import writable
+from ranklet.runtime.storage.syncing import sync_file, sync_folder
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")  # trec_eval has 32 bits for it
@@ -247,12 +249,13 @@ def line_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Iterable[str
     Raises:
         CollectionError: the file cannot be written.
     """
-    target = Path(path)
+    target = writable(path)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     files = contextlib.ExitStack()
     try:
         with _writing(path):
             file = files.enter_context(partial.open("xb"))
+            files.callback(sync_file, file)
             put: Callable[[Iterable[bytes]], None] = file.writelines
             if target.suffix == ".gz":
                 # Without a name and a time inside, equal lines give equal files.
@@ -267,6 +270,7 @@ def line_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Iterable[str
         with _writing(path):
             files.close()
             partial.replace(target)
+            sync_folder(target.parent)
     finally:
         with contextlib.suppress(OSError):
             files.close()

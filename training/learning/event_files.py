@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ranklet.runtime.storage.address import writable
+
 # Records a value under a name at a step.
 Record = Callable[[str, float, int], None]
 
@@ -23,6 +25,8 @@ def event_files(folder: str | Path | None, steps: int) -> Iterator[Record]:
         yield lambda name, value, step: None  # noqa: ARG005
         return
     from torch.utils.tensorboard import SummaryWriter
+
+    writable(folder)
 
     first = steps + 1 if steps else 0  # the evaluation of the start is at 0
     writer = SummaryWriter(str(folder), purge_step=first)

@@ -4,13 +4,13 @@ The file holds tensors, numbers, texts, and lists and dictionaries of these. PyT
 reader reads it, so the file can run no code.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from ranklet.runtime.storage.atomic_file import atomic_file
+from ranklet.runtime.storage.private_folder import make_private
 from ranklet.training.errors import TrainingError
 
 STATE = "state.pt"
@@ -18,11 +18,9 @@ STATE = "state.pt"
 
 def save_state(folder: Path, state: dict[str, Any]) -> None:
     """Write the state atomically, so that the folder always holds a complete state or none."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     with atomic_file(folder / STATE) as file:
         torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def read_state(folder: Path, device: torch.device) -> dict[str, Any]:

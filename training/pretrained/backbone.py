@@ -3,12 +3,13 @@
 import importlib.util
 import inspect
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.address import writable
+from ranklet.runtime.storage.atomic_folder import atomic_folder
 from ranklet.training.imported.encoder import plain_config, quiet
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
 
@@ -67,17 +68,21 @@ class Backbone:
         return vectors
 
     def save(self, folder: Path) -> None:
-        """Write the encoder atomically, in Hugging Face's format for `load_backbone`."""
-        partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
+        """Write the encoder atomically, in Hugging Face's format for `load_backbone`.
+
+        Raises:
+            InputError: there is something already, which is never replaced.
+        """
+        with atomic_folder(folder, check_free) as partial:
             with quiet():
                 self.model.save_pretrained(str(partial))  # type: ignore[operator]
             self.tokenizer.save(str(partial / "tokenizer.json"))
-            partial.rename(folder)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
+
+
+def check_free(folder: Path) -> None:
+    """Raise InputError if there is something where a backbone will be written."""
+    if writable(folder).exists():
+        raise InputError(f"{str(folder)!r} exists; choose another folder or remove it")
 
 
 def load_backbone(

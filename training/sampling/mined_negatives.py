@@ -17,6 +17,7 @@ from torch import nn
 
 from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.storage.atomic_file import atomic_file
+from ranklet.runtime.storage.private_folder import make_private
 from ranklet.training.sampling.encoder_texts import ENCODED, Encode
 from ranklet.training.sampling.negatives import Numbers, random_negatives
 from ranklet.training.sampling.ragged import by_length
@@ -132,6 +133,6 @@ class MinedNegatives:
 
 
 def _write(path: Path, values: Numbers) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     with atomic_file(path) as file:
         np.save(file, values, allow_pickle=False)

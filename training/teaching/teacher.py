@@ -17,6 +17,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.storage.atomic_file import atomic_file
 from ranklet.runtime.storage.manifest import MANIFEST
+from ranklet.runtime.storage.private_folder import make_private
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.progress import progress
 
@@ -176,6 +177,6 @@ def _read(path: Path | None, digest: str) -> NDArray[np.float32]:
 
 
 def _write(path: Path, digest: str, scores: NDArray[np.float32]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     with atomic_file(path) as file:
         np.savez(file, allow_pickle=False, digest=np.array(digest), scores=scores)

@@ -13,7 +13,7 @@ from types import FrameType
 
 from ranklet.runtime.errors import ModelFolderError, RankletError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.storage.address import shown_in
+from ranklet.runtime.storage.address import shown_in, writable
 from ranklet.version import __version__
 
 COMMANDS = {
@@ -39,6 +39,8 @@ COMMANDS = {
     "verify": "check every byte and number of a bundle",
     "demo": "run all steps once, on Python's own documentation",
 }
+
+OUTPUTS = ("output", "html", "runs")  # options that name what a command writes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,6 +75,9 @@ def run(command: str, arguments: Sequence[str]) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
+        for name in OUTPUTS:  # refused before any work
+            if place := getattr(options, name, None):
+                writable(place)
         with _ended_as_by_ctrl_c(), hinted(lambda: needs(options)):
             status: int | None = module.run(options)
         sys.stdout.flush()

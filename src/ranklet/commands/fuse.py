@@ -44,18 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Learn the weights and write the bundle."""
     from ranklet.export.fusion import fuse_bundle
-    from ranklet.runtime.storage.address import shown
+    from ranklet.runtime.storage.address import on_disk
     from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
 
+    documents = BundleFiles(on_disk(options.bundle)).need_documents()
     collection = Collection(options.collection)
-    documents = BundleFiles(options.bundle).need_documents()
     queries = read_split(collection, options.split, limit=options.max_queries)
-    check_judgements(
-        collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}"
-    )
+    name = f"the bundle {options.bundle}"
+    check_judgements(collection, [options.split], documents.lacking, name)
     learned = fuse_bundle(
         options.bundle,
         options.output,

@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.indexing.writing import INDEXING
     from ranklet.runtime import load
     from ranklet.runtime.metadata.types import in_words
+    from ranklet.runtime.storage.address import on_disk
     from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection, is_collection
     from ranklet.training.data.sources.source import Source
@@ -52,7 +53,9 @@ def run(options: argparse.Namespace) -> None:
             Collection(options.source) if whole else Source(options.source, chosen, say),
             options.output,
             titles=not options.no_titles,
-            words=options_from(words_of(BundleFiles(options.bundle).manifest), vars(options)),
+            words=options_from(
+                words_of(BundleFiles(on_disk(options.bundle)).manifest), vars(options)
+            ),
             overwrite=options.force,
             engine=engine_from(options),
         )

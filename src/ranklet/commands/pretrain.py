@@ -1,11 +1,10 @@
 """Pretrain a backbone on a collection's texts with masked words; write a folder for --backbone."""
 
 import argparse
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from ranklet.commands.train import FELL_SHORT, state_folder
+from ranklet.commands.train import FELL_SHORT
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.pretrained.options import PretrainingOptions
 
@@ -27,20 +26,21 @@ def needs(arguments: argparse.Namespace) -> str:  # noqa: ARG001
 
 def run(arguments: argparse.Namespace) -> int:
     """Pretrain the backbone and save it; return the exit status, as that of `ranklet train`."""
-    from ranklet.runtime.errors import InputError
     from ranklet.training.data.collection import Collection
+    from ranklet.training.kept_state import remove_state, state_folder
     from ranklet.training.outcome import shortcoming
+    from ranklet.training.pretrained.backbone import check_free
     from ranklet.training.pretrained.pretraining import pretrain
     from ranklet.training.progress import warn
 
     output = Path(arguments.output)
-    if output.exists():  # checked before hours of training
-        raise InputError(f"{arguments.output!r} exists; choose another folder or remove it")
+    check_free(output)  # before hours of training
+    state = state_folder(output)
     options = options_from(PretrainingOptions(), vars(arguments))
-    options = replace(options, folder=state_folder(output))
+    options = replace(options, folder=state)
     backbone, progress = pretrain(Collection(arguments.collection).documents(), options)
     backbone.save(output)
-    shutil.rmtree(state_folder(output), ignore_errors=True)
+    remove_state(state)
     course = [-value for _, value in progress.evaluations]  # the best weights are saved
     print(f"cross-entropy of held-out texts {course[0]:.4f} → {min(course):.4f} → {output}")
     if warning := shortcoming(-course[0], -min(course), progress.steps):

@@ -264,6 +264,14 @@ def test_no_folder_but_a_feed_is_replaced(built: "Built", tmp_path: Path) -> Non
     assert (tmp_path / "mine").is_dir()
 
 
+def test_a_feed_with_other_files_is_not_replaced(built: "Built", tmp_path: Path) -> None:
+    write_feed(built.indexed, "qdrant", tmp_path / "feed")
+    (tmp_path / "feed" / "load.sh").write_text("a day of work")
+    with pytest.raises(ExportError, match=r"would be lost: 'load\.sh'"):
+        write_feed(built.indexed, "vespa", tmp_path / "feed", overwrite=True)
+    assert (tmp_path / "feed" / "points.jsonl").exists()
+
+
 def test_a_feed_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
     long = build([{"id": "x" * 600, "text": "bread"}], tmp_path / "long.ranklet")
     short = build([{"id": "x", "text": "bread"}], tmp_path / "short.ranklet")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -393,3 +394,46 @@ def test_words_of_other_languages_and_stems_are_as_from_scratch(
     update(target, change.add or None, delete=change.delete)
     whole = Source(change.after, WHOLE)
     assert held(target) == held(index_bundle(built.exported, whole, tmp_path / "s", words=words))
+
+
+# ------------------------------------------------------------------------------ where it is written
+
+
+@pytest.mark.parametrize("name", ["b", "b.zip"])
+def test_no_update_at_the_same_time_is_lost(tmp_path: Path, name: str) -> None:
+    texts = [{"id": str(number), "text": f"dough {number}"} for number in range(5)]
+    target = ranklet.build(texts, tmp_path / name)
+
+    def add(number: int) -> None:
+        update(target, [{"id": f"new{number}", "text": "fresh"}])
+
+    threads = [threading.Thread(target=add, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = {hit.id for hit in Bundle(target).rank("fresh", k=9)}
+    assert found == {f"new{number}" for number in range(4)}
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_a_link_to_a_bundle_stays(tmp_path: Path) -> None:
+    target = ranklet.build([{"id": "1", "text": "dough"}], tmp_path / "v1")
+    (tmp_path / "current").symlink_to(target)
+    update(tmp_path / "current", [{"id": "2", "text": "bread"}])
+    assert (tmp_path / "current").is_symlink()
+    assert len(Bundle(target)) == 2
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/b.zip", "https://host/b.zip", "gs://bucket/b"])
+def test_an_address_is_neither_read_nor_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for target in (None, "new"):
+        with pytest.raises(InputError, match="download it"):
+            update(address, delete=["1"], target=target)
+    ranklet.build([{"id": "1", "text": "dough"}], "b")
+    with pytest.raises(InputError, match="nothing can be written"):
+        update("b", [{"id": "2", "text": "bread"}], target=address)
+    assert [each.name for each in tmp_path.iterdir()] == ["b"]

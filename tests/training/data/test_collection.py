@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
 
 DOCUMENTS = [Document("d1", "Cats", "Cats sleep."), Document("d2", "", "")]
@@ -210,6 +210,23 @@ def test_a_collection_is_replaced_only_with_overwrite(folder: Path) -> None:
     assert files(folder.parent) == ["cats/corpus.jsonl"]
 
 
+def test_a_folder_with_other_files_is_never_replaced(folder: Path) -> None:
+    (folder / "report.md").write_text("years of work")
+    with pytest.raises(CollectionError, match=r"would be lost: 'report\.md'"):
+        write_collection(folder, DOCUMENTS[:1], {}, overwrite=True)
+    assert "cats/report.md" in files(folder.parent)
+
+
+@pytest.mark.parametrize("name", ["s3://bucket/c", "http://host/c"])
+def test_nothing_is_written_to_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="nothing can be written"):
+        write_collection(name, DOCUMENTS, {})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_collection_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     write_collection(tmp_path / "home", DOCUMENTS, {}, overwrite=True)  # an empty folder may go
@@ -249,7 +266,9 @@ def test_a_failure_of_the_caller_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_reported(folder: Path) -> None:
-    with pytest.raises(CollectionError, match=r"cannot be written \(Not a directory\)"):
+    with pytest.raises(
+        CollectionError, match=r"cannot be written \((Not a directory|File exists)\)"
+    ):
         write_collection(folder / "corpus.jsonl" / "c", DOCUMENTS, {})
 
 

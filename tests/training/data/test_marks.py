@@ -1,5 +1,6 @@
 """Marks are on disk after every change, in a collection that everything else reads."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,24 @@ TEXTS = ["knead dough", "squeaky door"]
 
 def marks(folder: Path, *texts: str, split: str = "train") -> Marks:
     return Marks(folder, DOCUMENTS, texts or TEXTS, split)
+
+
+def test_marks_of_two_judges_at_a_time_are_all_kept(tmp_path: Path) -> None:
+    def judge(document: str) -> None:
+        for _ in range(20):
+            mine.mark("q1", {document: None})
+            mine.mark("q1", {document: 1})
+
+    mine, theirs = marks(tmp_path / "judged"), marks(tmp_path / "judged", "squeaky door", "oil")
+    threads = [threading.Thread(target=judge, args=[name]) for name in ("d1", "d2")]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        theirs.mark("q3", {"d2": 0})
+    for thread in threads:
+        thread.join()
+    assert mine.grades() == {"q1": {"d1": 1, "d2": 1}, "q3": {"d2": 0}}
+    assert list((tmp_path / "judged").glob(".*")) == []
 
 
 def test_every_mark_is_saved(tmp_path: Path) -> None:

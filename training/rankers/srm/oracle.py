@@ -15,6 +15,7 @@ from torch import Tensor
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.tokens import Role, Row, TokenLayout
 from ranklet.runtime.storage.atomic_file import atomic_file
+from ranklet.runtime.storage.private_folder import make_private
 from ranklet.training.progress import progress
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.sampling.text_pairs import Tokens
@@ -130,7 +131,7 @@ class _File:
                 file.truncate(shape[0] * shape[1] * np.dtype(np.float16).itemsize)
                 self.values = np.memmap(file, np.float16, "r+", shape=shape)
             return
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         path = folder / f"{name}.f16"
         if self._count is not None and self._count.is_file() and path.is_file():
             self.done = int(json.loads(self._count.read_text()))

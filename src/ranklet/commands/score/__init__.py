@@ -5,7 +5,6 @@ the same command.
 """
 
 import argparse
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import is_address
 from ranklet.training.checkpoint import RANKLET as CHECKPOINT
 from ranklet.training.teaching.options import ScoreOptions
+from ranklet.training.teaching.score_file import read_scores
 
 if TYPE_CHECKING:
     from ranklet.export.distributed.options import EngineOptions
@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
+    from ranklet.training.kept_state import remove_state, state_folder
     from ranklet.training.teaching.scoring import score
     from ranklet.training.teaching.teacher import read_teacher
 
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     collection = Collection(options.collection)
     check_judgements(collection, [options.split], collection.lacking, str(collection.path))
     queries = read_split(collection, options.split, limit=options.max_queries)
-    state = output.with_name(f"{output.name}.run")
+    state = state_folder(output)
     try:
         with connected(engine) as cluster:
             each = None
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
             print(f"\nthe same command goes on from {state}", file=sys.stderr)
         raise
     found.save(output)
-    shutil.rmtree(state, ignore_errors=True)
+    remove_state(state)
     print(f"{len(found.scores):,} scores of {len(found.queries):,} queries → {output}")
 
 
@@ -108,3 +109,10 @@ def _check_place(path: Path, *, force: bool) -> None:
         )
     if path.exists() and not force:
         raise InputError(f"{str(path)!r} exists; choose another name, or replace it with --force")
+    if path.exists():
+        try:
+            read_scores(path)
+        except InputError as error:
+            raise InputError(
+                f"{error}; only scores are replaced, so choose another name"
+            ) from error

@@ -6,7 +6,6 @@ made too few steps.
 """
 
 import argparse
-import shutil
 import sys
 from dataclasses import replace
 from importlib import import_module
@@ -84,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ranklet.training.checkpoint import REPORT, check_place
     from ranklet.training.data.splits import read_split
     from ranklet.training.evaluation.overlap import shared
+    from ranklet.training.kept_state import remove_state, state_folder
     from ranklet.training.learning.options import TrainingOptions
     from ranklet.training.outcome import SHARED, summary
     from ranklet.training.progress import say, warn
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     facts = dict(found.facts) if tuned else {**found.facts, SHARED: known}
     checkpoint = replace(checkpoint, training={**checkpoint.training, **facts})
     checkpoint.save(output)
-    shutil.rmtree(state, ignore_errors=True)
+    remove_state(state)
     found.remove()
     if not isinstance(options, TrainingOptions):
         print(checkpoint.settings)
@@ -129,11 +129,6 @@ def run(arguments: argparse.Namespace) -> int:
         warn(warning)
         return FELL_SHORT
     return 0
-
-
-def state_folder(output: Path) -> Path:
-    """Return where the state of a training is kept until it is done."""
-    return output.with_name(f"{output.name}.run")
 
 
 def _module(kind: str, name: str) -> ModuleType:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import options_of
+from ranklet.runtime.storage.strangers import files_in, matching, strangers
+from ranklet.training.data.collection import CORPUS
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.weak import HELD_OUT, LEARN, LEAST_QUERIES, WEAK, make_pairs
 
@@ -119,6 +121,7 @@ def _made(
 ) -> Material:
     from ranklet.training.progress import say
 
+    _check_place(target)
     path, most = Path(arguments.source), arguments.weak_queries or QUERIES
     documents = _documents(path, options_from(WHOLE, vars(arguments)))
     pairs = make_pairs(documents, arguments.weak, most=most, seed=seed, name=path.absolute().name)
@@ -136,6 +139,19 @@ def _made(
         {"weak": arguments.weak, "weak_queries": len(pairs.learn) + len(pairs.held_out)},
         lambda: shutil.rmtree(target, ignore_errors=True),
     )
+
+
+def _check_place(target: Path) -> None:
+    """Raise InputError if the place of the queries holds anything else, before they are made."""
+    own = matching(
+        CORPUS[0],
+        *(f"{kind}.{name}.*" for kind in ("queries", "qrels") for name in (LEARN, HELD_OUT)),
+    )
+    if target.exists() and (others := strangers(files_in(target), own)):
+        raise InputError(
+            f"{str(target)!r} is where the queries of --weak are written, and holds other files: "
+            f"{others}; move them away, or choose another output"
+        )
 
 
 def _documents(path: Path, options: SourceOptions) -> "Iterable[Document]":

@@ -1,4 +1,4 @@
-"""Remove what killed writers of a bundle left next to it, and keep what living ones need.
+"""Remove what killed writers of a folder or zip left next to it, and keep what living ones need.
 
 A writer holds a lock on a file ``.NAME.lock-TOKEN`` as long as its process lives. All else that it
 puts next to the target has the same token in its name, so whoever gets the lock knows that the
@@ -11,6 +11,8 @@ import secrets
 import shutil
 from pathlib import Path
 from typing import IO
+
+from ranklet.runtime.storage.locks import try_lock
 
 _LOCK = "lock"
 _PARTIAL = "partial"  # the new bundle as long as it is written
@@ -34,7 +36,7 @@ class Claim:
             self._token = secrets.token_hex(4)
             self._lock = self._hidden(_LOCK)
             self._file: IO[bytes] | None = self._lock.open("xb")
-            _try_lock(self._file)
+            try_lock(self._file)
             if self._lock.exists():
                 return
             self._file.close()  # somebody cleaned up between the two calls, so it is not ours
@@ -90,7 +92,7 @@ def _clean_up_after(target: Path, token: str) -> None:
     except OSError:  # its writer has ended meanwhile, or it belongs to somebody else
         return
     with file:
-        if not _try_lock(file):
+        if not try_lock(file):
             return
         old = target.with_name(_hidden_name(target, _OLD, token))
         if os.path.lexists(old) and not os.path.lexists(target):
@@ -122,19 +124,3 @@ def _unlink(path: Path) -> None:
 
 def _hidden_name(target: Path, role: str, token: str) -> str:
     return f".{target.name}.{role}-{token}"
-
-
-def _try_lock(file: IO[bytes]) -> bool:
-    """Lock a file until it is closed or the process ends; return whether that was possible."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # another process holds it, or this file system knows no locks
-        return False
-    return True

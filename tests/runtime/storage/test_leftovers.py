@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from tests.export.test_writer import names, write
 
-from ranklet.export import writer as writing
-from ranklet.export.leftovers import Claim, clean_up
 from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.leftovers import Claim, clean_up
 
 # Forks a writer again and again and kills it at its first, second, … change of the file system,
 # until one lives to the end. Between two of them the bundle is read, and the next writer runs.
@@ -17,7 +16,7 @@ KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
 from tests.export.test_writer import names, write
-from ranklet.export import replacing
+from ranklet.runtime.storage import replacing
 from ranklet.export import writer as writing
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -109,23 +108,11 @@ def test_a_writer_that_still_runs_keeps_its_files(tmp_path: Path) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "half way\n"
-        write(target, "quick")
         clean_up(target)
         process.stdin.write("\n")
         process.stdin.flush()
         assert process.wait() == 0
     assert BundleFiles(target, check="full").manifest.provenance["note"] == "slow"
-    assert names(tmp_path) == ["bundle"]
-
-
-def test_two_writers_of_one_process_do_not_disturb_each_other(tmp_path: Path) -> None:
-    target = tmp_path / "bundle"
-    with writing.BundleWriter(target) as slow:
-        slow.data("notes/more.json", b"{}")
-        write(target, "quick")
-        assert slow.resume_folder.parent == tmp_path
-        (partial,) = [each for each in tmp_path.iterdir() if ".partial-" in each.name]
-        assert (partial / "notes" / "more.json").exists()
     assert names(tmp_path) == ["bundle"]
 
 

@@ -5,7 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from ranklet.export.leftovers import remove
+from ranklet.runtime.storage.leftovers import remove
+from ranklet.runtime.storage.syncing import sync_folder, sync_tree
 
 _WORKING_FOLDER, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
@@ -14,10 +15,12 @@ def replace_target(new: Path, target: Path, aside: Path) -> None:
     """Replace a file or folder by another, and leave the old one at `new` or remove it.
 
     A zip replaces a zip in one step, and Linux exchanges folders in one step. Elsewhere the old
-    one is put aside for a moment, in which readers find nothing.
+    one is put aside for a moment, in which readers find nothing. The new one is on the disk before
+    it takes its place, and the change is on the disk when the old one is removed.
     """
+    sync_tree(new)
     if not target.exists() or (new.is_file() and target.is_file()):
-        new.rename(target)
+        new.replace(target)
     elif not _exchange(new, target):
         target.rename(aside)
         try:
@@ -25,7 +28,8 @@ def replace_target(new: Path, target: Path, aside: Path) -> None:
         except OSError:
             aside.rename(target)
             raise
-        remove(aside)
+    sync_folder(target.parent)
+    remove(aside)
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -1,0 +1,101 @@
+"""Lock a place that is written, so that one writer at a time reads and replaces what is there.
+
+The lock is one on a file ``.NAME.lock`` next to the place, which ends with its process, and one
+among the threads of a process.
+"""
+
+import errno
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock, get_ident
+from typing import IO
+
+from ranklet.runtime.errors import InputError
+
+PAUSE = 0.05  # seconds between two looks at a lock that somebody else holds
+_HELD_BY_ANOTHER = (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+
+_log = logging.getLogger(__name__)
+_guard = Lock()
+_holders: dict[Path, int] = {}  # by lock file, the thread of this process that holds it
+
+
+@contextmanager
+def locked(target: Path) -> Iterator[None]:
+    """Hold the lock of a place; wait as long as another process or thread holds it.
+
+    A file system without locks only lets the threads of one process wait for each other.
+
+    Args:
+        target: what is written, an absolute path in a folder that exists.
+
+    Raises:
+        InputError: this thread holds the lock already, so it would wait for itself.
+        OSError: the folder cannot be written.
+    """
+    path = target.with_name(f".{target.name}.lock")
+    file = _acquired(path, target)
+    try:
+        yield
+    finally:
+        # Before the lock ends, so that whoever gets it then sees that the file is gone.
+        _unlink(path)
+        file.close()
+        if os.name == "nt":  # where an open file cannot be removed
+            _unlink(path)
+        with _guard:
+            del _holders[path]
+
+
+def try_lock(file: IO[bytes]) -> bool | None:
+    """Lock a file until it is closed or the process ends.
+
+    Returns:
+        Whether that was possible; None if this file system knows no locks.
+    """
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in _HELD_BY_ANOTHER else None
+    return True
+
+
+def _acquired(path: Path, target: Path) -> IO[bytes]:
+    waiting = False
+    while True:
+        with _guard:
+            if _holders.get(path) == get_ident():
+                raise InputError(f"{str(target)!r} is being written by this very thread")
+            if path not in _holders and (file := _opened(path)) is not None:
+                _holders[path] = get_ident()
+                return file
+        if not waiting:
+            _log.warning("waiting for another writer of %r", str(target))
+        waiting = True
+        time.sleep(PAUSE)
+
+
+def _opened(path: Path) -> IO[bytes] | None:
+    """Return the locked file; None if somebody else holds it, or has just removed it."""
+    file = path.open("ab")
+    with suppress(FileNotFoundError):
+        if try_lock(file) is not False and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+            return file
+    file.close()
+    return None
+
+
+def _unlink(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+"""The folder ``OUTPUT.run`` that keeps an interrupted training or scoring until it is done."""
+
+from pathlib import Path
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.address import writable
+from ranklet.runtime.storage.private_folder import check_private
+from ranklet.runtime.storage.strangers import files_in, matching, remove_own, strangers
+
+_OWN = matching(
+    "state.pt", "teacher.npz", "mined.*.npy", "oracle.*.f16", "oracle.*.json", ".*.partial"
+)
+
+
+def state_folder(output: Path) -> Path:
+    """Return where the state of what will be written to `output` is kept, before any work.
+
+    Raises:
+        InputError: the output is an address, or the folder holds files of somebody else.
+        BundleError: the folder is another user's.
+    """
+    writable(output)
+    folder = output.with_name(f"{output.name}.run")
+    check_private(folder, "choose another output")
+    if folder.is_dir() and (others := strangers(files_in(folder), _OWN)):
+        raise InputError(
+            f"{str(folder)!r} is where the state is kept, and holds other files: {others}; move "
+            "them away, or choose another output"
+        )
+    return folder
+
+
+def remove_state(folder: Path) -> None:
+    """Remove the state when all is done; a folder with files of somebody else stays."""
+    remove_own(folder, _OWN)
