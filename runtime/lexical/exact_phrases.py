@@ -114,6 +114,11 @@ class _Said:
         """The same, where a word with a sign is not the word without it."""
         return parts(self._splitter.placed(self._text), signs=True)
 
+    @cached_property
+    def named(self) -> list[str]:
+        """The same, where a name in camel case stands for its parts."""
+        return parts(self._splitter.placed(self._text), names=True)
+
     def has(self, phrase: "_Said") -> bool:
         """Return whether the words of a phrase are in this text next to each other.
 
@@ -121,11 +126,12 @@ class _Said:
         """
         if phrase._whole in self._whole:
             return True
-        if not self._has_near(phrase.parts):
+        if not self._has_near(phrase.named):
             return False
         if phrase.signed != phrase.parts:
             return _joined(phrase.signed) in _joined(self.signed)
-        return _joined(phrase.parts) in _joined(self.parts)
+        said = _joined(phrase.named)
+        return said in _joined(self.parts) or said in _joined(self.named)
 
     def _has_near(self, phrase: Sequence[str]) -> bool:
         """Return whether some words follow each other with no more than compounds in between."""

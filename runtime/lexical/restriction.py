@@ -211,7 +211,7 @@ class _Collection:
     def phrase(self, text: str) -> _Phrase:
         """Return a phrase with the ids of its words."""
         forms, lemma_of = self._vocabulary.forms, self._vocabulary.lemma_of
-        words = parts(self._vocabulary.splitter.placed(text))
+        words = parts(self._vocabulary.splitter.placed(text), names=True)
         ids = [forms.find(word) for word in words]
         kept = tuple(each for each in ids if each < 0 or lemma_of[each] != STOPPED)
         if not kept:

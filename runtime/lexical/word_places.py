@@ -12,7 +12,7 @@ from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.mask import Mask
 
 _TOKENS = 1 << 18  # that are read between two looks at the deadline
-STEPS = (1, 2, 3)  # to the next word; between two words may be the compounds that the first ends
+STEPS = (1, 2, 3, 4, 5)  # to the next word; compounds or a name's parts may be in between
 _FEW = 4  # Fewer than one document in so many are read one by one, more with those in between.
 
 
@@ -51,7 +51,7 @@ class Places(NamedTuple):
     def in_a_row(self, words: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the documents that have some words in a row, ascending.
 
-        Compounds may be between two of them, because these follow their parts.
+        Compounds may be between two of them, which follow their parts, and parts before a name.
         """
         first = self.of(words[0])
         at, ends, documents = self.at[first], self.ends[first], self.documents[first]

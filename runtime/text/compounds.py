@@ -5,7 +5,7 @@ from collections.abc import Iterable
 Placed = tuple[int, int, str]  # begin and end in a text, and the word
 
 
-def parts(placed: Iterable[Placed], *, signs: bool = False) -> list[str]:
+def parts(placed: Iterable[Placed], *, signs: bool = False, names: bool = False) -> list[str]:
     """Return the words of a text without compounds, which follow their parts and span them.
 
     >>> code = [(0, 1, "c"), (0, 3, "c++"), (4, 5, "x"), (6, 7, "y"), (4, 7, "x.y")]
@@ -15,12 +15,15 @@ def parts(placed: Iterable[Placed], *, signs: bool = False) -> list[str]:
     Args:
         placed: the words with their places.
         signs: whether a word with a sign replaces the only part that it has.
+        names: whether a name in camel case replaces its parts.
     """
     kept: list[Placed] = []
     for each in placed:
         begin, end, _ = kept[-1] if kept else (0, 0, "")
         if each[0] <= begin and each[1] >= end and each[1] - each[0] > end - begin > 0:
-            if signs and (len(kept) == 1 or kept[-2][0] < each[0]):
+            if names and each[2].replace("'", "").isalnum():
+                kept = [*(part for part in kept if part[0] < each[0]), each]
+            elif signs and (len(kept) == 1 or kept[-2][0] < each[0]):
                 kept[-1] = each
         else:
             kept.append(each)

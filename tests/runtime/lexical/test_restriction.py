@@ -273,6 +273,9 @@ def test_only_texts_of_documents_that_may_come_back_are_read(
         ('"the user name"', {"plain"}),
         ('"getUserName returns"', {"camel"}),
         ('"name returns"', {"camel", "plain"}),
+        ('"of getusername"', {"camel"}),
+        ('"of getUserName"', {"camel"}),
+        ('"Old codeC"', {"lower"}),
         ('"C++ code"', {"cpp"}),
         ('"C code"', {"c", "cpp"}),
         ("code -C++", {"c"}),
@@ -291,6 +294,7 @@ def test_names_and_versions_are_words_of_phrases(
         "plain": "The user name returns.",
         "cpp": "Modern C++ code and in 2.13.0 code.",
         "c": "Old C code.",
+        "lower": "Old codec here.",
     }
     other = load(build([{"id": k, "text": v} for k, v in rows.items()], tmp_path / "b.ranklet"))
     assert found(other, typed) == wanted
