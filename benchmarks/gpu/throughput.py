@@ -127,10 +127,10 @@ def torch_encoder(setting: Setting, tokens: int) -> Run:
     import torch
     from transformers import AutoModel
 
-    from ranklet.training.imported.folder import read_any_tokenizer
+    from ranklet.training.imported.tokenizer import model_tokenizer
 
     source = backbone_folder(setting)
-    tokenizer = read_any_tokenizer(source)
+    tokenizer = model_tokenizer(source).tokenizer
     tokenizer.enable_truncation(tokens)
     tokenizer.enable_padding()
     network: Any = AutoModel.from_pretrained(str(source))
@@ -172,10 +172,10 @@ def _torch_reranker(setting: Setting, tokens: int) -> Run:
     import torch
     from transformers import AutoModelForSequenceClassification
 
-    from ranklet.training.imported.folder import read_any_tokenizer
+    from ranklet.training.imported.tokenizer import model_tokenizer
 
     source, loader = cross_encoder_folder(setting), AutoModelForSequenceClassification
-    tokenizer = read_any_tokenizer(source)
+    tokenizer = model_tokenizer(source).tokenizer
     tokenizer.enable_truncation(tokens, strategy="only_second")
     tokenizer.enable_padding()
     network: Any = loader.from_pretrained(str(source))

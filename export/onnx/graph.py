@@ -1,9 +1,11 @@
 """Export PyTorch modules as ONNX graphs, and fuse the attention of transformers in them."""
 
 import logging
+import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.runtime.onnx.session import quiet_telemetry
+from ranklet.training.imported.encoder import known_config
 
 if TYPE_CHECKING:
     import torch
@@ -37,10 +40,8 @@ class Transformer:
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "Transformer":
         """Return the sizes that a config.json of transformers gives."""
-        from transformers import AutoConfig
-
         # Other architectures have other names for them, which the class of the config knows.
-        known = AutoConfig.for_model(**config)
+        known = known_config(config)
         return cls(known.num_attention_heads, known.hidden_size, known.num_hidden_layers)
 
 
@@ -73,7 +74,7 @@ def export_graph(
     dynamic = axes or _batch_and_tokens(example, output, one_length=transformer is not None)
     others = [name for name in dynamic if name != output and name not in example]
     try:
-        with warnings.catch_warnings(), torch.no_grad():
+        with warnings.catch_warnings(), torch.no_grad(), _traceable_masks():
             # The tracer warns of every branch on a shape; the proof on real texts is what counts.
             warnings.simplefilter("ignore")
             torch.onnx.export(
@@ -90,6 +91,30 @@ def export_graph(
         module.train(was_training)
     if transformer is not None:
         _fuse(target, transformer)
+
+
+@contextmanager
+def _traceable_masks() -> Iterator[None]:
+    """Let transformers make attention masks by broadcasting, because vmap cannot be traced.
+
+    It uses vmap where a network changes the causal mask, as a Gemma that reads in both directions.
+    Whether the two agree is proven like the rest of the graph.
+    """
+    made = sys.modules.get("transformers.masking_utils")
+    if made is None:  # an older version, or the network is not transformers'
+        yield
+        return
+    functions = made.ALL_MASK_ATTENTION_FUNCTIONS
+    eager = functions["eager"]
+
+    def broadcast(*arguments: Any, **options: Any) -> Any:
+        return eager(*arguments, **{**options, "use_vmap": False})
+
+    functions["eager"] = broadcast
+    try:
+        yield
+    finally:
+        functions["eager"] = eager
 
 
 def _batch_and_tokens(

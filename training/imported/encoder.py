@@ -7,44 +7,54 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.training.imported.folder import ADAPTER, CONFIG, check_weights, first_line, read_json
+from ranklet.training.imported.faults import one_line
+from ranklet.training.imported.folder import ADAPTER, CONFIG, check_weights, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import torch
 
+CHANGES = ("config_kwargs", "config_args")  # of the config; newer and older name
 GENERATIVE = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")
+
+_log = logging.getLogger(__name__)
 
 
 def load_network(
-    folder: Path, loader: str, attention: str = "eager", *, whole: bool = False, **changes: Any
+    folder: Path,
+    loader: str,
+    settings: Mapping[str, Any],
+    attention: str = "eager",
+    *,
+    whole: bool = False,
 ) -> "tuple[torch.nn.Module, dict[str, Any]]":
     """Return a network in evaluation mode, float32, and the content of its config.json.
 
     Args:
         folder: holds config.json and safe weights.
         loader: the class of transformers, AutoModel or another Auto class.
+        settings: what sentence-transformers says of the network, which may change its config.
         attention: transformers' implementation of attention.
         whole: whether the network needs its pooler, as classifiers do and most encoders do not.
-        changes: values of config.json that are replaced.
 
     Raises:
         ModelFolderError: weights are missing or damaged, or transformers does not know the network.
     """
-    import transformers
+    import torch
 
     config = read_json(folder / CONFIG)
     check_weights(folder)
-    check_known(folder, config)
-    try:
-        with quiet():
-            network, report = getattr(transformers, loader).from_pretrained(
-                str(folder), attn_implementation=attention, output_loading_info=True,
-                local_files_only=True, use_safetensors=True, trust_remote_code=False, **changes,
-            )  # fmt: skip
-    except Exception as error:  # transformers raises many kinds
-        raise ModelFolderError(f"{str(folder)!r} cannot be loaded: {first_line(error)}") from None
+    check_known(folder, config, loader)
+    changes = next((settings[name] for name in CHANGES if settings.get(name)), {})
+    forced = {
+        # In 16 bits even numbers that are no weights, such as a scale, would be rounded.
+        "torch_dtype": torch.float32, "attn_implementation": attention, "local_files_only": True,
+        "use_safetensors": True, "trust_remote_code": False, "output_loading_info": True,
+    }  # fmt: skip
+    with one_line(f"{str(folder)!r} cannot be loaded"), quiet():
+        source = network_class(loader, config)
+        network, report = source.from_pretrained(str(folder), **{**changes, **forced})
     missing = [name for name in report["missing_keys"] if whole or "pooler" not in name]
     if missing:
         raise ModelFolderError(
@@ -54,22 +64,75 @@ def load_network(
     return network.float().eval(), plain_config(network)
 
 
-def check_known(folder: Path, config: Mapping[str, Any]) -> None:
+def network_class(loader: str, config: Mapping[str, Any]) -> Any:
+    """Return the class of transformers that loads a network.
+
+    Of a network with a decoder, such as T5, it is the class of the encoder alone.
+
+    Args:
+        loader: the name of an Auto class.
+        config: the content of config.json.
+    """
+    import transformers
+    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+
+    if loader == "AutoModel":
+        name = MODEL_MAPPING_NAMES.get(str(config.get("model_type")), "")
+        encoder = f"{str(name).removesuffix('Model')}EncoderModel"
+        if name and hasattr(transformers, encoder):
+            return getattr(transformers, encoder)
+    return getattr(transformers, loader)
+
+
+def new_network(loader: str, config: Mapping[str, Any], attention: str) -> "torch.nn.Module":
+    """Return a network with random weights, float32; see `network_class` and `load_network`."""
+    described, source = known_config(config), network_class(loader, config)
+    if source.__name__ != loader:
+        described._attn_implementation = attention
+        network: torch.nn.Module = source(described)
+        return network
+    network = source.from_config(described, attn_implementation=attention)
+    return network  # noqa: RET504, because the class is untyped
+
+
+def known_config(config: Mapping[str, Any]) -> Any:
+    """Return the content of a config.json as an object of transformers, for a float32 network."""
+    from transformers import AutoConfig
+
+    types = ("dtype", "torch_dtype")  # newer and older name of the type of the saved weights
+    return AutoConfig.for_model(**{key: value for key, value in config.items() if key not in types})
+
+
+def check_known(folder: Path, config: Mapping[str, Any], loader: str) -> None:
     """Check that a network can be used at all.
 
     Raises:
-        ModelFolderError: its code is in the folder, it generates texts, or it is only an adapter.
+        ModelFolderError: its code is in the folder and not in transformers, or it is only an
+            adapter.
     """
     if (folder / ADAPTER).is_file():
         raise ModelFolderError(
             f"{str(folder)!r} is an adapter of another model ({ADAPTER}); merge the two by "
             "merge_and_unload of peft, and save the result"
         )
-    if config.get("auto_map"):
+    if not isinstance(config.get("auto_map"), dict):
+        return
+    import transformers
+
+    own = [config["auto_map"].get(key) for key in ("AutoConfig", "AutoModel", loader)]
+    names = [str(place).rsplit(".", 1)[-1] for place in own if place]
+    unknown = [name for name in names if not hasattr(transformers, name)]
+    if unknown:
         raise ModelFolderError(
-            f"{str(folder)!r} needs code of its own (auto_map), which is never run; use a model "
-            "that transformers knows"
+            f"{str(folder)!r} needs code of its own (auto_map), which is never run, and "
+            f"transformers {transformers.__version__} has no {unknown[-1]}; use a model that "
+            "transformers knows"
         )
+    _log.info("%s: its own code (auto_map) is not run, but that of transformers", folder)
+
+
+def check_not_generative(folder: Path, config: Mapping[str, Any]) -> None:
+    """Raise ModelFolderError if a network generates texts."""
     name = (config.get("architectures") or [""])[0]
     if name.endswith(GENERATIVE):
         raise ModelFolderError(
@@ -79,25 +142,30 @@ def check_known(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def plain_config(network: Any) -> dict[str, Any]:
-    """Return the content of a network's config.json, without the path that it was read from."""
+    """Return the content of a network's config.json, without its path and its own code."""
     import json
 
     config: dict[str, Any] = json.loads(network.config.to_json_string(use_diff=False))
-    config.pop("_name_or_path", None)
+    for key in ("_name_or_path", "auto_map"):
+        config.pop(key, None)
     return config
 
 
 @contextmanager
 def quiet() -> "Iterator[None]":
-    """Hide transformers' progress bars and remarks."""
+    """Hide the progress bars and remarks of transformers, and those of sentence-transformers."""
     from transformers.utils import logging as theirs
 
+    sentence = logging.getLogger("sentence_transformers")
+    before = sentence.level
+    sentence.setLevel(logging.ERROR)
     level, bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
     theirs.set_verbosity(logging.ERROR)
     theirs.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
+        sentence.setLevel(before)
         theirs.set_verbosity(level)
         if bars:
             theirs.enable_progress_bar()  # type: ignore[no-untyped-call]

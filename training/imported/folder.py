@@ -7,22 +7,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.errors import ModelFolderError
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
     from torch import Tensor
 
 # Packages of the modules that are supported, which are described and never run.
 LIBRARIES = ("sentence_transformers", "pylate")
 MODULES, CONFIG, SENTENCE = "modules.json", "config.json", "config_sentence_transformers.json"
-TRANSFORMER = "sentence_bert_config.json"  # of a Transformer module, in its folder
 WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
 METADATA = "artifact.metadata"  # of colbert-ir's ColBERT
 ADAPTER = "adapter_config.json"  # of peft
-# A tokenizer_config.json without a limit has this number or a larger one.
-NO_LIMIT = 1_000_000
+POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
+PAGES = (b"<!doctype html", b"<html", b"<?xml")
+INCOMPLETE = "*.incomplete"  # files that the hub's client was still fetching
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class ModelFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.name = self.path.resolve().name
+        self.name = model_name(self.path)
         if not self.path.is_dir():
             raise ModelFolderError(f"no folder {str(path)!r}; give the folder of a model")
         if not any((self.path / name).is_file() for name in (CONFIG, MODULES)):
@@ -109,6 +108,48 @@ class ModelFolder:
         return read_json(self.path / name)
 
 
+def model_name(path: str | Path) -> str:
+    """Return the name of the model in a folder.
+
+    It is the folder's name, but a snapshot in the hub's cache is named by its commit.
+
+    >>> model_name("hub/models--org--small/snapshots/0123456789012345678901234567890123456789")
+    'small'
+    >>> model_name("models/small/")
+    'small'
+    """
+    whole = Path(path).resolve()
+    cached = whole.parent.parent.name.split("--")
+    if whole.parent.name == "snapshots" and cached[0] == "models" and len(cached) > 1:
+        return cached[-1]
+    return whole.name
+
+
+def check_content(path: Path) -> None:
+    """Check that a file is more than a sign that it was never fetched.
+
+    Raises:
+        ModelFolderError: it is empty, a pointer of git-lfs, or a web page.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(64)
+    except OSError as error:
+        raise ModelFolderError(f"{str(path)!r} cannot be read: {error}") from None
+    if begin.startswith(POINTER):
+        raise ModelFolderError(
+            f"{str(path)!r} is a pointer of git-lfs and not the file itself; run `git lfs pull` in "
+            "the folder of the model, or fetch the file again"
+        )
+    if not begin:
+        raise ModelFolderError(f"{str(path)!r} is empty; fetch it again")
+    if begin.lstrip().lower().startswith(PAGES):
+        raise ModelFolderError(
+            f"{str(path)!r} is a web page and not the file itself; fetch it again from the link "
+            "that downloads it"
+        )
+
+
 def read_json(path: Path, kind: type = dict) -> Any:
     """Return the content of a JSON file.
 
@@ -119,6 +160,7 @@ def read_json(path: Path, kind: type = dict) -> Any:
     Raises:
         ModelFolderError: the file is missing or no JSON, or contains something else.
     """
+    check_content(path)
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -139,10 +181,16 @@ def check_weights(folder: Path) -> None:
                 f"{str(folder)!r} has its weights only in {pickled}, a pickle file, which can run "
                 "any code and is never opened; save the model again with safe_serialization=True"
             )
-        raise ModelFolderError(f"{str(folder)!r} has no {WEIGHTS}; its weights are missing")
+        raise _missing(folder, WEIGHTS)
+    if (folder / SHARDS).is_file():
+        shards = read_json(folder / SHARDS).get("weight_map")
+        for name in sorted(set(shards.values())) if isinstance(shards, dict) else ():
+            if not (folder / str(name)).is_file():
+                raise _missing(folder, name)
     from safetensors import SafetensorError, safe_open
 
     for path in paths:
+        check_content(path)
         try:
             with safe_open(str(path), "numpy") as file:
                 file.keys()
@@ -150,6 +198,19 @@ def check_weights(folder: Path) -> None:
             raise ModelFolderError(
                 f"{str(path)!r} is damaged or truncated ({error}); fetch it again"
             ) from None
+
+
+def _missing(folder: Path, name: str) -> ModelFolderError:
+    """Return the error for weights that are not there, with what may have happened."""
+    begun = list(folder.rglob(INCOMPLETE))
+    if folder.parent.name == "snapshots":
+        begun += folder.parent.parent.glob(f"blobs/{INCOMPLETE}")
+    why = (
+        f"its download was interrupted ({begun[0].name!r}), so fetch it again"
+        if begun
+        else "its weights are missing"
+    )
+    return ModelFolderError(f"{str(folder)!r} has no {name}; {why}")
 
 
 def read_weights(folder: Path) -> "dict[str, Tensor]":
@@ -162,91 +223,9 @@ def read_weights(folder: Path) -> "dict[str, Tensor]":
 
     check_weights(folder)
     if not (folder / WEIGHTS).is_file():
-        raise ModelFolderError(f"{str(folder)!r} has no {WEIGHTS}; its weights are missing")
+        raise _missing(folder, WEIGHTS)
     weights = load_file(folder / WEIGHTS)
     return {
         name: values.float() if values.is_floating_point() else values.long()
         for name, values in weights.items()
     }
-
-
-def read_any_tokenizer(folder: Path) -> "Tokenizer":
-    """Read the tokenizer of a folder: WordPiece, SentencePiece or byte-level BPE.
-
-    It lower-cases texts if the folder's sentence-transformers module does.
-
-    Raises:
-        ModelFolderError: there is none, or only one without a fast version.
-    """
-    from tokenizers import normalizers
-
-    tokenizer = _read_tokenizer(folder)
-    if (folder / TRANSFORMER).is_file() and read_json(folder / TRANSFORMER).get("do_lower_case"):
-        own = [tokenizer.normalizer] if tokenizer.normalizer else []
-        tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
-    return tokenizer
-
-
-def _read_tokenizer(folder: Path) -> "Tokenizer":
-    from ranklet.training.indexing.wordpieces import read_tokenizer
-
-    if (folder / "tokenizer.json").is_file():
-        try:
-            return read_tokenizer(folder / "tokenizer.json")
-        except InputError as error:
-            raise ModelFolderError(str(error)) from None
-    sources = ("vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
-    if not any((folder / name).is_file() for name in (*sources, "tokenizer.model")):
-        raise ModelFolderError(
-            f"{str(folder)!r} has no tokenizer; save the model's tokenizer there"
-        )
-    from transformers import AutoTokenizer
-
-    try:
-        slow = AutoTokenizer.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False
-        )
-        tokenizer: Tokenizer = slow.backend_tokenizer
-    except Exception as error:  # the conversions raise many kinds
-        raise ModelFolderError(
-            f"the tokenizer of {str(folder)!r} cannot be converted: {first_line(error)}; save it "
-            "as tokenizer.json"
-        ) from None
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def longest_text(folder: Path, config: Mapping[str, Any]) -> int:
-    """Return how many tokens a model reads, special tokens counted.
-
-    It is the least of what sentence-transformers, the tokenizer and the position embeddings allow.
-
-    Args:
-        folder: the folder of the transformer's files.
-        config: the content of its config.json.
-    """
-    limits = []
-    for name, key in (
-        (TRANSFORMER, "max_seq_length"),
-        ("tokenizer_config.json", "model_max_length"),
-    ):
-        value = read_json(folder / name).get(key) if (folder / name).is_file() else None
-        if isinstance(value, int | float) and 0 < value < NO_LIMIT:
-            limits.append(int(value))
-    positions = config.get("max_position_embeddings") or config.get("n_positions")
-    if positions:
-        # RoBERTa and its kin number positions from the padding token's id + 1.
-        offset = _POSITIONS_BEGIN.get(str(config.get("model_type")), 0)
-        limits.append(int(positions) - offset)
-    return min(limits, default=512)
-
-
-_POSITIONS_BEGIN = dict.fromkeys(
-    ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "xlm-roberta-xl"), 2
-)
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message."""
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -8,7 +8,8 @@ from pathlib import Path
 from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
 from ranklet.runtime.rankers import LEXICAL
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
-from ranklet.training.imported.encoder import check_known
+from ranklet.training.imported.encoder import check_known, check_not_generative
+from ranklet.training.imported.faults import one_line
 from ranklet.training.imported.folder import CONFIG, ModelFolder
 
 NAMES = {
@@ -30,6 +31,11 @@ def recognise(folder: ModelFolder) -> str:
     Raises:
         ModelFolderError: it is no model that ranks texts.
     """
+    with one_line(f"what {str(folder.path)!r} contains cannot be recognised"):
+        return _recognised(folder)
+
+
+def _recognised(folder: ModelFolder) -> str:
     kind = folder.sentence.get("model_type")
     names = [module.name for module in folder.modules]
     config = folder.json(CONFIG) if (folder.path / CONFIG).is_file() else {}
@@ -52,7 +58,8 @@ def recognise(folder: ModelFolder) -> str:
             f"that ranks nothing before it is trained; say --as splade or --as dense, or rename "
             "the folder so that its name contains splade"
         )
-    check_known(folder.path, config)
+    check_known(folder.path, config, "AutoModel")
+    check_not_generative(folder.path, config)
     return "dense"
 
 
@@ -119,5 +126,6 @@ def read_model(
         if name not in CHOICES.get(kind, ()):
             raise InputError(f"{folder.name} is a {NAMES[kind]}, which has no {name} to choose")
     importing = import_module(f"ranklet.training.rankers.{KINDS.get(kind, kind)}.importing")
-    checkpoint: Checkpoint = importing.import_model(folder, **options)
+    with one_line(f"{str(folder.path)!r} cannot be loaded"):
+        checkpoint: Checkpoint = importing.import_model(folder, **options)
     return checkpoint

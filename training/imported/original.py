@@ -5,10 +5,12 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.encoder import quiet
+from ranklet.training.imported.faults import one_line
 from ranklet.training.imported.folder import ModelFolder
 
 LIBRARY, PACKAGE = "sentence-transformers", "sentence_transformers"
@@ -26,6 +28,27 @@ class Original(NamedTuple):
         return f"equal to {self.library} within {self.difference:.0e}"
 
 
+def load_original(kind: str, path: Path) -> Any:
+    """Return a model of sentence-transformers, in float32 on the CPU.
+
+    The library would otherwise compute in the type of the saved weights, and round what ranklet
+    does not. It would also need whatever attention on a GPU the folder asks for.
+
+    Args:
+        kind: the name of its class, such as SentenceTransformer.
+        path: the model's folder.
+    """
+    import sentence_transformers
+    import torch
+
+    plain = {"dtype": torch.float32, "attn_implementation": "eager"}
+    with quiet():
+        model = getattr(sentence_transformers, kind)(
+            str(path), device="cpu", local_files_only=True, model_kwargs=plain
+        )
+    return model.float()
+
+
 def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) -> Original | None:
     """Compare a checkpoint with the original model; return None if its library is not installed.
 
@@ -35,13 +58,16 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
         texts: real texts, of which the first are compared.
 
     Raises:
-        ModelFolderError: the difference is larger than `LARGEST`, so the import is wrong.
+        ModelFolderError: the difference is larger than `LARGEST`, so the import is wrong, or the
+            library cannot load the model.
     """
     if find_spec(PACKAGE) is None:
         return None
     importing = import_module(f"ranklet.training.rankers.{checkpoint.kind}.importing")
-    difference = importing.largest_difference(ModelFolder(folder), checkpoint, texts[:TEXTS])
-    original = Original(f"{LIBRARY} {version(LIBRARY)}", difference)
+    library = f"{LIBRARY} {version(LIBRARY)}"
+    with one_line(f"{str(folder)!r} cannot be compared with {library}"), quiet():
+        difference = importing.largest_difference(ModelFolder(folder), checkpoint, texts[:TEXTS])
+    original = Original(library, difference)
     if not difference <= LARGEST:
         raise ModelFolderError(
             f"{str(folder)!r} was read wrongly, because its output differs from "

@@ -1,6 +1,7 @@
 """What a sentence-transformers model says of all its texts: prompts, similarity, dimension."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.training.imported.folder import ModelFolder
@@ -17,18 +18,38 @@ class Prompts(NamedTuple):
 
 
 def prompts_of(folder: ModelFolder) -> Prompts:
-    """Return the prompts of a folder; a role without a prompt of its own has the default one.
+    """Return the prompts of a folder.
+
+    The default prompt is for neither role: sentence-transformers' encode_query and encode_document
+    do not use it.
+    """
+    prompts = folder.sentence.get("prompts") or {}
+    return Prompts(*(prompts.get(name) or "" for name in prompt_names(folder)))
+
+
+def prompt_names(folder: ModelFolder) -> tuple[str, str]:
+    """Return the names of the prompts of queries and documents, which may be empty or lacking.
 
     sentence-transformers writes an empty prompt "document" next to a prompt "passage".
     """
     prompts = folder.sentence.get("prompts") or {}
-    default = prompts.get(folder.sentence.get("default_prompt_name"))
+    query, document = (
+        next((name for name in names if prompts.get(name)), names[0]) for names in _PROMPTS
+    )
+    return query, document
 
-    def prompt(names: tuple[str, ...]) -> str:
-        own = [prompts[name] for name in names if prompts.get(name) is not None]
-        return next(filter(None, own), "" if own else default or "")
 
-    return Prompts(*map(prompt, _PROMPTS))
+def encode_with_library(
+    model: Any, folder: ModelFolder, texts: Sequence[str], **options: Any
+) -> tuple[Any, Any]:
+    """Return what a model of sentence-transformers makes of texts as queries and as documents.
+
+    Each text is encoded alone, because padding changes the positions that some networks see.
+    """
+    _, document = prompt_names(folder)
+    given, own = list(texts), {} if document == _PROMPTS[1][0] else {"prompt_name": document}
+    options = {"show_progress_bar": False, "batch_size": 1, **options}
+    return model.encode_query(given, **options), model.encode_document(given, **own, **options)
 
 
 def similarity_of(folder: ModelFolder) -> str:

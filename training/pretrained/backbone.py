@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.storage.atomic_folder import atomic_folder
-from ranklet.training.imported.encoder import plain_config, quiet
+from ranklet.training.imported.encoder import network_class, new_network, plain_config, quiet
+from ranklet.training.imported.faults import one_line
+from ranklet.training.imported.folder import check_weights, model_name, read_json
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ def load_backbone(
             raise InputError(
                 f"{str(source)!r} holds no config.json; give a folder in transformers' format"
             )
-        return _load(folder, folder.resolve().name, attention, masked, segments)
+        return _load(folder, model_name(folder), attention, masked, segments)
     name = str(source)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise InputError(f"no folder {name!r}; give a folder, or a name such as ORGANISATION/MODEL")
@@ -145,12 +147,8 @@ def new_model(
     Raises:
         InputError: transformers does not know the encoder, or it has no segments.
     """
-    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
-
-    loader: Any = AutoModelForMaskedLM if masked else AutoModel
     try:
-        configuration = AutoConfig.for_model(**config)
-        model: torch.nn.Module = loader.from_config(configuration, attn_implementation=attention)
+        model = new_network("AutoModelForMaskedLM" if masked else "AutoModel", config, attention)
     except (TypeError, ValueError, KeyError) as error:
         raise InputError(f"config.json does not describe a known encoder: {error}") from error
     if segments:
@@ -166,18 +164,18 @@ def takes_token_types(encoder: "torch.nn.Module") -> bool:
 
 
 def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool) -> Backbone:
-    from transformers import AutoModel, AutoModelForMaskedLM
+    import torch
 
     tokenizer = read_tokenizer(folder)
     padding_token(tokenizer)  # raises an error if there is none
-    loader: Any = AutoModelForMaskedLM if masked else AutoModel
-    try:
-        with quiet():
-            model, report = loader.from_pretrained(
-                str(folder), attn_implementation=attention, output_loading_info=True
-            )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
-        raise InputError(f"the backbone {name!r} cannot be loaded: {error}") from error
+    config = read_json(folder / "config.json")
+    check_weights(folder)
+    with one_line(f"the backbone {name!r} cannot be loaded"), quiet():
+        loader = network_class("AutoModelForMaskedLM" if masked else "AutoModel", config)
+        model, report = loader.from_pretrained(
+            str(folder), attn_implementation=attention, output_loading_info=True,
+            torch_dtype=torch.float32, use_safetensors=True, trust_remote_code=False,
+        )  # fmt: skip
     if segments:
         _check_segments(model, repr(name))
     rows, size = model.config.vocab_size, tokenizer.get_vocab_size()

@@ -155,11 +155,11 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "an unknown activation": (
         lambda f: add_dense(f, activation_function="torch.nn.Hardswish"),
-        "'Hardswish' is missing or not supported; activations are Identity",
+        "has the activation function 'torch.nn.Hardswish'; supported are Identity, Tanh",
     ),
     "a layer without its size": (
         lambda f: (add_dense(f), write(f / "2_Dense" / "config.json", {})),  # type: ignore[func-returns-value]
-        "'in_features' is missing or not supported",
+        "'in_features' is missing",
     ),
     "a residual layer": (lambda f: add_dense(f, use_residual=True), "Dense with use_residual"),
     "a layer of tokens": (

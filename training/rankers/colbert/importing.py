@@ -14,19 +14,12 @@ from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, MOST_TOKENS, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.encoder import load_network, quiet
-from ranklet.training.imported.folder import (
-    CONFIG,
-    METADATA,
-    TRANSFORMER,
-    ModelFolder,
-    Module,
-    longest_text,
-    read_any_tokenizer,
-    read_json,
-    read_weights,
-)
-from ranklet.training.imported.sentence_settings import prompts_of
+from ranklet.training.imported.activations import activation_of
+from ranklet.training.imported.encoder import load_network
+from ranklet.training.imported.folder import CONFIG, METADATA, ModelFolder, Module, read_weights
+from ranklet.training.imported.original import load_original
+from ranklet.training.imported.sentence_settings import encode_with_library, prompts_of
+from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.rankers.colbert.network import ACTIVATIONS, LAYERS, ColBERTNetwork
 from ranklet.training.rankers.colbert.training import load
@@ -124,8 +117,8 @@ def _of_modules(
     layers: tuple[Mapping[str, Any], ...],
     weights: tuple[Mapping[str, Tensor], ...],
 ) -> LateInteraction:
-    place = folder.modules[0].folder / TRANSFORMER
-    said = read_json(place) if place.is_file() else {}
+    place = folder.modules[0].folder
+    said = transformer_settings(place)
     mask: Mapping[str, Any] = next(
         (module.config for module in folder.modules if module.name == MASK), {}
     )
@@ -188,9 +181,9 @@ def import_model(folder: ModelFolder) -> Checkpoint:
     """
     described = describe(folder)
     place = folder.modules[0].folder if folder.modules else folder.path
-    encoder, config = load_network(place, "AutoModel")
-    tokenizer = read_any_tokenizer(place)
-    longest = min(longest_text(place, config), MOST_TOKENS)
+    encoder, config = load_network(place, "AutoModel", transformer_settings(place))
+    own = model_tokenizer(place)
+    tokenizer, longest = own.tokenizer, min(own.longest_text(encoder), MOST_TOKENS)
     query_tokens, document_tokens = (min(limit or longest, longest) for limit in described.limits)
     hidden = int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
     markers = [_marker(folder, tokenizer, marker) for marker in described.markers]
@@ -270,18 +263,20 @@ def _layer(module: Module) -> Mapping[str, Any]:
     """Return the description of a layer over each token; see `TokenLayer`."""
     config = module.config
     reads = config.get("module_input_name", "token_embeddings")
-    name = str(config.get("activation_function", "Identity")).rsplit(".", 1)[-1]
-    if reads != "token_embeddings" or name not in _NAMES:
+    path = config.get("activation_function", "torch.nn.Identity")
+    activation = activation_of(path, _NAMES)
+    if reads != "token_embeddings" or activation is None:
         raise ModelFolderError(
-            f"{str(module.folder / CONFIG)!r}: a layer over {reads} with the activation {name} is "
-            f"not supported; supported are layers over token_embeddings with {', '.join(_NAMES)}"
+            f"{str(module.folder / CONFIG)!r}: a layer over {reads} with the activation {path!r} "
+            "is not supported; supported are layers over token_embeddings with "
+            f"{', '.join(_NAMES)} of torch.nn"
         )
     try:
         return {
             "in": config["in_features"],
             "out": config["out_features"],
             "bias": config.get("bias", True),
-            "activation": _NAMES[name],
+            "activation": activation,
             "residual": bool(config.get("use_residual", False)),
         }
     except KeyError as error:
@@ -294,19 +289,12 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     Texts are encoded as queries and as documents. If a text has another number of vectors, the
     difference is infinite.
     """
-    from sentence_transformers import MultiVectorEncoder
-
-    with quiet():
-        theirs = MultiVectorEncoder(str(folder.path), device="cpu", local_files_only=True)
+    theirs = load_original("MultiVectorEncoder", folder.path)
     network = load(checkpoint, attention="eager")
     layout = TokenLayout(checkpoint.settings, checkpoint.need_tokenizer())
-    encoders: tuple[tuple[Role, Any], ...] = (
-        ("query", theirs.encode_query), ("document", theirs.encode_document)
-    )  # fmt: skip
+    roles: tuple[Role, Role] = ("query", "document")
     differences = [0.0]
-    for role, encode in encoders:
-        with quiet():
-            expected = encode(list(texts), show_progress_bar=False)
+    for role, expected in zip(roles, encode_with_library(theirs, folder, texts), strict=True):
         rows, _ = layout.rows(texts, role)
         for row, other in zip(rows, expected, strict=True):
             with torch.inference_mode():

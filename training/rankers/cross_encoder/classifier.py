@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
+from ranklet.training.imported.encoder import new_network
 
 # Keys in config.json: the number of the label that is the score, the function of its logit, and
 # whether the network reads token_type_ids.
@@ -59,13 +60,9 @@ def new_classifier(config: Mapping[str, Any], attention: str = "sdpa") -> PairCl
     Raises:
         InputError: transformers does not know the network, or a key of this module is wrong.
     """
-    from transformers import AutoConfig, AutoModelForSequenceClassification
-
-    loader: Any = AutoModelForSequenceClassification
     try:
-        known: Any = AutoConfig.for_model(**config)
-        network = loader.from_config(known, attn_implementation=attention)
-        label, labels = int(config[LABEL]), known.num_labels
+        network: Any = new_network("AutoModelForSequenceClassification", config, attention)
+        label, labels = int(config[LABEL]), network.config.num_labels
         if not 0 <= label < labels or config[ACTIVATION] not in ACTIVATIONS:
             raise ValueError(f"label {label} of {labels}, activation {config[ACTIVATION]!r}")
     except (TypeError, ValueError, KeyError) as error:

@@ -12,14 +12,14 @@ from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderS
 from ranklet.runtime.text.pair_layout import BERT_SEGMENTS, PairLayout, pair_layout
 from ranklet.runtime.text.pairing import MOST_TOKENS, Pairing, pair_inputs
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.encoder import load_network, quiet
-from ranklet.training.imported.folder import (
-    CONFIG,
-    ModelFolder,
-    first_line,
-    longest_text,
-    read_any_tokenizer,
-    read_json,
+from ranklet.training.imported.activations import activation_of
+from ranklet.training.imported.encoder import check_not_generative, load_network
+from ranklet.training.imported.folder import CONFIG, ModelFolder, read_json
+from ranklet.training.imported.original import load_original
+from ranklet.training.imported.tokenizer import (
+    ModelTokenizer,
+    model_tokenizer,
+    transformer_settings,
 )
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import takes_token_types
@@ -34,7 +34,7 @@ from ranklet.training.rankers.cross_encoder.classifier import (
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# The last parts of the names of functions in PyTorch, and ours.
+# The names of functions in torch.nn, and ours.
 _ACTIVATIONS = {"Identity": "identity", "Sigmoid": "sigmoid"}
 SHOWN = 20  # labels in a message
 
@@ -55,14 +55,17 @@ def import_model(folder: ModelFolder, *, label: str | None = None) -> Checkpoint
         InputError: there is no such label.
     """
     place = _place(folder)
-    network, config = load_network(place, "AutoModelForSequenceClassification", whole=True)
+    check_not_generative(folder.path, read_json(place / CONFIG))
+    said = transformer_settings(place)
+    network, config = load_network(place, "AutoModelForSequenceClassification", said, whole=True)
     labels = {int(number): str(name) for number, name in config["id2label"].items()}
     number = choose_label(folder, labels, label)
     activation = _activation(folder, read_json(place / CONFIG), len(labels))
-    tokenizer = read_any_tokenizer(place)
+    own = model_tokenizer(place)
+    tokenizer = own.tokenizer
     try:
         layout = pair_layout(tokenizer)
-        longest = min(longest_text(place, config), MOST_TOKENS)
+        longest = min(own.longest_text(network), MOST_TOKENS)
         settings = CrossEncoderSettings(
             max_query_tokens=max(1, (longest - layout.around) // 2),
             max_tokens=longest,
@@ -76,7 +79,7 @@ def import_model(folder: ModelFolder, *, label: str | None = None) -> Checkpoint
     keys = {
         LABEL: number,
         ACTIVATION: activation,
-        SEGMENTS: _reads_segments(place, network, layout),
+        SEGMENTS: _reads_segments(place, network, own, layout),
     }
     return Checkpoint(
         "cross_encoder",
@@ -95,16 +98,13 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     shorter than half of what the network reads, because the two truncate longer queries
     differently.
     """
-    from sentence_transformers import CrossEncoder
-
     settings: CrossEncoderSettings = checkpoint.settings
-    with quiet():
-        theirs = CrossEncoder(str(folder.path), device="cpu", local_files_only=True)
+    theirs = load_original("CrossEncoder", folder.path)
     # Without this, RoBERTa's own limit counts two position embeddings that no text may use.
     theirs.tokenizer.model_max_length = settings.max_tokens
     characters = max(1, settings.max_query_tokens // 4)  # UTF-8 has up to 4 bytes per character
     pairs = [(first[:characters], second) for first, second in zip(texts, texts[::-1], strict=True)]
-    expected = np.asarray(theirs.predict(pairs, show_progress_bar=False), np.float32)
+    expected = np.asarray(theirs.predict(pairs, show_progress_bar=False, batch_size=1), np.float32)
     expected = expected.reshape(len(pairs), -1)[:, checkpoint.network[LABEL]]
     network = new_classifier(checkpoint.network, attention="eager")
     load_weights(network.eval(), checkpoint.weights)
@@ -173,29 +173,21 @@ def _activation(folder: ModelFolder, config: Mapping[str, Any], labels: int) -> 
     )
     if not path:
         return "sigmoid" if labels == 1 else "identity"
-    name = str(path).rsplit(".", 1)[-1]
-    if name not in _ACTIVATIONS:
+    activation = activation_of(path, _ACTIVATIONS)
+    if activation is None:
         raise ModelFolderError(
             f"{str(folder.path)!r} has the activation function {path!r}; supported are "
-            f"{' and '.join(_ACTIVATIONS)}"
+            f"{' and '.join(_ACTIVATIONS)} of torch.nn"
         )
-    return _ACTIVATIONS[name]
+    return activation
 
 
-def _reads_segments(place: Path, network: torch.nn.Module, layout: PairLayout) -> bool:
+def _reads_segments(
+    place: Path, network: torch.nn.Module, tokenizer: ModelTokenizer, layout: PairLayout
+) -> bool:
     """Return whether a network gets token_type_ids that tell the document from the query."""
-    from transformers import AutoTokenizer
-
-    if not takes_token_types(network):
-        return False
-    try:
-        with quiet():
-            whole = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
-    except Exception as error:  # transformers raises many kinds
-        raise ModelFolderError(
-            f"the tokenizer of {str(place)!r} cannot be loaded: {first_line(error)}"
-        ) from None
-    if "token_type_ids" not in whole.model_input_names or not any(layout.segments):
+    given = takes_token_types(network) and "token_type_ids" in tokenizer.inputs
+    if not given or not any(layout.segments):
         return False
     if layout.segments != BERT_SEGMENTS:
         raise ModelFolderError(

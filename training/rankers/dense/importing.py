@@ -13,16 +13,17 @@ from ranklet.runtime.onnx.encoder import feeds
 from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
 from ranklet.training.checkpoint import RANKLET, Arrays, Checkpoint, read_checkpoint
-from ranklet.training.imported.encoder import load_network, quiet
-from ranklet.training.imported.folder import (
-    CONFIG,
-    ModelFolder,
-    Module,
-    longest_text,
-    read_any_tokenizer,
-    read_weights,
+from ranklet.training.imported.activations import activation_of
+from ranklet.training.imported.encoder import load_network
+from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_weights
+from ranklet.training.imported.original import load_original
+from ranklet.training.imported.sentence_settings import (
+    dimension_of,
+    encode_with_library,
+    prompts_of,
+    similarity_of,
 )
-from ranklet.training.imported.sentence_settings import dimension_of, prompts_of, similarity_of
+from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
@@ -162,9 +163,9 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         return import_table(folder, dimension)
     described = describe(folder)
     place = folder.modules[0].folder if folder.modules else folder.path
-    encoder, config = load_network(place, "AutoModel")
-    tokenizer = read_any_tokenizer(place)
-    longest = longest_text(place, config)
+    encoder, config = load_network(place, "AutoModel", transformer_settings(place))
+    tokenizer = model_tokenizer(place)
+    longest = tokenizer.longest_text(encoder)
     whole = described.dimension or int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
     settings = DenseSettings(
         longest,
@@ -180,7 +181,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
     return Checkpoint(
         "dense",
         settings,
-        tokenizer=tokenizer,
+        tokenizer=tokenizer.tokenizer,
         training={"imported": folder.name},
         network={**config, LAYERS: list(described.layers)},
         weights=weights_of(network),
@@ -192,20 +193,18 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
 
     Texts are encoded as queries and as documents, each with its prompt.
     """
-    from sentence_transformers import SentenceTransformer
-
     settings: DenseSettings = checkpoint.settings
     if folder.is_static:
         return largest_table_difference(folder, checkpoint, texts)
-    with quiet():
-        theirs = SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
+    theirs = load_original("SentenceTransformer", folder.path)
     network = DenseNetwork(
         new_model(checkpoint.network, "eager", segments=False), settings, checkpoint.network[LAYERS]
     )
     load_weights(network.eval(), checkpoint.weights)
     differences = []
-    for prompt in {settings.query_prompt, settings.document_prompt}:
-        expected = theirs.encode(list(texts), prompt=prompt or None, show_progress_bar=False)
+    prompts = settings.query_prompt, settings.document_prompt
+    encoded = encode_with_library(theirs, folder, texts)
+    for prompt, expected in zip(prompts, encoded, strict=True):
         expected = np.asarray(expected)[:, : settings.dimension]
         if settings.similarity == "cosine":
             expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
@@ -274,16 +273,19 @@ def _layer(module: Module) -> Mapping[str, Any]:
     try:
         if module.name == "LayerNorm":
             return {"type": "layer_norm", "in": config["dimension"]}
-        name = str(config.get("activation_function", "Tanh")).rsplit(".", 1)[-1]
+        path = config.get("activation_function", "torch.nn.Tanh")
+        activation = activation_of(path, _ACTIVATIONS)
+        if activation is None:
+            raise ModelFolderError(
+                f"{str(module.folder / CONFIG)!r} has the activation function {path!r}; supported "
+                f"are {', '.join(_ACTIVATIONS)} of torch.nn"
+            )
         return {
             "type": "dense",
             "in": config["in_features"],
             "out": config["out_features"],
             "bias": config.get("bias", True),
-            "activation": _ACTIVATIONS[name],
+            "activation": activation,
         }
     except KeyError as error:
-        raise ModelFolderError(
-            f"{str(module.folder / CONFIG)!r}: {error} is missing or not supported; activations "
-            f"are {', '.join(_ACTIVATIONS)}"
-        ) from None
+        raise ModelFolderError(f"{str(module.folder / CONFIG)!r}: {error} is missing") from None

@@ -1,7 +1,7 @@
 """Import static embeddings, one vector per token, of sentence-transformers and model2vec."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,15 @@ from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.encoder import quiet
-from ranklet.training.imported.folder import (
-    ModelFolder,
-    read_any_tokenizer,
-    read_json,
-    read_weights,
+from ranklet.training.imported.folder import ModelFolder, read_json, read_weights
+from ranklet.training.imported.original import load_original
+from ranklet.training.imported.sentence_settings import (
+    dimension_of,
+    encode_with_library,
+    prompts_of,
+    similarity_of,
 )
-from ranklet.training.imported.sentence_settings import dimension_of, prompts_of, similarity_of
+from ranklet.training.imported.tokenizer import plain_tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +51,7 @@ def import_table(folder: ModelFolder, dimension: int | None = None) -> Checkpoin
             "StaticEmbedding, or as StaticEmbedding and Normalize"
         )
     place = first.folder if first else folder.path
-    tokenizer, table = read_any_tokenizer(place), token_vectors(place, read_weights(place))
+    tokenizer, table = plain_tokenizer(place), token_vectors(place, read_weights(place))
     tokens = tokenizer.get_vocab_size()
     if tokens > len(table):
         raise ModelFolderError(
@@ -111,31 +112,30 @@ def largest_table_difference(
     folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]
 ) -> float:
     """Return the largest difference from sentence-transformers' own vectors, over all numbers."""
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-
     settings: DenseSettings = checkpoint.settings
-    with quiet():
-        if folder.modules:
-            theirs = SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
-        else:
-            theirs = SentenceTransformer(
-                modules=[StaticEmbedding.load(str(folder.path))], device="cpu"
-            )
+    theirs = load_original("SentenceTransformer", folder.path) if folder.modules else _plain(folder)
     normalise = settings.similarity == "cosine"
     table = TokenTable(checkpoint.arrays[TABLE], checkpoint.need_tokenizer(), normalise=normalise)
     encoder, differences = DenseEncoder(settings, table), []
-    for prompt, encode in (
-        (settings.query_prompt, encoder.encode_queries),
-        (settings.document_prompt, encoder.encode_documents),
+    encoded = encode_with_library(theirs, folder, texts)
+    for encode, expected in zip(
+        (encoder.encode_queries, encoder.encode_documents), encoded, strict=True
     ):
-        expected = theirs.encode(list(texts), prompt=prompt or None, show_progress_bar=False)
         expected = np.asarray(expected)[:, : settings.dimension]
         if normalise:
             lengths = np.linalg.norm(expected, axis=1, keepdims=True)
             expected = expected / np.where(lengths, lengths, 1)
         differences.append(np.abs(encode(list(texts)).vectors - expected).max())
     return float(max(differences))
+
+
+def _plain(folder: ModelFolder) -> Any:
+    """Return static embeddings of model2vec as a model of sentence-transformers."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
+    table = StaticEmbedding.load(str(folder.path))
+    return SentenceTransformer(modules=[table], device="cpu").float()
 
 
 def _longest(place: "Path") -> int:

@@ -13,16 +13,15 @@ from ranklet.runtime.onnx.encoder import feeds
 from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.encoder import load_network, quiet
-from ranklet.training.imported.folder import (
-    CONFIG,
-    ModelFolder,
-    Module,
-    check_weights,
-    longest_text,
-    read_any_tokenizer,
-    read_json,
+from ranklet.training.imported.encoder import load_network
+from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_json, read_weights
+from ranklet.training.imported.original import load_original
+from ranklet.training.imported.sentence_settings import (
+    encode_with_library,
+    prompt_names,
+    prompts_of,
 )
+from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.rankers.splade.network import POOLING, SPLADE, SPLADE_V2, check_pooling
 from ranklet.training.rankers.splade.training import load
@@ -52,11 +51,12 @@ def describe(folder: ModelFolder) -> SparseModel:
     Raises:
         ModelFolderError: a module or a setting is not supported.
     """
-    prompts = {name for name, text in (folder.sentence.get("prompts") or {}).items() if text}
-    if prompts:
+    prompts = dict(zip(prompt_names(folder), prompts_of(folder), strict=True))
+    if any(prompts.values()):
+        named = ", ".join(sorted(name for name, text in prompts.items() if text))
         raise ModelFolderError(
-            f"{str(folder.path)!r} puts texts before queries or documents (the prompts "
-            f"{', '.join(sorted(prompts))}), which is not supported for a sparse encoder"
+            f"{str(folder.path)!r} puts texts before queries or documents (the prompts {named}), "
+            "which is not supported for a sparse encoder"
         )
     if not folder.modules:
         return SparseModel(folder.path, dict(SPLADE_V2))
@@ -118,9 +118,10 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         ModelFolderError: the folder cannot be used.
     """
     described = describe(folder)
-    encoder, config = load_network(described.transformer, "AutoModelForMaskedLM")
-    tokenizer = read_any_tokenizer(described.transformer)
-    longest = min(longest_text(described.transformer, config), MOST_TOKENS)
+    place = described.transformer
+    encoder, config = load_network(place, "AutoModelForMaskedLM", transformer_settings(place))
+    own = model_tokenizer(place)
+    tokenizer, longest = own.tokenizer, min(own.longest_text(encoder), MOST_TOKENS)
     vocabulary = int(config["vocab_size"])
     settings = SPLADESettings(longest, longest, vocabulary, field="")
     if described.queries is not None:
@@ -152,7 +153,7 @@ def _query_weights(module: Module, tokenizer: "Tokenizer", vocabulary: int) -> N
         ModelFolderError: weights are missing, of another shape, or below 0, or the vocabulary of
             queries differs from the one of documents.
     """
-    own = read_any_tokenizer(module.folder)
+    own = model_tokenizer(module.folder).tokenizer
     if own.get_vocab() != tokenizer.get_vocab():
         raise ModelFolderError(
             f"{str(module.folder)!r} has another vocabulary than the encoder of documents, which "
@@ -165,16 +166,13 @@ def _query_weights(module: Module, tokenizer: "Tokenizer", vocabulary: int) -> N
             if number is not None:
                 weights[number] = weight
     else:
-        from safetensors.numpy import load_file
-
-        check_weights(module.folder)
-        stored = load_file(module.folder / "model.safetensors").get("weight")
+        stored = read_weights(module.folder).get("weight")
         if stored is None or stored.ndim != 1 or len(stored) > vocabulary:
             raise ModelFolderError(
                 f"{str(module.folder)!r} has no weight for each of {vocabulary:,} terms; its "
                 "weights do not fit the encoder of documents"
             )
-        weights[: len(stored)] = stored
+        weights[: len(stored)] = stored.numpy()
     if weights.min() < 0:
         raise ModelFolderError(
             f"{str(module.folder)!r} gives {int((weights < 0).sum()):,} terms of queries a weight "
@@ -189,17 +187,13 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
 
     Texts are encoded as queries and as documents.
     """
-    from sentence_transformers import SparseEncoder
-
-    with quiet():
-        theirs = SparseEncoder(str(folder.path), device="cpu", local_files_only=True)
+    theirs = load_original("SparseEncoder", folder.path)
     network, differences = load(checkpoint, attention="eager"), []
     limits = checkpoint.settings.max_query_tokens, checkpoint.settings.max_document_tokens
-    for ours, encode, limit in (
-        (network.queries, theirs.encode_query, limits[0]),
-        (network.forward, theirs.encode_document, limits[1]),
+    encoded = encode_with_library(theirs, folder, texts, convert_to_sparse_tensor=False)
+    for ours, expected, limit in zip(
+        (network.queries, network.forward), encoded, limits, strict=True
     ):
-        expected = encode(list(texts), convert_to_sparse_tensor=False, show_progress_bar=False)
         ids, _ = token_ids(checkpoint.need_tokenizer(), texts, limit)
         with torch.inference_mode():
             for row, vector in zip(ids, expected, strict=True):

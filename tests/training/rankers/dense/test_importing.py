@@ -167,13 +167,14 @@ def test_prompts_of_queries_and_documents_are_kept(tmp_path: Path) -> None:
     [
         ({"query": "q: ", "document": "d: "}, None, ("q: ", "d: ")),
         ({"query": "q: ", "corpus": "c: "}, None, ("q: ", "c: ")),
-        ({"query": None, "document": None, "any": "a: "}, "any", ("a: ", "a: ")),
-        ({"query": "", "any": "a: "}, "any", ("", "a: ")),
+        ({"query": None, "document": None, "any": "a: "}, "any", ("", "")),
+        ({"query": "", "any": "a: "}, "any", ("", "")),
+        ({"query": "q: ", "document": "", "passage": "p: "}, "query", ("q: ", "p: ")),
         ({"any": "a: "}, None, ("", "")),
         ({}, None, ("", "")),
     ],
 )
-def test_a_role_without_a_prompt_has_the_default_one(
+def test_the_default_prompt_is_for_neither_queries_nor_documents(
     prompts: Any, default: str | None, expected: tuple[str, str], tmp_path: Path
 ) -> None:
     from ranklet.training.imported.folder import ModelFolder

@@ -1,0 +1,91 @@
+"""A model has a name, and what was not fetched is told from what is damaged."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from ranklet.export.imported import ranker_name
+from ranklet.runtime.errors import ModelFolderError
+from ranklet.training.imported.folder import ModelFolder, check_weights, model_name, read_json
+from ranklet.training.imported.tokenizer import plain_tokenizer
+
+COMMIT = "0123abcd" * 5
+POINTER = (
+    "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 + "\nsize 90868376\n"
+)
+NOT_FETCHED = {
+    POINTER: "is a pointer of git-lfs .* run `git lfs pull`",
+    "": "is empty; fetch it again",
+    "<!DOCTYPE html>\n<html><body>Sign in": "is a web page and not the file itself",
+    "\n<html>": "is a web page and not the file itself",
+}
+
+
+def snapshot(folder: Path) -> Path:
+    """Make a snapshot in the hub's cache, and return its folder."""
+    path = folder / "models--someone--small-model" / "snapshots" / COMMIT
+    path.mkdir(parents=True)
+    (path / "config.json").write_text("{}")
+    return path
+
+
+def test_a_snapshot_of_the_hub_is_named_by_its_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = snapshot(tmp_path)
+    (tmp_path / "link").symlink_to(path)
+    monkeypatch.chdir(path)
+    spellings = (
+        path, f"{path}/", path / ".", path / ".." / COMMIT, tmp_path / "link", ".", f"../{COMMIT}/",
+    )  # fmt: skip
+    for spelling in spellings:
+        assert model_name(spelling) == ranker_name(spelling) == "small-model"
+        assert ModelFolder(spelling).name == "small-model"
+
+
+def test_models_without_an_organisation_and_other_folders_keep_their_names(tmp_path: Path) -> None:
+    assert model_name(tmp_path / "models--gpt2" / "snapshots" / COMMIT) == "gpt2"
+    assert model_name(tmp_path / "snapshots" / COMMIT) == COMMIT
+    assert model_name(tmp_path / "a" / ".." / "models--b--c") == "models--b--c"
+
+
+@pytest.mark.parametrize("content", NOT_FETCHED)
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("model.safetensors", check_weights),
+        ("config.json", lambda folder: read_json(folder / "config.json")),
+        ("tokenizer.json", plain_tokenizer),
+    ],
+)
+def test_a_file_that_was_not_fetched_says_so(
+    content: str, name: str, read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ModelFolderError, match=f"{name}' {NOT_FETCHED[content]}"):
+        read(tmp_path)
+
+
+def test_a_missing_shard_is_named(tmp_path: Path) -> None:
+    save_file({"a": np.ones(2, np.float32)}, tmp_path / "model-00001-of-00002.safetensors")
+    shards = {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": shards}))
+    with pytest.raises(ModelFolderError, match=r"has no model-00002-of-00002\.safetensors"):
+        check_weights(tmp_path)
+    save_file({"b": np.ones(2, np.float32)}, tmp_path / "model-00002-of-00002.safetensors")
+    check_weights(tmp_path)
+
+
+def test_an_interrupted_download_is_named(tmp_path: Path) -> None:
+    path = snapshot(tmp_path)
+    blobs = path.parent.parent / "blobs"
+    blobs.mkdir()
+    (blobs / "abc.incomplete").write_bytes(os.urandom(9))
+    with pytest.raises(ModelFolderError, match=r"its download was interrupted .'abc\.incomplete"):
+        check_weights(path)

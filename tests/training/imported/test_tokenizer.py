@@ -1,0 +1,84 @@
+"""Tokenizers are what transformers makes of a folder, and long texts are cut as the library does."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.models import LONGEST, tokenizer, transformer_folder
+
+from ranklet.runtime.errors import ModelFolderError
+from ranklet.training.imported.encoder import load_network
+from ranklet.training.imported.tokenizer import model_tokenizer
+
+POSITIONS = 80  # of the saved networks
+
+
+def change(path: Path, **values: Any) -> None:
+    """Change values of a JSON file."""
+    content = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(json.dumps({**content, **values}))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Networks with positions in a table, with a padding token before them, and without a table."""
+    root = tmp_path_factory.mktemp("tokenizer")
+    return {name: transformer_folder(root / name, name) for name in ("bert", "roberta", "nomic")}
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "tokenizer.json"])
+def test_texts_that_lose_their_begin_are_refused(name: str, tmp_path: Path) -> None:
+    tokenizer().save_pretrained(tmp_path)
+    cut = {"direction": "Left", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+    changes = {"tokenizer_config.json": {"truncation_side": "left"}}.get(name, {"truncation": cut})
+    change(tmp_path / name, **changes)
+    with pytest.raises(ModelFolderError, match="cuts long texts at their begin .truncation_side"):
+        model_tokenizer(tmp_path)
+
+
+def test_settings_of_the_tokenizer_are_used(tmp_path: Path) -> None:
+    tokenizer().save_pretrained(tmp_path)
+    change(tmp_path / "tokenizer.json", truncation=None, padding=None)
+    change(tmp_path / "tokenizer_config.json", padding_side="left", model_max_length=7)
+    found = model_tokenizer(tmp_path)
+    assert found.limit == 7
+    assert not found.fixed
+    assert len(found.tokenizer.encode("a dog " * 40).ids) > 40  # ranklet itself cuts texts
+    change(tmp_path / "sentence_bert_config.json", tokenizer_args={"model_max_length": 9})
+    assert model_tokenizer(tmp_path)[1:3] == (9, True)
+
+
+def test_a_tokenizer_without_a_fast_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_text(json.dumps({"a": 0, "<unk>": 1, "<pad>": 2}))
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "CTRLTokenizer"})
+    )
+    (tmp_path / "merges.txt").write_text("#version\n")
+    with pytest.raises(ModelFolderError, match="has no fast version|cannot be loaded"):
+        model_tokenizer(tmp_path)
+
+
+# The network, max_seq_length, the tokenizer's limit, and how much is read of a text.
+LIMITS = [
+    ("bert", None, None, POSITIONS),
+    ("bert", None, 11, 11),
+    ("bert", 30, 11, 30),  # sentence-transformers replaces the tokenizer's limit
+    ("bert", 500, None, POSITIONS),
+    ("roberta", 500, None, POSITIONS - 2),
+    ("nomic", None, None, POSITIONS),
+    ("nomic", 500, None, 500),  # it has no table of positions
+]
+
+
+@pytest.mark.parametrize(("name", "longest", "limit", "expected"), LIMITS)
+def test_long_texts_are_cut_as_the_library_does(
+    name: str, longest: int | None, limit: int | None, expected: int, folders: dict[str, Path]
+) -> None:
+    folder = folders[name]
+    change(folder / "tokenizer_config.json", model_max_length=limit or 10**30)
+    settings = folder / "sentence_roberta_config.json"  # its older name
+    settings.write_text(json.dumps({"max_seq_length": longest}))
+    network, _ = load_network(folder, "AutoModel", {})
+    assert model_tokenizer(folder).longest_text(network) == expected
+    assert LONGEST < POSITIONS
