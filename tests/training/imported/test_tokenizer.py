@@ -1,4 +1,4 @@
-"""Tokenizers are what transformers makes of a folder, and long texts are cut as the library does."""
+"""Tokenizers are what transformers makes of a folder, and long texts are cut as there."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_texts_that_lose_their_begin_are_refused(name: str, tmp_path: Path) -> N
     cut = {"direction": "Left", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
     changes = {"tokenizer_config.json": {"truncation_side": "left"}}.get(name, {"truncation": cut})
     change(tmp_path / name, **changes)
-    with pytest.raises(ModelFolderError, match="cuts long texts at their begin .truncation_side"):
+    with pytest.raises(ModelFolderError, match=r"cuts long texts at their begin .truncation_side"):
         model_tokenizer(tmp_path)
 
 
@@ -55,7 +55,7 @@ def test_a_tokenizer_without_a_fast_version_is_refused(tmp_path: Path) -> None:
         json.dumps({"tokenizer_class": "CTRLTokenizer"})
     )
     (tmp_path / "merges.txt").write_text("#version\n")
-    with pytest.raises(ModelFolderError, match="has no fast version|cannot be loaded"):
+    with pytest.raises(ModelFolderError, match=r"has no fast version|cannot be loaded"):
         model_tokenizer(tmp_path)
 
 
