@@ -19,10 +19,10 @@ def classifier_folder(folder: Path, architecture: str = "bert", **config: Any) -
 
     Args:
         folder: where to.
-        architecture: one of `tests.models.ARCHITECTURES`.
-        config: further values of its config, such as num_labels.
+        architecture: one of `tests.models.CLASSIFIERS`.
+        config: further arguments of `transformer_folder`, such as num_labels.
     """
-    from safetensors.numpy import load_file, save_file
+    from safetensors.torch import load_file, save_file
     from tokenizers import Tokenizer, processors
 
     kind = "words" if architecture == "mpnet" else ""
@@ -31,7 +31,7 @@ def classifier_folder(folder: Path, architecture: str = "bert", **config: Any) -
     weights = load_file(folder / "model.safetensors")
     for name, values in weights.items():
         if name.startswith("classifier") and values.ndim > 1:
-            values *= SPREAD / values.std()
+            values *= float(SPREAD / values.float().std(correction=0))
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     if architecture in ROBERTAS:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

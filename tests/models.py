@@ -63,7 +63,8 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "t5": ("T5", {"d_model": 32, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4}),
 }  # fmt: skip
-MASKED = ("bert", "distilbert", "roberta", "modernbert")  # that SPLADE models are made of
+CLASSIFIERS = tuple(name for name in ARCHITECTURES if name not in ("gemma3", "t5"))
+MASKED = ("bert", "distilbert", "roberta", "modernbert", "nomic")  # that SPLADE is made of
 # The tokenizers that models of an architecture come with, if it is not WordPiece.
 TOKENIZERS = {
     "roberta": "bytes", "modernbert": "bytes", "xlm-roberta": "pieces", "albert": "pieces",

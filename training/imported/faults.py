@@ -3,9 +3,11 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EDQUOT, EFBIG, ENOSPC
 
 from ranklet.runtime.errors import ModelFolderError, RankletError
 
+FULL = (ENOSPC, EDQUOT, EFBIG)  # a full disk is not the model's fault
 MOST_CHARACTERS = 300  # of another library's message
 
 _log = logging.getLogger(__name__)
@@ -25,12 +27,15 @@ def one_line(failed: str) -> Iterator[None]:
 
     Raises:
         ModelFolderError: anything but an error of ranklet was raised.
+        OSError: the disk is full.
     """
     try:
         yield
     except (RankletError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise
         _log.debug("%s", failed, exc_info=True)
         raise ModelFolderError(
             f"{failed}: {type(error).__name__}: {first_line(error):.{MOST_CHARACTERS}}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.classifiers import LOGITS, classifier_folder
 from tests.kinds import FP32, LOOSE, ROWS, TinyRankers, reranked_by, train
-from tests.models import ARCHITECTURES, TEXTS, probes, sentence_transformers
+from tests.models import CLASSIFIERS, TEXTS, probes, sentence_transformers
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.onnx.fp32_head import HEAD
@@ -82,7 +82,7 @@ def test_an_electra_is_exported_and_served_too(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", CLASSIFIERS)
 def test_a_model_of_another_library_scores_as_it_does_there(
     tiny: TinyRankers, architecture: str, tmp_path: Path
 ) -> None:

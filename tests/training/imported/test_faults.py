@@ -1,6 +1,7 @@
 """What other libraries raise becomes one line; what people and ranklet raise stays as it is."""
 
 import logging
+from errno import ENOSPC
 
 import pytest
 
@@ -37,7 +38,9 @@ def test_whatever_a_library_raises_is_one_line_with_its_class(
     assert "Traceback" in caplog.text
 
 
-@pytest.mark.parametrize("error", [InputError("as it is"), KeyboardInterrupt(), SystemExit(1)])
+@pytest.mark.parametrize(
+    "error", [InputError("as it is"), OSError(ENOSPC, "full"), KeyboardInterrupt(), SystemExit(1)]
+)
 def test_errors_of_ranklet_and_interruptions_pass_through(error: BaseException) -> None:
     with pytest.raises(type(error)) as caught, one_line("nothing"):
         raise error

@@ -112,13 +112,15 @@ def colbert_ir_folder(folder: Path, **said: Any) -> Path:
     return folder
 
 
-def module_folder(folder: Path, *, normalise: bool = True, **transformer: Any) -> Path:
+def module_folder(
+    folder: Path, *, normalise: bool = True, saved_as: str = "float32", **transformer: Any
+) -> Path:
     """Save a model as sentence-transformers does."""
     import torch
 
     library = sentence_transformers()
     modules = library.sentence_transformer.modules
-    plain = transformer_folder(folder.with_name(f"{folder.name}-plain"))
+    plain = transformer_folder(folder.with_name(f"{folder.name}-plain"), saved_as=saved_as)
     first = library.base.modules.Transformer(str(plain), **transformer)
     layer = modules.Dense(
         32, 16, bias=True, activation_function=torch.nn.Tanh(), module_input_name="token_embeddings"
@@ -145,6 +147,7 @@ FOLDERS: dict[str, Callable[[Path], Path]] = {
     "modules": lambda folder: module_folder(
         folder, query_expansion={"strategy": "fixed", "length": 20}, document_length=30
     ),
+    "modules, 16 bits": lambda folder: module_folder(folder, saved_as="float16"),
     "modules, dot": lambda folder: module_folder(folder, normalise=False, query_length=9),
 }
 
@@ -163,7 +166,7 @@ def test_vectors_and_scores_are_those_of_the_library(name: str, tmp_path: Path) 
     original = compare(folder, checkpoint, TEXTS)
     assert original is not None
     assert original.difference < LARGEST
-    theirs = library.MultiVectorEncoder(str(folder), device="cpu")
+    theirs = library.MultiVectorEncoder(str(folder), device="cpu").float()
     encoder = served(checkpoint, tmp_path).encoder
     queries = theirs.encode_query(list(TEXTS), convert_to_numpy=True)
     documents = theirs.encode_document(list(TEXTS), convert_to_numpy=True)

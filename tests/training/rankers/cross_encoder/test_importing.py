@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.classifiers import INPUTS, LOGITS, change_json, classifier_folder
-from tests.models import ARCHITECTURES, TEXTS, sentence_transformers
+from tests.models import CLASSIFIERS, TEXTS, sentence_transformers
 
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
@@ -73,7 +73,7 @@ def difference(folder: Path, checkpoint: Checkpoint) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", CLASSIFIERS)
 def test_the_scores_are_those_of_sentence_transformers(architecture: str, tmp_path: Path) -> None:
     library = sentence_transformers()
     plain = classifier_folder(tmp_path / "plain", architecture, **LOGITS)
@@ -88,6 +88,12 @@ def test_the_scores_are_those_of_sentence_transformers(architecture: str, tmp_pa
     own = {name: checkpoint.network[name] for name in (LABEL, ACTIVATION, SEGMENTS)}
     assert own.items() <= again.network.items()
     assert difference(with_modules, again) <= LARGEST
+
+
+@pytest.mark.slow
+def test_a_model_saved_in_16_bits_is_compared_in_32(tmp_path: Path) -> None:
+    folder = classifier_folder(tmp_path / "model", saved_as="bfloat16", **LOGITS)
+    assert difference(folder, read_model(folder)) <= LARGEST
 
 
 @pytest.mark.slow

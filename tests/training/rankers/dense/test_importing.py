@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def served(checkpoint: Checkpoint, folder: Path) -> DenseEncoder:
 
 def theirs(folder: Path, **options: Any) -> np.ndarray[Any, Any]:
     """Return what sentence-transformers makes of `TEXTS`."""
-    model = sentence_transformers().SentenceTransformer(str(folder), device="cpu")
+    model = sentence_transformers().SentenceTransformer(str(folder), device="cpu").float()
     vectors: np.ndarray[Any, Any] = model.encode(list(TEXTS), **options)
     return vectors
 
@@ -83,6 +84,20 @@ def test_every_architecture_returns_the_librarys_vectors(architecture: str, tmp_
     checkpoint = read_model(folder)
     assert checkpoint.settings.max_document_tokens == LONGEST  # one of the texts is longer
     assert check_equal(folder, checkpoint, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_failing_trace_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def export(*_: object, **__: object) -> None:
+        raise RuntimeError("unordered_map::at\nException raised from somewhere")
+
+    checkpoint = read_model(transformer_folder(tmp_path / "model"))
+    monkeypatch.setattr(torch.onnx, "export", export)
+    with pytest.raises(ModelFolderError) as caught:
+        served(checkpoint, tmp_path)
+    assert str(caught.value) == "'dense' cannot be exported: RuntimeError: unordered_map::at"
 
 
 @pytest.mark.slow
@@ -187,6 +202,20 @@ def test_the_default_prompt_is_for_neither_queries_nor_documents(
 
 
 @pytest.mark.slow
+def test_the_default_prompt_is_put_before_nothing_as_in_the_library(tmp_path: Path) -> None:
+    folder = sentence_folder(
+        tmp_path / "model", prompts={"any": "a red "}, default_prompt_name="any"
+    )
+    checkpoint = read_model(folder)
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+    wrong = replace(checkpoint, settings=replace(checkpoint.settings, query_prompt="a red "))
+    with pytest.raises(ModelFolderError, match="was read wrongly"):
+        compare(folder, wrong, TEXTS)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [None, 5])
 def test_a_matryoshka_vector_is_cut(chosen: int | None, tmp_path: Path) -> None:
     folder = sentence_folder(tmp_path / "model")
@@ -239,7 +268,11 @@ def test_weights_in_16_bits_are_read(tmp_path: Path) -> None:
     for path in folder.rglob("model.safetensors"):
         half = {name: values.to(torch.bfloat16) for name, values in load_file(path).items()}
         save_file(half, path, {"format": "pt"})
+    change(folder / "config.json", dtype="bfloat16")
     checkpoint = read_model(folder)
+    original = compare(folder, checkpoint, TEXTS)  # which computes in 16 bits by itself
+    assert original is not None
+    assert original.difference < LARGEST
     assert {values.dtype for values in checkpoint.weights.values()} <= {
         np.dtype(np.float32),
         np.dtype(np.int64),

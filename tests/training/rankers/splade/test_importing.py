@@ -26,12 +26,18 @@ FP32 = ExportOptions(variants=("fp32",), probes=probes())
 
 
 def sparse_folder(
-    folder: Path, architecture: str = "bert", pooling: str = "max", activation: str = "relu"
+    folder: Path,
+    architecture: str = "bert",
+    pooling: str = "max",
+    activation: str = "relu",
+    saved_as: str = "float32",
 ) -> Path:
     """Save a sparse encoder as sentence-transformers does."""
     library = sentence_transformers()
     modules = library.sparse_encoder.modules
-    plain = transformer_folder(folder.with_name("plain"), architecture, head="ForMaskedLM")
+    plain = transformer_folder(
+        folder.with_name("plain"), architecture, head="ForMaskedLM", saved_as=saved_as
+    )
     parts = [
         modules.Transformer(str(plain), transformer_task="fill-mask"),
         modules.SpladePooling(pooling_strategy=pooling, activation_function=activation),
@@ -83,6 +89,14 @@ def test_every_architecture_weighs_terms_as_the_library_does(
 ) -> None:
     folder = sparse_folder(tmp_path / "model", architecture)
     check_served(read_model(folder), folder, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_model_saved_in_16_bits_is_compared_in_32(tmp_path: Path) -> None:
+    folder = sparse_folder(tmp_path / "model", saved_as="bfloat16")
+    original = compare(folder, read_model(folder), TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
 
 
 @pytest.mark.slow
