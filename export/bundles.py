@@ -17,7 +17,7 @@ from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.options import ExportOptions
 from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter, check_source
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, ModelFolderError
 from ranklet.runtime.options import allowed_values
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.address import writable
@@ -27,7 +27,7 @@ from ranklet.runtime.storage.manifest import Manifest, RankerEntry, Splitting, c
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
-from ranklet.training.imported.faults import one_line
+from ranklet.training.imported.faults import first_line, one_line
 from ranklet.training.indexing.analysed import WordAnalysis, analyse
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.progress import progress
@@ -118,10 +118,21 @@ def export_bundle(
 def _exported(
     checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
 ) -> RankerEntry:
-    """Write a ranker's files; see `Exporter`. What libraries raise about a network is one line."""
+    """Write a ranker's files; see `Exporter`. What libraries raise about a network is one line.
+
+    Raises:
+        ModelFolderError: an imported network cannot be traced, or its graph does not run.
+    """
     imported = "imported" in checkpoint.training
-    with one_line(f"{name!r} cannot be exported") if imported else nullcontext():
-        return exporter(checkpoint.kind).export(checkpoint, name, writer, options)
+    try:
+        with one_line(f"{name!r} cannot be exported") if imported else nullcontext():
+            return exporter(checkpoint.kind).export(checkpoint, name, writer, options)
+    except BundleError as error:  # the graph was good for no other text than the traced one
+        if not imported:
+            raise
+        raise ModelFolderError(
+            f"{name!r} cannot be exported: its graph does not run ({first_line(error)})"
+        ) from error
 
 
 def index_bundle(

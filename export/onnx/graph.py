@@ -38,10 +38,12 @@ class Transformer:
     layers: int
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> "Transformer":
-        """Return the sizes that a config.json of transformers gives."""
+    def of(cls, config: Mapping[str, Any]) -> "Transformer | None":
+        """Return the sizes that a config.json of transformers gives; None without attention."""
         # Other architectures have other names for them, which the class of the config knows.
         known = known_config(config)
+        if not hasattr(known, "num_attention_heads"):
+            return None
         return cls(known.num_attention_heads, known.hidden_size, known.num_hidden_layers)
 
 
@@ -77,6 +79,8 @@ def export_graph(
         with warnings.catch_warnings(), torch.no_grad(), _traceable_masks():
             # The tracer warns of every branch on a shape; the proof on real texts is what counts.
             warnings.simplefilter("ignore")
+            # Otherwise an operator that cannot be exported prints thousands of lines.
+            torch._C._jit_set_onnx_log_enabled(False)
             torch.onnx.export(
                 module,
                 tuple(example.values()),

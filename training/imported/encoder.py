@@ -64,6 +64,16 @@ def load_network(
     return network.float().eval(), plain_config(network)
 
 
+def state_size(network: "torch.nn.Module") -> int:
+    """Return the length of a token's vector in a network's last layer, by running it once."""
+    import torch
+
+    ids = torch.zeros((1, 2), dtype=torch.int64)
+    with torch.inference_mode():
+        states = network(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+    return int(states.shape[-1])
+
+
 def network_class(loader: str, config: Mapping[str, Any]) -> Any:
     """Return the class of transformers that loads a network.
 

@@ -15,7 +15,7 @@ from ranklet.runtime.rankers.colbert.settings import MASKS, MOST_TOKENS, ColBERT
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.activations import activation_of
-from ranklet.training.imported.encoder import load_network
+from ranklet.training.imported.encoder import load_network, state_size
 from ranklet.training.imported.folder import CONFIG, METADATA, ModelFolder, Module, read_weights
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import encode_with_library, prompts_of
@@ -185,13 +185,12 @@ def import_model(folder: ModelFolder) -> Checkpoint:
     own = model_tokenizer(place)
     tokenizer, longest = own.tokenizer, min(own.longest_text(encoder), MOST_TOKENS)
     query_tokens, document_tokens = (min(limit or longest, longest) for limit in described.limits)
-    hidden = int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
     markers = [_marker(folder, tokenizer, marker) for marker in described.markers]
     prompts = prompts_of(folder)
     settings = ColBERTSettings(
         query_tokens,
         document_tokens,
-        dimension=described.layers[-1]["out"] if described.layers else hidden,
+        dimension=described.layers[-1]["out"] if described.layers else state_size(encoder),
         similarity="cosine" if described.cosine else "dot",
         query_prompt=prompts.query,
         document_prompt=prompts.document,

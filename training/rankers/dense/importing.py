@@ -14,7 +14,7 @@ from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
 from ranklet.training.checkpoint import RANKLET, Arrays, Checkpoint, read_checkpoint
 from ranklet.training.imported.activations import activation_of
-from ranklet.training.imported.encoder import load_network
+from ranklet.training.imported.encoder import load_network, state_size
 from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_weights
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import (
@@ -166,7 +166,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
     encoder, config = load_network(place, "AutoModel", transformer_settings(place))
     tokenizer = model_tokenizer(place)
     longest = tokenizer.longest_text(encoder)
-    whole = described.dimension or int(encoder.config.hidden_size)  # type: ignore[union-attr,arg-type]
+    whole = described.dimension or state_size(encoder)
     settings = DenseSettings(
         longest,
         longest,

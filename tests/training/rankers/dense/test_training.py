@@ -298,7 +298,12 @@ def sentence_backbone(tiny: TinyRankers, tmp_path_factory: pytest.TempPathFactor
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
     (folder / "2_Dense").mkdir()
-    layer = {"in_features": 32, "out_features": 16, "bias": False, "activation_function": "Tanh"}
+    layer = {
+        "in_features": 32,
+        "out_features": 16,
+        "bias": False,
+        "activation_function": "torch.nn.Tanh",
+    }
     (folder / "2_Dense" / "config.json").write_text(json.dumps(layer))
     weight = np.random.default_rng(0).normal(size=(16, 32)).astype(np.float32)
     save_file({"linear.weight": weight}, folder / "2_Dense" / "model.safetensors")
