@@ -76,11 +76,9 @@ def export_graph(
     dynamic = axes or _batch_and_tokens(example, output, one_length=transformer is not None)
     others = [name for name in dynamic if name != output and name not in example]
     try:
-        with warnings.catch_warnings(), torch.no_grad(), _traceable_masks():
+        with warnings.catch_warnings(), torch.no_grad(), _traceable_masks(), _no_log():
             # The tracer warns of every branch on a shape; the proof on real texts is what counts.
             warnings.simplefilter("ignore")
-            # Otherwise an operator that cannot be exported prints thousands of lines.
-            torch._C._jit_set_onnx_log_enabled(False)
             torch.onnx.export(
                 module,
                 tuple(example.values()),
@@ -119,6 +117,22 @@ def _traceable_masks() -> Iterator[None]:
         yield
     finally:
         functions["eager"] = eager
+
+
+@contextmanager
+def _no_log() -> Iterator[None]:
+    """Keep torch from printing a whole graph if an operator cannot be exported.
+
+    The exporter turns its log on, whatever was set.
+    """
+    import torch
+
+    log = torch._C._jit_onnx_log
+    torch._C._jit_onnx_log = lambda *_: None
+    try:
+        yield
+    finally:
+        torch._C._jit_onnx_log = log
 
 
 def _batch_and_tokens(

@@ -142,7 +142,7 @@ class Session:
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1 if many else threads()
         options.inter_op_num_threads = 1
-        options.log_severity_level = 3  # errors only, because warnings about nodes help no user
+        options.log_severity_level = 4  # none, because errors are raised, and warnings help no user
         # An arena would keep the memory of the largest input, but texts differ widely in length.
         options.enable_cpu_mem_arena = False
         on_gpu = will_run_on_gpu(device, strict=strict)

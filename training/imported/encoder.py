@@ -46,7 +46,9 @@ def load_network(
     config = read_json(folder / CONFIG)
     check_weights(folder)
     check_known(folder, config, loader)
-    changes = next((settings[name] for name in CHANGES if settings.get(name)), {})
+    changes: Mapping[str, Any] = next(
+        (settings[name] for name in CHANGES if settings.get(name)), {}
+    )
     forced = {
         # In 16 bits even numbers that are no weights, such as a scale, would be rounded.
         "torch_dtype": torch.float32, "attn_implementation": attention, "local_files_only": True,

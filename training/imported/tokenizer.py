@@ -79,7 +79,9 @@ def model_tokenizer(folder: Path) -> ModelTokenizer:
     if TOKENIZER in names:
         plain_tokenizer(folder)  # so that a damaged file gets a message of its own
     settings = transformer_settings(folder)
-    arguments = next((settings[name] for name in ARGUMENTS if settings.get(name)), {})
+    arguments: Mapping[str, Any] = next(
+        (settings[name] for name in ARGUMENTS if settings.get(name)), {}
+    )
     longest = settings.get("max_seq_length")
     if longest is not None:
         arguments = {"model_max_length": longest, **arguments}

@@ -92,7 +92,7 @@ def test_the_scores_are_those_of_sentence_transformers(architecture: str, tmp_pa
 
 @pytest.mark.slow
 def test_a_model_saved_in_16_bits_is_compared_in_32(tmp_path: Path) -> None:
-    folder = classifier_folder(tmp_path / "model", saved_as="bfloat16", **LOGITS)
+    folder = classifier_folder(tmp_path / "model", saved_as="bfloat16")
     assert difference(folder, read_model(folder)) <= LARGEST
 
 
