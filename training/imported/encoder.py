@@ -1,7 +1,7 @@
 """Load a transformer of any architecture from a folder, with one clear line if it cannot be."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,9 +46,7 @@ def load_network(
     config = read_json(folder / CONFIG)
     check_weights(folder)
     check_known(folder, config, loader)
-    changes: Mapping[str, Any] = next(
-        (settings[name] for name in CHANGES if settings.get(name)), {}
-    )
+    changes = chosen(settings, CHANGES)
     forced = {
         # In 16 bits even numbers that are no weights, such as a scale, would be rounded.
         "torch_dtype": torch.float32, "attn_implementation": attention, "local_files_only": True,
@@ -64,6 +62,12 @@ def load_network(
             f"{sorted(missing)[0]!r}; it was saved for another purpose"
         )
     return network.float().eval(), plain_config(network)
+
+
+def chosen(settings: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+    """Return what settings have by the first of several names of one setting; empty if none."""
+    found: Mapping[str, Any] = next((settings[name] for name in names if settings.get(name)), {})
+    return found
 
 
 def state_size(network: "torch.nn.Module") -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranklet.runtime.errors import InputError, ModelFolderError
-from ranklet.training.imported.encoder import quiet
+from ranklet.training.imported.encoder import chosen, quiet
 from ranklet.training.imported.faults import one_line
 from ranklet.training.imported.folder import check_content, read_json
 
@@ -79,9 +79,7 @@ def model_tokenizer(folder: Path) -> ModelTokenizer:
     if TOKENIZER in names:
         plain_tokenizer(folder)  # so that a damaged file gets a message of its own
     settings = transformer_settings(folder)
-    arguments: Mapping[str, Any] = next(
-        (settings[name] for name in ARGUMENTS if settings.get(name)), {}
-    )
+    arguments = chosen(settings, ARGUMENTS)
     longest = settings.get("max_seq_length")
     if longest is not None:
         arguments = {"model_max_length": longest, **arguments}
