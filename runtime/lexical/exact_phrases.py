@@ -13,6 +13,7 @@ from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import Splitter
 from ranklet.runtime.text.compounds import parts
+from ranklet.runtime.text.spellings import unaccented
 
 MOST_CHARACTERS = 1_000_000  # that are read for one query if its time is limited
 
@@ -101,18 +102,18 @@ class _Said:
 
     def __init__(self, text: str, splitter: Splitter) -> None:
         self._text, self._splitter = text, splitter
-        self.words = splitter.words(text)
+        self.words = _folded(splitter.words(text))
         self._whole = _joined(self.words)
 
     @cached_property
     def parts(self) -> list[str]:
         """The words without compounds, which takes longer to find out."""
-        return parts(self._splitter.placed(self._text))
+        return _folded(parts(self._splitter.placed(self._text)))
 
     @cached_property
     def signed(self) -> list[str]:
         """The same, where a word with a sign is not the word without it."""
-        return parts(self._splitter.placed(self._text), signs=True)
+        return _folded(parts(self._splitter.placed(self._text), signs=True))
 
     @cached_property
     def named(self) -> list[str]:
@@ -141,6 +142,11 @@ class _Said:
             ahead = {place + step for place in at for step in STEPS}
             at = {place for place in ahead if place < len(words) and words[place] == word}
         return bool(at)
+
+
+def _folded(words: Iterable[str]) -> list[str]:
+    """Return words without the capitals and accents that tell them from stop words."""
+    return [unaccented(word.lower()) for word in words]
 
 
 def _joined(words: Iterable[str]) -> str:

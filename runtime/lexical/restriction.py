@@ -20,6 +20,7 @@ from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
+from ranklet.runtime.text.spellings import unaccented
 
 if TYPE_CHECKING:
     from ranklet.runtime.storage.bundle_files import BundleFiles
@@ -203,8 +204,10 @@ class _Collection:
         whole = only_word(self._vocabulary.splitter.placed(prefix))
         if whole is None:
             raise InputError(f"{prefix[:40]}* is not the beginning of one word")
-        begin, end = self._vocabulary.forms.range_of(whole)
-        ids = np.arange(begin, end, dtype=np.int32)
+        # Capitals and accents tell some words from stop words; others have none.
+        every = {whole, unaccented(whole.lower())}
+        ranges = [np.arange(*self._vocabulary.forms.range_of(each)) for each in sorted(every)]
+        ids = np.unique(np.concatenate(ranges)).astype(np.int32)
         words: Words = ids[self._vocabulary.lemma_of[ids] != STOPPED]
         return words
 
@@ -212,8 +215,12 @@ class _Collection:
         """Return a phrase with the ids of its words."""
         forms, lemma_of = self._vocabulary.forms, self._vocabulary.lemma_of
         words = parts(self._vocabulary.splitter.placed(text), names=True)
-        ids = [forms.find(word) for word in words]
-        kept = tuple(each for each in ids if each < 0 or lemma_of[each] != STOPPED)
+        ids = {word: forms.find(word) for word in words}
+        words = [each for each in words if ids[each] < 0 or lemma_of[ids[each]] != STOPPED]
+        # Words that only capitals or accents tell from stop words may be these in a text.
+        stopped = self._vocabulary.splitter.stopped
+        certain = [each for each in words if unaccented(each.lower()) not in stopped]
+        kept = tuple(ids[each] for each in certain or words)
         if not kept:
             raise InputError(
                 f'the phrase "{text:.60}" has only stop words, which no index has; add a word'

@@ -6,6 +6,7 @@ serving needs no lemmatiser, and words and lemmas cannot drift apart. ``wordpiec
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,12 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def splitter(languages: Sequence[str]) -> Splitter:
+def splitter(languages: Sequence[str], stopped: AbstractSet[str] = frozenset()) -> Splitter:
     """Return how texts of some languages are split; a collection in English has its own rules.
+
+    Args:
+        languages: their codes.
+        stopped: their stop words, as they are written; those of English are known.
 
     >>> splitter(["en"]).words("l'été"), splitter(["fr"]).words("l'été")
     (["l'ete"], ['ete'])
@@ -46,7 +51,7 @@ def splitter(languages: Sequence[str]) -> Splitter:
         return SPLITTER
     from ranklet.runtime.text import scripts  # not a cost of opening an English bundle
 
-    return scripts.splitter()
+    return scripts.splitter(tuple(languages), frozenset(stopped))
 
 
 class Vocabulary:
@@ -62,7 +67,9 @@ class Vocabulary:
     def __init__(
         self, forms: SortedStrings, lemma_of: NDArray[np.int32], languages: Sequence[str] = ENGLISH
     ) -> None:
-        self.forms, self.lemma_of, self.splitter = forms, lemma_of, splitter(languages)
+        self.forms, self.lemma_of = forms, lemma_of
+        stopped = [] if tuple(languages) == ENGLISH else np.flatnonzero(lemma_of == STOPPED)
+        self.splitter = splitter(languages, frozenset(forms[each] for each in stopped))
 
     def __len__(self) -> int:
         return len(self.forms)

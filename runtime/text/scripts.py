@@ -4,34 +4,38 @@ English collections have the rules of `ranklet.runtime.text.words`. All others h
 those of `ranklet.runtime.text.splitter`:
 
 - A mark of a letter (a vowel sign of Devanagari, a tone of Thai) stays with it. Accents are removed
-  as in English.
+  as in English, unless a word would become a stop word of the language.
 - Han, kana, Hangul, Thai, Lao, Khmer and Burmese have no spaces between words (Hangul has them
   between phrases). Each two neighbouring letters are a word, and so is each Han character.
-- What French, Italian and Catalan elide before an apostrophe is left out (l'homme, dell'arte).
+- What French, Italian and Catalan elide before an apostrophe is left out (l'homme, dell'arte), and
+  so is what other languages add to a word; see `ranklet.runtime.text.spellings.affixes`.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from ranklet.runtime.text.spellings import ACCENTS, VOICED, affixes, marks, respelled
 from ranklet.runtime.text.splitter import Placed, Splitter, readable
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA_AND_HANGUL = "\u1100-\u11ff\u3040-\u30fa\u30fc-\u30ff\uac00-\ud7a3\uff66-\uff9f"
 _THAI_TO_KHMER = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1050-\u109f\u1780-\u17d3"
 _UNSPACED = f"{_HAN}{_KANA_AND_HANGUL}{_THAI_TO_KHMER}"
-# Scripts whose combining marks are letters in their own right, from Devanagari to Vedic signs.
+# Scripts whose combining marks are letters in their own right, Thaana and Devanagari to Vedic.
 _MARKED = (
+    range(0x780, 0x7C0),
     range(0x900, 0x1AB0),
     range(0x1B00, 0x1D00),
     range(0xA800, 0xAC00),
     range(0x11000, 0x12000),
 )
-_VOICED = "\u3099\u309a"  # they make が of か
-_AM = {"\u0e4d\u0e32": "\u0e33", "\u0ecd\u0eb2": "\u0eb3"}  # vowels that NFKD takes apart
+Bare = Callable[[str], tuple[int, int]]
+
 # Function words before an apostrophe, without it.
 _FRENCH = "c d j l m n s t qu jusqu lorsqu puisqu quoiqu presqu quelqu"
 _ITALIAN = "un all coll dall dell nell sull quell quest gl agl dagl degl negl sugl"
@@ -58,17 +62,21 @@ def placed(text: str) -> Iterator[Placed]:
     return splitter().placed(text)
 
 
-def spaced(text: str) -> list[str]:
+def spaced(text: str, bare: Bare) -> list[str]:
     """Return the words of `split` that are as they were written, with capitals and accents.
 
     Pairs of letters and wholes with signs are left out.
 
-    >>> spaced("L'été des Häuser 東京")
+    Args:
+        text: any text.
+        bare: what finds the words in what their language adds to them; see `bare_words`.
+
+    >>> spaced("L'été des Häuser 東京", bare_words(("fr",)))
     ['été', 'des', 'Häuser']
     """
     found = []
     for run in _patterns().written.findall(unicodedata.normalize("NFC", readable(text))):
-        begin, end = _bare(fold(run))
+        begin, end = bare(fold(run))
         found.append(run[begin:end] if len(fold(run)) == len(run) else run[begin:])
     return found
 
@@ -82,30 +90,54 @@ def fold(text: str) -> str:
     return splitter().fold(text)
 
 
-@cache
-def splitter() -> Splitter:
-    """Return how texts are split; its patterns take a millisecond that English need not spend."""
-    letter = rf"[^\W_{_UNSPACED}][{_marks()}]*"
+class _Every(frozenset[str]):
+    """A list of stop words that has every word, so that none loses its accents."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # it is no empty set
+
+    def __contains__(self, word: object) -> bool:
+        return True
+
+
+EVERY = _Every()
+
+
+@lru_cache(8)
+def splitter(languages: tuple[str, ...] = (), stopped: AbstractSet[str] = frozenset()) -> Splitter:
+    """Return how texts of some languages are split.
+
+    Args:
+        languages: their codes.
+        stopped: their stop words, as they are written in lower case.
+    """
+    letter = rf"[^\W_{_UNSPACED}][{_marks()}{ACCENTS}]*"
     unspaced = rf"(?:(?=\w)[{_UNSPACED}][{_marks()}]*)+"
-    return Splitter(letter, unspaced, _pairs, _bare, _is_kept, _compose)
+    bare = bare_words(languages, stopped)
+    return Splitter(letter, unspaced, _pairs, bare, _is_kept, stopped)
+
+
+def bare_words(languages: tuple[str, ...], stopped: AbstractSet[str] = frozenset()) -> Bare:
+    """Return what finds a word in what its language adds before and behind it.
+
+    What it leaves out is elided before an apostrophe, possessive ``'s``, or what `affixes` finds.
+    """
+    find = affixes(languages)
+
+    def bare(word: str) -> tuple[int, int]:
+        if word in stopped:
+            return 0, len(word)
+        begin, end = find(word)
+        if word[begin:end] in stopped and "'" not in word:  # الكل is no article before كل
+            return 0, len(word)
+        rest = word[begin:end].removesuffix("'s")
+        head, _, tail = rest.partition("'")
+        return begin + (len(head) + 1 if tail and fold(head) in _ELIDED else 0), begin + len(rest)
+
+    return bare
 
 
 def _is_kept(mark: str) -> bool:
-    return mark in _VOICED or any(ord(mark) in block for block in _MARKED)
-
-
-def _compose(text: str) -> str:
-    composed = unicodedata.normalize("NFC", text)
-    for parts, vowel in _AM.items():
-        composed = composed.replace(parts, vowel)
-    return composed
-
-
-def _bare(word: str) -> tuple[int, int]:
-    """Leave out what is elided before an apostrophe and possessive ``'s``."""
-    bare = word.removesuffix("'s")
-    head, _, tail = bare.partition("'")
-    return len(head) + 1 if tail and head in _ELIDED else 0, len(bare)
+    return mark in VOICED or any(ord(mark) in block for block in _MARKED)
 
 
 def _pairs(run: str) -> Iterator[Placed]:
@@ -113,7 +145,8 @@ def _pairs(run: str) -> Iterator[Placed]:
 
     They all have the run's place if composing it changes the number of letters.
     """
-    letters, composed = _patterns().letter.findall(run), _compose(run)
+    letters = _patterns().letter.findall(run)
+    composed = respelled(unicodedata.normalize("NFC", run))
     ends = list(accumulate(map(len, letters), initial=0))
     if composed != run:
         letters = _patterns().letter.findall(composed)
@@ -138,8 +171,10 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
-    accents = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670"
-    letters = rf"(?:[^\W_{_UNSPACED}][{_marks()}{accents}]*)+"
+    points = (
+        "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670\u0711\u0730-\u074a"
+    )
+    letters = rf"(?:[^\W_{_UNSPACED}][{_marks()}{ACCENTS}{points}]*)+"
     return _Patterns(
         re.compile(f"{letters}(?:'{letters})*"),
         re.compile(rf"(?=\w)[{_UNSPACED}][{_marks()}]*"),
@@ -150,9 +185,4 @@ def _patterns() -> _Patterns:
 @cache
 def _marks() -> str:
     """Return the marks that are more than accents, as a part of a pattern."""
-    return _VOICED + "".join(
-        re.escape(chr(code))
-        for block in _MARKED
-        for code in block
-        if unicodedata.category(chr(code)) in ("Mn", "Mc")
-    )
+    return VOICED + marks(*_MARKED)

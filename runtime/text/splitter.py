@@ -14,8 +14,11 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain
+
+from ranklet.runtime.text.spellings import ACCENT, LETTERS, joined_acronyms, respelled, unaccented
 
 Placed = tuple[int, int, str]  # begin and end in the text, and the word
 
@@ -44,19 +47,6 @@ _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
 _EMOJI = f"[0-9#*]\u20e3|{_FLAG}|{_ELEMENT}(?:\u200d{_ELEMENT})*"
 _EMOJI_PARTS = re.compile(f"{_FLAG}|[0-9]|(?!{_TONES}){_PICTOGRAPH}|^{_TONES}")
 
-# Letters by their names in Unicode, with and without what is added to them.
-_LATIN = re.compile(
-    "LATIN (?:CAPITAL |SMALL )?(?:LETTER|LIGATURE) (?:SMALL CAPITAL )?"
-    "(?:DOTLESS |OPEN |BARRED |SCRIPT |INSULAR |LONG )?"
-    "([A-Z]{1,2}|ETH|THORN|ENG|KRA|SCHWA|TURNED E|REVERSED E|EZH|ESH|GAMMA|IOTA|UPSILON|ALPHA|WYNN)"
-    "(?: BAR| DIGRAPH| WITH .*)?"
-)
-_TYPED = {
-    "ETH": "d", "THORN": "th", "ENG": "n", "KRA": "q", "SCHWA": "e", "TURNED E": "e",
-    "REVERSED E": "e", "EZH": "z", "ESH": "s", "GAMMA": "g", "IOTA": "i", "UPSILON": "u",
-    "ALPHA": "a", "WYNN": "w",
-}  # fmt: skip
-
 # A sign that makes a whole of its parts; a comma only within a number.
 _SIGN = r"_*(?:[.@&/\\#~-]|\+{1,2}|:[:/\\]{0,2}|(?<=[0-9]),(?=[0-9]))_*|_+"
 _BEFORE = r"(?:(?<![^\s(\[{<\"'`=])[.@#]|(?<![^\s(\[{<\"'`=.~])/)"
@@ -70,7 +60,8 @@ _SPECIAL = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _CHUNK = re.compile(r"\S*")
-_ASCII_WORD = re.compile("[a-z0-9]+(?:'[a-z0-9]+)*")
+_ASCII_WORD = re.compile("[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
+_CAPITALS = re.compile("[A-Z](?<![A-Za-z0-9'][A-Z])[A-Z]+(?![A-Za-z0-9])")
 # In a run everything else is a letter or a mark.
 _LETTER = r"[^._@&:/\\+#~,'`-]"
 # A part without its sign (1) and with it.
@@ -93,22 +84,21 @@ class _Plain(dict[int, str]):
 
     def __init__(self, keeps: Callable[[str], bool]) -> None:
         self._keeps = keeps
-        self.doubled = dict[int, str]()  # letters that are spelled as two, of those that occurred
         self.update(_APOSTROPHE)
         self.update(dict.fromkeys(map(ord, _HYPHENS), "-"))
         self.update(dict.fromkeys(map(ord, _UNSAID), " "))
         self.update({ord("⁄"): "/", ord("∕"): "/"})
+        self.update({code: "" for code, spelling in LETTERS.items() if not spelling})
 
     def __missing__(self, code: int) -> str:
-        found = self[code] = self._of(code)
+        found = self[code] = self._of(chr(code))
         return found
 
-    def _of(self, code: int) -> str:
-        char = chr(code)
+    def _of(self, char: str) -> str:
         if char.isascii() or "\uac00" <= char <= "\ud7a3":  # NFKD would split Hangul
             return char
         if unicodedata.combining(char):
-            return char if self._keeps(char) else ""
+            return char if ACCENT.match(char) or self._keeps(char) else ""
         if _INVISIBLE.match(char):
             return ""
         category, resolved = unicodedata.category(char), unicodedata.decomposition(char)
@@ -117,14 +107,9 @@ class _Plain(dict[int, str]):
         if (category in ("So", "No")) and not resolved.startswith(("<super>", "<sub>")):
             return self._symbol(char)
         if resolved:
-            return self._each(unicodedata.normalize("NFKD", char))
-        if named := _LATIN.fullmatch(unicodedata.name(char.lower(), "")):
-            typed = _TYPED.get(named[1], named[1].lower())
-            if char.isupper():
-                typed = typed.upper()
-            if len(typed) == 1:
-                return typed
-            self.doubled[code] = typed
+            apart = unicodedata.normalize("NFKD", char)
+            composed = unicodedata.normalize("NFC", apart)
+            return char if composed == char else self._each(apart)
         return char
 
     def _symbol(self, char: str) -> str:
@@ -164,7 +149,7 @@ class Splitter:
         bare: returns which characters of a word in lower case are left over without what an
             apostrophe adds, (begin, end).
         keeps: returns whether a combining mark is more than an accent.
-        compose: joins letters with their marks.
+        stopped: the stop words in lower case, with their accents.
     """
 
     def __init__(
@@ -174,18 +159,19 @@ class Splitter:
         split_unspaced: Callable[[str], Iterable[Placed]],
         bare: Callable[[str], tuple[int, int]],
         keeps: Callable[[str], bool] = lambda _: False,
-        compose: Callable[[str], str] = lambda text: unicodedata.normalize("NFC", text),
+        stopped: AbstractSet[str] = frozenset(),
     ) -> None:
         self._letters, self._unspaced = letters, unspaced
-        self._split_unspaced, self._bare, self._compose = split_unspaced, bare, compose
+        self._split_unspaced, self._bare, self.stopped = split_unspaced, bare, stopped
         self._plain = _Plain(keeps)
         self._chunks = _Chunks(self._each)
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text in lower case."""
+        text = self._whispered(text)
         if not text.isascii():
             return list(chain.from_iterable(map(self._chunks.__getitem__, text.split())))
-        found, at, lower = list[str](), 0, text.lower()
+        found, at, lower = list[str](), 0, self._lower(text)
         for special in _SPECIAL.finditer(text):
             begin = special.start()
             if begin >= at:
@@ -196,6 +182,24 @@ class Splitter:
                 found += self._chunks[text[begin:at]]
         found += self._without_signs(lower, at, len(text))
         return found
+
+    def _whispered(self, text: str) -> str:
+        """Return a text in lower case if it is all in capitals and stop words are in it, too."""
+        if not text.isupper():
+            return text
+        lower = text.lower()
+        if len(lower) != len(text) or lower.isupper():  # ℝ has no lower case
+            return text
+        return lower if sum(word in self.stopped for word in self.words(lower)) > 1 else text
+
+    def _lower(self, text: str) -> str:
+        """Return an ASCII text in lower case, but for its acronyms that would be stop words."""
+        parts, at = list[str](), 0
+        for found in _CAPITALS.finditer(text):
+            if found[0].lower() in self.stopped and self.is_acronym(found[0]):
+                parts += text[at : found.start()].lower(), found[0]
+                at = found.end()
+        return "".join([*parts, text[at:].lower()])
 
     def _without_signs(self, lower: str, begin: int, end: int) -> list[str]:
         """Return the words of a part of an ASCII text in lower case, nine words in ten."""
@@ -209,6 +213,7 @@ class Splitter:
 
         A whole follows its parts and has the place of all of them.
         """
+        text = self._whispered(text)
         plain, runs = self._runs(text)
         origin: list[int] | range = range(len(text) + 1)
         if not text.isascii():
@@ -229,7 +234,7 @@ class Splitter:
 
     def fold(self, text: str) -> str:
         """Lower the case, resolve compatibility forms and remove accents; see the module."""
-        return self._spelled(self._runs(text)[0])
+        return unaccented(self._spelled(self._runs(text)[0]))
 
     def _runs(self, text: str) -> tuple[str, re.Pattern[str]]:
         """Return a plain text and the pattern of its runs."""
@@ -252,7 +257,8 @@ class Splitter:
     def _split(self, run: str) -> Iterator[Placed]:
         """Yield the words of a run of a plain text with their places in it."""
         if run[0].isalnum() and not run.isascii() and self._unspaced_run.match(run):
-            yield from self._split_unspaced(run)
+            for begin, end, word in self._split_unspaced(run):
+                yield begin, end, self.key(word)
             return
         if not any(map(str.isalnum, run)) or "\u20e3" in run:
             yield from _emoji(run)
@@ -261,10 +267,10 @@ class Splitter:
         for part in _PART.finditer(run):
             yield from self._parts(part.start(), part[1])
             if part[0] != part[1]:
-                yield part.start(), part.end(), self._spelled(part[0])
+                yield part.start(), part.end(), self.key(self._spelled(part[0]))
             begin, end = part.span()
         if (begin, end) != (0, len(run)) and len(run) <= _LONGEST and _JOINING.search(run):
-            yield 0, len(run), _VERSION.sub("", self._spelled(run).removesuffix("'s"))
+            yield 0, len(run), self.key(_VERSION.sub("", self._spelled(run).removesuffix("'s")))
 
     def _parts(self, at: int, word: str) -> Iterator[Placed]:
         """Yield a word without signs, after its parts if it is in camel case."""
@@ -277,12 +283,40 @@ class Splitter:
                 if len(part) > 1:  # one letter says too little
                     yield place, place + len(part), part.lower()
                 place += len(part)
-        yield at, at + len(word), spelled[begin:end]
+        yield at, at + len(word), self._chosen(word[begin:end], spelled[begin:end])
 
     def _spelled(self, plain: str) -> str:
+        """Return a word of a plain text in lower case, with its accents."""
         if plain.isascii():
             return plain.lower().replace("`", "'")
-        return self._compose(plain.translate(self._plain.doubled).casefold()).replace("`", "'")
+        return respelled(unicodedata.normalize("NFC", plain.casefold())).replace("`", "'")
+
+    def _chosen(self, plain: str, spelled: str) -> str:
+        """Return a word by which texts are found: in capitals, with accents, or usually neither.
+
+        Args:
+            plain: the word in a plain text.
+            spelled: the word in lower case, with its accents.
+        """
+        if spelled in self.stopped and self.is_acronym(plain):
+            return plain
+        return self.key(spelled)
+
+    def is_acronym(self, word: str) -> bool:
+        """Return whether a stop word in capitals is none (WHO); AND, OR and NOT are operators."""
+        return len(word) > 1 and word.isupper() and word not in ("AND", "OR", "NOT")
+
+    def key(self, word: str) -> str:
+        """Return a word without accents, unless only these tell it from a stop word.
+
+        Args:
+            word: in lower case, or an acronym.
+        """
+        lower = word.lower()
+        if lower in self.stopped:
+            return word
+        folded = unaccented(lower)
+        return lower if folded in self.stopped else folded
 
 
 def readable(text: str) -> str:
@@ -292,6 +326,7 @@ def readable(text: str) -> str:
 
 def _joined(text: str) -> str:
     """Return a text in which zero-width joiners join emoji only; no character changes its place."""
+    text = joined_acronyms(text)
     return _JOINER.sub("\u2060", text) if "\u200d" in text else text
 
 

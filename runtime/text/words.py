@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
+from ranklet.runtime.text.spellings import ACCENTS, VOICED, marks
 from ranklet.runtime.text.splitter import Placed, Splitter
 
 # Han and kana are written without spaces, so every character is a word, as in BERT's tokenizer.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Scripts with spaces whose marks are letters in their own right: Thaana, Devanagari to Sinhala.
+_MARKED = range(0x780, 0x7C0), range(0x900, 0xE00)
 
 
 def _letters(run: str) -> Iterator[Placed]:
@@ -19,7 +22,21 @@ def _bare(word: str) -> tuple[int, int]:
     return 0, len(word.removesuffix("'s"))
 
 
-SPLITTER = Splitter(rf"[^\W_{_CJK}]", f"(?=[^\\W_])[{_CJK}]", _letters, _bare)
+@cache
+def stop_words() -> frozenset[str]:
+    """Return the English function words that words and lemmas leave out and word pieces keep."""
+    text = resources.files(__package__).joinpath("stopwords.txt").read_text("utf-8")
+    return frozenset(text.split())
+
+
+SPLITTER = Splitter(
+    rf"[^\W_{_CJK}][{ACCENTS}{marks(*_MARKED)}]*",
+    f"(?=[^\\W_])[{_CJK}][{VOICED}]*",
+    _letters,
+    _bare,
+    lambda mark: mark in VOICED or any(ord(mark) in block for block in _MARKED),
+    stop_words(),
+)
 
 
 def words(text: str) -> list[str]:
@@ -49,10 +66,3 @@ def fold(text: str) -> str:
     "full naive it's lodz x2"
     """
     return SPLITTER.fold(text)
-
-
-@cache
-def stop_words() -> frozenset[str]:
-    """Return the English function words that words and lemmas leave out and word pieces keep."""
-    text = resources.files(__package__).joinpath("stopwords.txt").read_text("utf-8")
-    return frozenset(text.split())

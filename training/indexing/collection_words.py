@@ -27,16 +27,18 @@ class CollectionWords:
     def __init__(self, options: TextOptions) -> None:
         self._method = options.normaliser
         self._detected = Detected() if options.language == AUTO else None
-        self._spellings = Spellings()
         if self._detected is None:
             normaliser(options.language, options.normaliser)  # raises before the texts are read
             self._begin((options.language,))
 
     def _begin(self, languages: tuple[str, ...]) -> None:
         self.languages = languages
-        # A word may be a stop word in one of several languages only, which is known at the end.
-        stopped = sorted(stop_list(languages[0])) if len(languages) == 1 else []
-        self._tokens = WordTokens(stopped, splitter(languages).words)
+        lists = {language: stop_list(language) for language in languages}
+        every = frozenset[str]().union(*lists.values())
+        self._spellings = Spellings(lists)
+        # What is a stop word in one of several languages only is decided at the end.
+        stopped = sorted(every) if len(languages) == 1 else []
+        self._tokens = WordTokens(stopped, splitter(languages, every).words)
 
     def add(self, text: str) -> None:
         """Add the words of the next text, or find out its language."""
@@ -63,11 +65,12 @@ class CollectionWords:
             self._begin(self._detected.languages())
             for text, language in zip(texts(), self._detected.each(), strict=True):
                 self._add(text, language)
-        split = splitter(self.languages).words
-        known = {word for text in known_texts for word in split(text)}
-        seen = self._tokens.words() | set(known_words) | known
-        spellings = self._spellings.most_frequent()
-        found = vocabulary(seen, self.languages, self._method, spellings)
+        stopped = self._spellings.stop_words()
+        split = splitter(self.languages, stopped)
+        known = {word for text in known_texts for word in split.words(text)}
+        seen = {split.key(word) for word in (*self._tokens.words(), *known_words)} | known
+        spellings = self._spellings.most_frequent(split.words)
+        found = vocabulary(seen, self.languages, self._method, spellings, stopped)
         return found, self._tokens.forward(found)
 
     def _add(self, text: str, language: str) -> None:

@@ -8,13 +8,13 @@ instead of its stem, so that explanations stay readable.
 """
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as Sized
-from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from ranklet.runtime.text.analysis import STOPPED, Vocabulary
+from ranklet.runtime.text.analysis import STOPPED, Vocabulary, splitter
 from ranklet.runtime.text.strings import SortedStrings
 from ranklet.training.indexing.language.normaliser import Class, Normaliser, normaliser
 from ranklet.training.indexing.language.spellings import Spelling
@@ -26,6 +26,7 @@ def vocabulary(
     languages: Sequence[str] = ("en",),
     method: str = "lemma",
     spellings: Mapping[str, Spelling] | None = None,
+    stopped: AbstractSet[str] | None = None,
 ) -> Vocabulary:
     """Build the vocabulary of a collection from the words in it.
 
@@ -35,6 +36,7 @@ def vocabulary(
         method: one of `NORMALISERS`.
         spellings: how words were written, and in which language, most often; other words count as
             written without capitals and accents in the first language.
+        stopped: the stop words, as they are written; None for those of the languages.
 
     Returns:
         The words, their lemmas and the other known forms of these lemmas, in byte order, each with
@@ -42,21 +44,23 @@ def vocabulary(
     """
     written = spellings or {}
     normalisers = {language: normaliser(language, method) for language in languages}
-    lists = {language: stop_list(language) for language in languages}
+    if stopped is None:
+        stopped = frozenset[str]().union(*map(stop_list, languages))
 
     def spelling(form: str) -> Spelling:
         return written.get(form) or Spelling(form, languages[0], 1)
 
-    stopped = {form for form in seen if form in lists[spelling(form).language]}
-    stopped |= {form for each in lists.values() for form in each if form not in seen}
     seen_classes: dict[str, Class] = {}
     counts: Counter[str] = Counter()
     for form in seen:
         if form not in stopped:
             word, language, count = spelling(form)
-            found = seen_classes[form] = normalisers[language].of(word)
+            acronym = form != form.lower()  # WHO is no form of who
+            found = Class(form, form) if acronym else normalisers[language].of(word)
+            seen_classes[form] = found
             counts[found.key] += count
-    known_classes = _known(normalisers.values(), counts)
+    split = splitter(languages, stopped).words
+    known_classes = _known(normalisers.values(), counts, split)
     name_of = _names(known_classes.values(), seen_classes.values(), stopped)
     lemma_of = {
         form: name_of[found.key]
@@ -72,7 +76,9 @@ def vocabulary(
     return Vocabulary(SortedStrings.pack(forms), np.array(table, np.int32), tuple(languages))
 
 
-def _known(normalisers: Iterable[Normaliser], counts: Counter[str]) -> dict[str, Class]:
+def _known(
+    normalisers: Iterable[Normaliser], counts: Counter[str], split: Callable[[str], list[str]]
+) -> dict[str, Class]:
     """Return the forms in dictionaries that belong to the classes of a collection.
 
     A form of several languages belongs to the first of them. If accents distinguish its classes in
@@ -81,7 +87,7 @@ def _known(normalisers: Iterable[Normaliser], counts: Counter[str]) -> dict[str,
     every: dict[str, Class] = {}
     for each in normalisers:
         known: dict[str, Class] = {}
-        for form, found in each.known(counts.keys()):
+        for form, found in each.known(counts.keys(), split):
             if form not in known or counts[found.key] > counts[known[form].key]:
                 known[form] = found
         every = {**known, **every}

@@ -59,8 +59,10 @@ class WordTokens:
         Stop words of the vocabulary are left out. The object cannot be used afterwards.
         """
         self._number()
-        number_of = places(vocabulary.forms, self._numbers)
-        table = np.array([number_of[word] for word in self._numbers], np.int32)
+        # Which words keep their accents depends on the stop words, which are known only now.
+        words = list(map(vocabulary.splitter.key, self._numbers))
+        number_of = places(vocabulary.forms, set(words))
+        table = np.array([number_of[word] for word in words], np.int32)
         stopped = vocabulary.lemma_of[table] == STOPPED
         before: NDArray[np.int64] = np.frombuffer(self._ends, np.int64)
         ends = np.zeros(len(before), np.int64)

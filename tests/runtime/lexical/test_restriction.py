@@ -298,3 +298,20 @@ def test_names_and_versions_are_words_of_phrases(
     }
     other = load(build([{"id": k, "text": v} for k, v in rows.items()], tmp_path / "b.ranklet"))
     assert found(other, typed) == wanted
+
+
+def test_capitals_and_accents_do_not_matter_in_phrases_and_prefixes(tmp_path: Path) -> None:
+    texts = ["New WHO guidance.", "Those who guidance seek.", "The thé is hot.", "The the is cold."]
+    rows = [{"id": str(at), "text": text} for at, text in enumerate(texts)]
+    bundle = load(build(rows, tmp_path / "b.ranklet"))
+    assert found(bundle, "WHO") == {"0"}
+    assert found(bundle, "thé") == {"2"}
+    assert found(bundle, '"who guidance"') == found(bundle, '"WHO guidance"') == {"0", "1"}
+    assert found(bundle, '"new who guidance"') == {"0"}
+    assert found(bundle, '"THE THE IS COLD"') == {"3"}
+    assert found(bundle, '"the thé is" hot') == {"2"}
+    assert found(bundle, '"WHO"') == {"0"}
+    assert found(bundle, "th\u00e9*") == {"2"}
+    assert found(bundle, "THE*") == set()
+    assert found(bundle, "GUIDA*") == {"0", "1"}
+    assert found(bundle, "guidance -WHO") == {"1"}

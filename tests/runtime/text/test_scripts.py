@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.growth import grows_linearly
 
-from ranklet.runtime.text.scripts import fold, placed, spaced, split
-from ranklet.runtime.text.words import words
+from ranklet.runtime.text.scripts import bare_words, fold, placed, spaced, split, splitter
+from ranklet.runtime.text.words import stop_words, words
 
 LETTERS = "aZé'’_-. 5日本ßñ\u0301ﬁไทยน้ำか\u3099ガ한국हिन्दीıİй"
 
@@ -23,9 +23,9 @@ LETTERS = "aZé'’_-. 5日本ßñ\u0301ﬁไทยน้ำか\u3099ガ한국�
         ("Straße Häuser", ["strasse", "hauser"]),
         ("Москва́ ёлка м’яч", ["москва", "елка", "м'яч"]),
         ("ISPARTA ısparta", ["isparta", "isparta"]),
-        ("می\u200cخواهم", ["میخواهم"]),
+        ("می\u200cخواهم", ["ميخواهم"]),
         ("soft\u00adhyphen", ["softhyphen"]),
-        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("हिन्दी में", ["हिंदी", "में"]),
         ("தமிழ்", ["தமிழ்"]),
         ("日本語", ["日", "日本", "本", "本語", "語"]),
         ("猫", ["猫"]),
@@ -47,7 +47,7 @@ def test_words_of(text: str, expected: list[str]) -> None:
 
 @given(st.text("aZé_-. 5ßñ"))
 def test_without_apostrophes_european_texts_are_split_as_in_english(text: str) -> None:
-    assert split(text) == words(text)
+    assert splitter(("fr",), stop_words()).words(text) == words(text)
 
 
 def test_composed_and_decomposed_letters_are_one_word() -> None:
@@ -75,7 +75,31 @@ def test_words_of_two_texts_are_the_words_of_both(first: str, second: str) -> No
 
 
 def test_spaced_words_keep_capitals_and_accents() -> None:
-    assert spaced("L’été in Zürich 東京 ไทย Hans's") == ["été", "in", "Zürich", "Hans"]
+    text = "L’été in Zürich 東京 ไทย Hans's"
+    assert spaced(text, bare_words(("fr",))) == ["été", "in", "Zürich", "Hans"]
+    assert spaced("İstanbul'da", bare_words(("tr",))) == ["İstanbul"]
+
+
+@pytest.mark.parametrize(
+    ("language", "stopped", "text", "expected"),
+    [
+        ("vi", {"năm", "đang"}, "Nam năm Đặng đang", ["nam", "năm", "dang", "đang"]),
+        ("fr", {"sur"}, "sur SÛR sûre", ["sur", "sûr", "sure"]),  # sûr would be sur without accents
+        ("fr", {"sur"}, "su\u0302r", ["sûr"]),
+        ("de", {"die"}, "die DIE Die", ["die", "DIE", "die"]),
+        ("ar", {"على"}, "على عَلَى علي", ["على", "على", "علي"]),
+        ("ar", {"كل", "الذي"}, "الكل الذي الكتاب", ["الكل", "الذي", "كتاب"]),
+        ("fr", {"il", "qu"}, "qu'il", ["il"]),
+        ("ko", {"각"}, "각", ["각"]),
+    ],
+)
+def test_a_stop_word_is_one_in_its_own_spelling_only(
+    language: str, stopped: set[str], text: str, expected: list[str]
+) -> None:
+    split_by = splitter((language,), frozenset(stopped))
+    assert split_by.words(text) == expected
+    assert [word for _, _, word in split_by.placed(text)] == expected
+    assert list(map(split_by.key, expected)) == expected
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_symbol_is_no_part_of_the_word_next_to_it(text: str, expected: list[st
         ("ŧ", "t"), ("ISPARTAı", "ispartai"), ("Œuvre", "oeuvre"), ("ÆON", "aeon"),
         ("Þór", "thor"), ("ðe", "de"), ("ŋ", "n"), ("ƒ", "f"), ("Ɓala", "bala"), ("ɗan", "dan"),
         ("Straße", "strasse"), ("STRAẞE", "strasse"), ("Əli", "eli"), ("ɛɔ", "eo"),
-        ("ȷ", "j"), ("ᵹ", "g"), ("ɡ", "g"), ("ɪ", "i"), ("ﬁǆ", "fidz"),
+        ("ȷ", "j"), ("ᵹ", "g"), ("ɡ", "g"), ("ﬁǆ", "fidz"),
     ],
 )  # fmt: skip
 def test_letters_of_latin_script_are_spelled_as_people_type_them(written: str, typed: str) -> None:
@@ -93,7 +93,7 @@ def test_every_apostrophe_is_the_same(sign: str) -> None:
     ],
 )
 def test_a_word_with_signs_follows_its_parts(text: str, expected: list[str]) -> None:
-    assert words(text) == scripts.split(text) == expected
+    assert [word.lower() for word in words(text)] == scripts.split(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,28 @@ def test_the_languages_of_documents_are_found_out() -> None:
     assert lemma("horse").tolist() == lemma("horses").tolist()
 
 
+def test_a_stop_word_of_one_language_is_found_as_a_word_of_another() -> None:
+    german = "Die Straße war lang und das Wetter war schlecht, aber die Leute waren zufrieden."
+    texts = [german, "The war in the north lasted for seven years and killed many people."] * 2
+    analyzer, words, languages = found(texts, "auto")
+    assert set(languages) == {"de", "en"}
+    assert "war" in words[1]
+    assert "the" not in words[1]
+    assert not {"und", "das", "die"} & set(words[0])
+    analysis = analyzer.begin()
+    war, wars = (analysis.tokens(word, "lemmas").tolist() for word in ("war", "wars"))
+    assert war == wars != []
+
+
+def test_words_keep_the_accents_that_tell_them_from_stop_words() -> None:
+    analyzer, (words,), _ = found(["Mua thức ăn cho chó ở chợ Đà Nẵng."], "vi")
+    assert words == ["mua", "thuc", "chó", "chợ", "da", "nang"]
+    analysis = analyzer.begin()
+    assert len(analysis.tokens("CHÓ", "words")) == 1
+    assert len(analysis.tokens("cho", "words")) == 0
+    assert list(analysis.stopped("cho, chó")) == ["cho"]
+
+
 def test_a_collection_that_proves_to_be_english_has_the_rules_of_english() -> None:
     texts = [TEXTS[1] + " I don't know l'amour."]
     assert found(texts, "auto")[1:] == found(texts, "en")[1:]

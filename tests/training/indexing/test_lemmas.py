@@ -73,8 +73,15 @@ def test_how_a_word_was_written_decides_what_it_is_a_form_of() -> None:
     assert lemma_in(sins, "peche") == "pecher"
 
 
-def test_a_word_is_a_stop_word_where_its_own_language_leaves_it_out() -> None:
-    spellings = {"sur": Spelling("sur", "fr", 3), "the": Spelling("thé", "fr", 1)}
-    found = vocabulary({"sur", "the"}, ["en", "fr"], spellings=spellings)
-    assert lemma_in(found, "the") == "the"  # tea
-    assert lemma_in(found, "of") is None
+def test_only_the_given_stop_words_have_no_lemma() -> None:
+    found = vocabulary({"sur", "thé"}, ["en", "fr"], "none", {}, frozenset({"the", "of"}))
+    assert lemma_in(found, "sur") == "sur"
+    assert lemma_in(found, "thé") == "the"  # named like the stop word
+    assert lemma_in(found, "the") is lemma_in(found, "of") is None
+
+
+def test_an_acronym_is_no_form_of_a_stop_word() -> None:
+    found = vocabulary({"WHO", "us", "US"})
+    assert lemma_in(found, "WHO") == "WHO"
+    assert lemma_in(found, "US") == "US"
+    assert lemma_in(found, "who") is lemma_in(found, "us") is None

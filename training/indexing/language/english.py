@@ -15,6 +15,8 @@ def lemma(word: str) -> str:
     >>> lemma("bacterium"), lemma("bacteria")
     ('bacteria', 'bacteria')
     """
+    if word != word.lower():  # an acronym, such as WHO
+        return word
     chain = [word]
     while chain[-1].isalpha():
         lemmas = words(_looked_up(chain[-1]))

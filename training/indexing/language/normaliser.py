@@ -44,10 +44,16 @@ class Normaliser:
             return Class(self._fold(word), self._fold(word))
         return self._class_of(self._lemma(word))
 
-    def known(self, keys: AbstractSet[str]) -> Iterator[tuple[str, Class]]:
+    def known(
+        self, keys: AbstractSet[str], split: Callable[[str], list[str]] = scripts.split
+    ) -> Iterator[tuple[str, Class]]:
         """Yield every form of the dictionary whose class has one of the keys, and the class.
 
         Forms that are no single word, such as phrases, are left out.
+
+        Args:
+            keys: what the forms of each wanted class have in common.
+            split: returns the words of a text.
         """
         if self.method == "none":
             return
@@ -59,7 +65,7 @@ class Normaliser:
             return
         for form, base in dictionary(self.language).items():
             found = self._class_of(form if self.method == "stem" else self._end(base))
-            if found.key in keys and len(folded := scripts.split(form)) == 1:
+            if found.key in keys and len(folded := split(form)) == 1:
                 yield folded[0], found
 
     def _lemma(self, word: str) -> str:

@@ -1,9 +1,15 @@
 """Count how the words of a collection are written, in which language, before they are folded."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from ranklet.runtime.text import scripts
+
+# At most this share of a stop word's occurrences is in languages that do not list it. Texts quote
+# other languages, and the language of a short text may be mistaken.
+_QUOTED = 0.02
 
 
 class Spelling(NamedTuple):
@@ -15,21 +21,54 @@ class Spelling(NamedTuple):
 
 
 class Spellings:
-    """The spellings of the words that spaces separate."""
+    """The spellings of the words that spaces separate.
 
-    def __init__(self) -> None:
+    Args:
+        lists: the stop words of each language.
+    """
+
+    def __init__(self, lists: Mapping[str, AbstractSet[str]]) -> None:
+        self._lists, self._every = lists, frozenset[str]().union(*lists.values())
+        self._bare = scripts.bare_words(tuple(lists), self._every)
+        self._written = scripts.splitter(tuple(lists), scripts.EVERY).words
         self._counts: dict[str, Counter[str]] = defaultdict(Counter)  # by language
 
     def add(self, text: str, language: str) -> None:
         """Count the words of the next text."""
-        self._counts[language].update(scripts.spaced(text))
+        self._counts[language].update(scripts.spaced(text, self._bare))
 
-    def most_frequent(self) -> dict[str, Spelling]:
-        """Return the most frequent spelling of each folded word."""
-        best: dict[str, Spelling] = {}
+    def stop_words(self) -> frozenset[str]:
+        """Return the listed words that are no others in the other languages of the collection.
+
+        War is a stop word in German, but not if there are English texts about wars.
+        """
+        if len(self._lists) == 1:
+            return self._every
+        listed, others = Counter[str](), Counter[str]()
         for language, counts in self._counts.items():
             for word, count in counts.items():
-                for form in scripts.split(word)[-1:]:  # a name in camel case follows its parts
-                    if form not in best or count > best[form].times:
+                for form in self._written(word)[-1:]:
+                    if form in self._every:
+                        (listed if form in self._lists[language] else others)[form] += count
+        return frozenset(
+            form for form in self._every if others[form] <= _QUOTED * (listed[form] + others[form])
+        )
+
+    def most_frequent(self, split: Callable[[str], list[str]]) -> dict[str, Spelling]:
+        """Return the most frequent spelling of each word.
+
+        A stop word of one language is spelled in another, if there are several.
+
+        Args:
+            split: returns the words of a text.
+        """
+        best: dict[str, Spelling] = {}
+        for language, counts in self._counts.items():
+            listed = self._lists[language] if len(self._lists) > 1 else frozenset[str]()
+            for word, count in counts.items():
+                for form in split(word)[-1:]:  # a name in camel case follows its parts
+                    if form in best and count <= best[form].times:
+                        continue
+                    if not listed or self._written(word)[-1] not in listed:
                         best[form] = Spelling(word, language, count)
         return best

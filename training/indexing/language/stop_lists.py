@@ -1,5 +1,6 @@
 """Stop words of a language, from the lists of the package stop-words."""
 
+import re
 from collections import defaultdict
 from functools import cache
 
@@ -11,35 +12,66 @@ from ranklet.training.indexing.language.dictionary import dictionary
 # are not. The lists also name frequent nouns in one of their forms, such as жизнь (life).
 _KEPT_SHARE, _KEPT_FORMS = 1 / 3, 3
 _NAMES = {"nb": "norwegian", "nn": "norwegian"}  # by which the package knows them
+_SYLLABLE = re.compile("[αεο]ι|[αεηο]υ|υι|[αεηιουω]")  # its vowels, in Greek
 
 
 @cache
 def stop_list(language: str) -> frozenset[str]:
-    """Return the folded stop words of a language, none if there is no list.
+    """Return the stop words of a language as they are written, in lower case with their accents.
 
-    The ones of English are those of `ranklet.runtime.text.words`.
+    There are none if there is no list. The ones of English are those of
+    `ranklet.runtime.text.words`.
     """
     if language == "en":
         return stop_words()
-    from stop_words import StopWordError, get_stop_words
 
-    try:
-        listed = get_stop_words(_NAMES.get(language, language))
-    except StopWordError:
-        return frozenset()
-    words = {word: scripts.split(word) for word in listed}
-    folded = {found[0] for found in words.values() if len(found) == 1}
+    def written(word: str) -> list[str]:
+        return split(word.lower())
+
+    split = scripts.splitter((language,), scripts.EVERY).words
+    words = {word: written(word) for word in _listed(language)}
+    listed = {found[0] for found in words.values() if len(found) == 1}
     known = dictionary(language)
     lemmas = {word: known.get(word) or known.get(word.capitalize()) or word for word in words}
     forms: dict[str, set[str]] = defaultdict(set)
     wanted = set(lemmas.values())
     for form, lemma in known.items():
         if lemma in wanted:
-            forms[lemma].update(scripts.split(form))
+            forms[lemma].update(written(form))
     kept = {
-        scripts.fold(word)
+        form
         for word, lemma in lemmas.items()
-        if len(forms[lemma] - folded) >= _KEPT_FORMS
-        and len(forms[lemma] & folded) <= _KEPT_SHARE * len(forms[lemma])
+        if len(forms[lemma] - listed) >= _KEPT_FORMS
+        and len(forms[lemma] & listed) <= _KEPT_SHARE * len(forms[lemma])
+        for form in words[word]
     }
-    return frozenset(folded - kept)
+    return frozenset(listed - kept)
+
+
+def _listed(language: str) -> set[str]:
+    """Return the words that the package lists, in the spelling of today's texts."""
+    from stop_words import StopWordError, get_stop_words
+
+    try:
+        listed = {word.lower() for word in get_stop_words(_NAMES.get(language, language))}
+    except StopWordError:
+        return set()
+    if language == "tr":  # the list was read in a wrong encoding
+        return {word.translate(str.maketrans("ýþð", "ışğ")) for word in listed}
+    if language == "cs":  # the list has ted' for teď
+        return {word.replace("d'", "ď").replace("t'", "ť") for word in listed}
+    if language == "ro":  # the list has no accents
+        return listed | {each for each in dictionary(language) if scripts.fold(each) in listed}
+    if language == "el":  # the list is of ancient Greek
+        return {each for word in listed for each in _monotonic(word)}
+    return listed
+
+
+def _monotonic(word: str) -> set[str]:
+    """Return how an ancient Greek word may be written today: most of one syllable lost the accent.
+
+    >>> sorted(_monotonic("καὶ")), _monotonic("ἀλλά")
+    (['και', 'καὶ'], {'ἀλλά'})
+    """
+    bare = scripts.fold(word)
+    return {word, bare} if len(_SYLLABLE.findall(bare)) == 1 else {word}

@@ -1,0 +1,236 @@
+"""Spellings that the readers of a script take for equal.
+
+`respelled` makes one spelling of them, which stop words have, too. `unaccented` removes what only
+careful writers add, and a word that is a stop word without it keeps it. `affixes` finds what a
+language puts before or behind a word.
+
+Left as they are: traditional and simplified Chinese characters, hiragana and katakana, Cyrillic and
+Latin letters of Serbian, and Burmese in the encoding of Zawgyi.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from unicodedata import category, name, normalize
+
+
+def _pairs(*written: str) -> Iterator[tuple[int, str]]:
+    """Yield each letter's code with its spelling, of texts such as "ab=c", where c spells both."""
+    for each in written:
+        letters, _, spelling = each.rpartition("=")
+        yield from ((ord(letter), spelling) for letter in letters)
+
+
+def _ethiopic() -> Iterator[tuple[int, str]]:
+    """Yield the letters of Amharic that sound alike: ሐ and ኀ as ሀ, ሠ as ሰ, ዐ as አ, ፀ as ጸ."""
+    for begin, spelling in ((0x1210, 0x1200), (0x1280, 0x1200), (0x1220, 0x1230),
+                            (0x12D0, 0x12A0), (0x1340, 0x1338)):  # fmt: skip
+        for vowel in range(7):
+            # The first and the fourth vowel sound alike after ሀ and አ.
+            open_vowel = vowel == 3 and spelling in (0x1200, 0x12A0)
+            yield begin + vowel, chr(spelling + (0 if open_vowel else vowel))
+    yield from _pairs("ሃኻ=ሀ", "ኣ=አ")
+
+
+# Letters that look or sound alike and are typed for each other. Keyboards decide between some.
+LETTERS: dict[int, str] = dict(
+    [
+        # Arabic, Persian, Urdu, Pashto, Kurdish: kaf, yeh, heh, gaf, alef with its hamza; tatweel
+        # and small letters of the Quran.
+        *_pairs("کڪ=ك", "ی=ي", "ہە=ه", "ۃ=ة", "ګ=گ", "أإآٱ=ا", "ـۥۦ="),
+        *_pairs("װ=וו", "ױ=וי", "ײ=יי", "״="),  # Hebrew and Yiddish
+        *_pairs("՛՜՞="),  # Armenian stress, exclamation and question stand within the word
+        *_pairs("ё=е", "ґ=г"),
+        *_pairs("ş=ș", "ţ=ț"),
+        *_pairs("\u093c\u0a3c=", "ऩ=न", "ऱ=र", "ऴ=ळ", "ँ=ं", "ੰ=ਂ"),  # nukta, chandrabindu, tippi
+        *_pairs("ৎ=ত্"),
+        *_pairs("ଵ=ୱ", "ஶ=ஸ"),
+        *_pairs("ൺ=ണ്", "ൻ=ന്", "ർ=ര്", "ൽ=ല്", "ൾ=ള്", "ൿ=ക്", "ൌ=ൗ"),  # chillus
+        *_pairs("ๅ=า"),
+        *_pairs("ឣ=អ", "ឤ=អា", "ឲ=ឱ", "ឨ=ឧ"),
+        *_pairs("ဉ=ဥ"),
+        *_ethiopic(),
+    ]
+)
+# Marks that only some writers or keyboards add; a hamza above or below a letter is one. Marks of
+# scripts that cannot do without them are none.
+ACCENTS = (
+    "\u0300-\u036f\u0653-\u0655\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20dc\u20e1-\u20ff\ufe20-\ufe2f"
+)
+VOICED = "\u3099\u309a"  # they make が of か
+ACCENT = re.compile(f"[{ACCENTS}]")
+# Letters by their names in Unicode, with and without what is added to them.
+_LATIN = re.compile(
+    "LATIN (?:CAPITAL |SMALL )?(?:LETTER|LIGATURE) (?:SMALL CAPITAL )?"
+    "(?:DOTLESS |OPEN |BARRED |SCRIPT |INSULAR |LONG )?"
+    "([A-Z]{1,2}|ETH|THORN|ENG|KRA|SCHWA|TURNED E|REVERSED E|EZH|ESH|GAMMA|IOTA|UPSILON|ALPHA|WYNN)"
+    "(?: BAR| DIGRAPH| WITH .*)?"
+)
+_TYPED = {
+    "ETH": "d", "THORN": "th", "ENG": "n", "KRA": "q", "SCHWA": "e", "TURNED E": "e",
+    "REVERSED E": "e", "EZH": "z", "ESH": "s", "GAMMA": "g", "IOTA": "i", "UPSILON": "u",
+    "ALPHA": "a", "WYNN": "w",
+}  # fmt: skip
+
+
+def marks(*blocks: range) -> str:
+    """Return the combining marks of some blocks, as a part of a pattern."""
+    return "".join(
+        re.escape(chr(code))
+        for block in blocks
+        for code in block
+        if category(chr(code)) in ("Mn", "Mc")
+    )
+
+
+class _Unaccented(dict[int, str]):
+    """What each letter in lower case is without accents, found out when it first occurs."""
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = self._of(chr(code))
+        return found
+
+    def _of(self, letter: str) -> str:
+        if ACCENT.match(letter):
+            return ""
+        if named := _LATIN.fullmatch(name(letter, "")):
+            return _TYPED.get(named[1], named[1].lower())
+        return LETTERS.get(ord(letter), letter)
+
+
+_UNACCENTED = _Unaccented(_pairs("ى=ي", "ةۃ=ه"))  # what many Arabic writers make no difference of
+
+
+def unaccented(word: str) -> str:
+    """Return a word in lower case without accents.
+
+    >>> unaccented("łódź"), unaccented("على") == unaccented("علي")
+    ('lodz', True)
+    """
+    if word.isascii():
+        return word
+    return normalize("NFC", normalize("NFD", word).translate(_UNACCENTED))
+
+
+# Hebrew acronyms have their sign before the last letter (צה"ל), or further ahead with an ending. A
+# quoted word may follow a prefix of one letter (ב"הארץ").
+_ACRONYM = re.compile('(?<=[א-ת][א-ת])["“”](?=[א-ת])|(?<=[א-ת])["“”](?=[א-ת](?![א-ת]))')
+_NASALS = ((0x19, 0x15, 0x18), (0x1E, 0x1A, 0x1D), (0x23, 0x1F, 0x22), (0x28, 0x24, 0x27),
+           (0x2E, 0x2A, 0x2D))  # fmt: skip
+
+
+def _anusvara(block: int, classes: int) -> tuple[str, str]:
+    """Return the rule that a nasal before a consonant of its class is a dot (हिन्दी is हिंदी).
+
+    Args:
+        block: the first code of a script, all of which are laid out like Devanagari.
+        classes: how many of the five classes of consonants are concerned.
+    """
+
+    def at(offset: int) -> str:
+        return chr(block + offset)
+
+    each = [f"{at(n)}{at(0x4D)}(?=[{at(a)}-{at(b)}])" for n, a, b in _NASALS[:classes]]
+    return "|".join(each), at(0x02)
+
+
+_MONOTONIC = {0x300: 0x301, 0x342: 0x301, 0x313: None, 0x314: None, 0x345: None}
+
+
+@cache
+def _rules() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
+    """Return what replaces letters that follow each other, in lower case."""
+    rules: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
+        # Devanagari, Gujarati, Telugu, Kannada; of Bengali and Odia the first class only.
+        *(_anusvara(block, 5) for block in (0x900, 0xA80, 0xC00, 0xC80)),
+        *(_anusvara(block, 1) for block in (0x980, 0xB00)),
+        ("\\w*[\u1f00-\u1fff]\\w*", _monotonic),
+        ("եվ", "եւ"),  # և in capitals, and in two orthographies
+        # The vowels am and ae of Thai and Lao, typed as two; a tone may stand between.
+        ("\u0e4d([\u0e48-\u0e4b]?)\u0e32", "\\1\u0e33"),
+        ("\u0ecd([\u0ec8-\u0ecb]?)\u0eb2", "\\1\u0eb3"),
+        ("\u0e40\u0e40", "\u0e41"),
+        ("\u0ec0\u0ec0", "\u0ec1"),
+        ("\u17d2\u178f", "\u17d2\u178a"),  # da and ta below a Khmer letter look alike
+        ("([\u3041-\u3096\u30a1-\u30fa])([ゝゞヽヾ])", _repeated),
+    ]
+    return [(re.compile(pattern), spelling) for pattern, spelling in rules]
+
+
+_CONCERNED = re.compile("[\u0565\u1f00-\u1fff\u0900-\u0eff\u1780-\u17ff\u309d\u309e\u30fd\u30fe]")
+
+
+def respelled(word: str) -> str:
+    """Return the spelling of a word in lower case whose letters are composed.
+
+    >>> respelled("हिन्दी"), respelled("کتاب") == respelled("كتاب"), respelled("いすゞ")
+    ('हिंदी', True, 'いすず')
+    """
+    if word.isascii():
+        return word
+    word = word.translate(LETTERS)
+    if _CONCERNED.search(word):
+        for pattern, spelling in _rules():
+            word = pattern.sub(spelling, word)
+    return word
+
+
+def _monotonic(found: re.Match[str]) -> str:
+    """Return an ancient Greek word with one kind of accent, as it is written today."""
+    letters = normalize("NFD", found[0])
+    return normalize("NFC", letters.translate(_MONOTONIC))
+
+
+def _repeated(found: re.Match[str]) -> str:
+    letter, sign = found.groups()
+    if sign in "ゝヽ":
+        return letter + letter
+    return letter + normalize("NFC", normalize("NFD", letter)[0] + "\u3099")
+
+
+def joined_acronyms(text: str) -> str:
+    """Return a text without the quotes in Hebrew acronyms; no character changes its place.
+
+    >>> joined_acronyms('צה"ל') == "צה\u2060ל"
+    True
+    """
+    return _ACRONYM.sub("\u2060", text)
+
+
+# What a language puts before a word: Arabic the article, alone or after a particle. Words that
+# begin like it lose that, too, because many writers leave the hamza of ألمانيا away.
+_ARTICLE = re.compile("(?:ال(?=..)|(?:[وبكف]ال|وبال|لل)(?=...))(?!له$)(?:ال(?=..))*")
+# What it puts behind a name and an apostrophe. Turkish and its kin, by sounds: plural, possessive,
+# cases. A word with any other end is one (Kur'an).
+_TURKIC = (
+    "(?:l[aeə]r|[iıuü]m[iıuü]z|[iıuü]n[iıuü]z|[iıuü]m|s[iıuü]|[yn]?[aeəiıuü]|[iıuü]|n?[iıuü]n|"
+    "n?[dt][aeə]n?|y?l[aeə]|c[aeə]|l[iıuü]k?|s[iıuü]z|[dt][iıuü]r|y[dm][iıuü]ş?|ki)+"
+)
+_SUFFIXES = {
+    **dict.fromkeys(("tr", "az", "ku"), _TURKIC),
+    "pl": "a|u|owi|em|ie|ego|emu|ach|ami|ów|om|y|i|e",
+    "et": "[a-zõäöü]{1,5}",
+    "fi": "[a-zäö]{1,5}",
+    **dict.fromkeys(("da", "nb", "nn"), "s|en|et|er|ens|ets|ers|erne|ene"),
+}
+
+
+def affixes(languages: Iterable[str]) -> Callable[[str], tuple[int, int]]:
+    """Return what finds a word in what its language puts before and behind it.
+
+    The function returns where the word begins and ends in a text in lower case.
+
+    >>> find = affixes(["tr"])
+    >>> [(each, each[slice(*find(each))]) for each in ("istanbul'da", "kur'an")]
+    [("istanbul'da", 'istanbul'), ("kur'an", "kur'an")]
+    """
+    article = "ar" in languages
+    behind = "|".join(_SUFFIXES[each] for each in languages if each in _SUFFIXES)
+    suffix = re.compile(f"(?<=..)'(?:{behind})$") if behind else None
+
+    def place(word: str) -> tuple[int, int]:
+        before = _ARTICLE.match(word) if article else None
+        after = suffix.search(word) if suffix and "'" in word else None
+        return before.end() if before else 0, after.start() if after else len(word)
+
+    return place
