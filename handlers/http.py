@@ -7,6 +7,7 @@ docs/serving.md lists the routes and the variables.
 
 import sys
 
+from ranklet.runtime.console import printable
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.extras import hinted
 
@@ -19,7 +20,7 @@ def main() -> int:
             from ranklet.handlers.server.uvicorn_server import serve
         serve(ServerSettings.from_environment())
     except RankletError as error:
-        sys.stderr.write(f"ranklet: {error}\n")
+        sys.stderr.write(f"ranklet: {printable(str(error))}\n")
         return 1
     return 0
 

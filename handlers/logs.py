@@ -29,7 +29,8 @@ def write(severity: str, message: str, **fields: Any) -> None:
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line = {"severity": severity, "time": now, "message": message, **fields}
     text = _NO_ASCII.sub(_escaped, shown_in(_ENCODER.encode(line)))
-    with contextlib.suppress(OSError, ValueError):  # the log's reader may be gone; answers go on
+    # The log's reader may be gone, or there never was one; answers go on.
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.buffer.write(text.encode() + b"\n")
         sys.stdout.buffer.flush()
 

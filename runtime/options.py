@@ -25,6 +25,7 @@ class Option:
         least: smallest number.
         most: largest number; None for no limit.
         allowed: allowed texts; empty for any.
+        untyped: one more text, which only Python may give; empty for none.
         optional: whether it may be None.
         flag: its name on the command line; empty for the field's name; None to hide it.
         read: makes the value from the typed text, such as a path.
@@ -37,6 +38,7 @@ class Option:
     least: float = 0
     most: float | None = None
     allowed: tuple[str, ...] = ()
+    untyped: str = ""
     optional: bool = False
     flag: str | None = ""
     read: Callable[[str], Any] | None = None
@@ -51,7 +53,7 @@ class Option:
             check_integer(name, value, self.least, self.most)
         elif self.kind is float:
             check_number(name, value, self.least, self.most)
-        elif self.allowed:
+        elif self.allowed and (not self.untyped or value != self.untyped):
             check_one_of(name, value, self.allowed)
         elif self.kind is bool and type(value) is not bool:
             raise InputError(f"{name} is {value!r}; it must be True or False")
@@ -93,9 +95,11 @@ def number(
     return _field(default, Option(about, float, least, most, optional=default is None, flag=flag))
 
 
-def one_of(default: str, allowed: Sequence[str], about: str, *, flag: str | None = "") -> Any:
-    """Return a field for one of some texts."""
-    return _field(default, Option(about, str, allowed=tuple(allowed), flag=flag))
+def one_of(
+    default: str, allowed: Sequence[str], about: str, *, flag: str | None = "", untyped: str = ""
+) -> Any:
+    """Return a field for one of some texts, and for `untyped`, which no command line offers."""
+    return _field(default, Option(about, str, allowed=tuple(allowed), flag=flag, untyped=untyped))
 
 
 def text(default: str, about: str) -> Any:

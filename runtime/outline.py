@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from ranklet.runtime.console import printable
+
 SMALLEST = 0.00005  # amounts below it are printed as 0.0000, so they share a row
 _VALUE = 11  # characters of an amount and the space after it
 
@@ -77,7 +79,7 @@ def _rows(
         heading: its row, if that is not its amount and its label.
     """
     line = heading or f"{branch.value:9.4f}  {'  ' * depth}{branch.label}"
-    yield _Row(weight, " " * margin + line)
+    yield _Row(weight, " " * margin + printable(line))
     total = sum(abs(part.value) for part in branch.parts)
     small = [part for part in branch.parts if abs(part.value) < SMALLEST]
     for part in branch.parts:

@@ -6,10 +6,12 @@ shorter than the time between two lines writes nothing where there is no termina
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
+
+from ranklet.runtime.console import bare, printable
 
 T = TypeVar("T")
 
@@ -41,7 +43,7 @@ class Steps:
         self._began = self._shown_at = clock()
         self._first = done
         self._shown = ("", done)  # label and share
-        self._bar = _terminal_bar() if sys.stderr.isatty() else None
+        self._bar = _bar(total=1.0, leave=False, bar_format="{desc} |{bar}|")
 
     def expect(self, label: str, work: float) -> None:
         """Change the estimated work of each waiting step of this label."""
@@ -109,14 +111,13 @@ class Steps:
             return
         self._shown_at = now
         spent = now - self._began
-        line = f"{label}{count}" + (f": {share:.0%}" if self._work else "")
+        line = f"{printable(label)}{count}" + (f": {share:.0%}" if self._work else "")
         line += f" after {duration(spent)}"
         if share - self._first >= ESTIMATED_FROM:
             left = spent / (share - self._first) * (1 - share)
             line += f", about {duration(left)} left"
         if self._bar is None:
-            sys.stderr.write(f"{line}\n")
-            sys.stderr.flush()
+            _write(line, bare(sys.stderr))
         else:
             self._bar.n = share
             self._bar.set_description_str(line)
@@ -151,29 +152,27 @@ def expect(label: str, work: float) -> None:
 
 def say(text: str) -> None:
     """Print a line on standard output, above a bar if there is one."""
-    from tqdm import tqdm
-
-    tqdm.write(text)
+    _above_bars(text, bare(sys.stdout))
 
 
 def warn(text: str) -> None:
     """Print a warning on standard error, above a bar if there is one."""
-    from tqdm import tqdm
-
-    tqdm.write(f"warning: {text}", file=sys.stderr)
+    _above_bars(f"warning: {text}", bare(sys.stderr))
 
 
 def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
     """Yield the items; `total` is their number if they have no length."""
-    steps = _steps.get()
-    if steps is None and not sys.stderr.isatty():
-        steps = Steps([(label, 1.0)] if total is not None or isinstance(items, Sized) else [])
-    if steps is not None:
-        yield from steps.follow(items, label, total)
+    steps, drawn = _steps.get(), None
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    if steps is None:
+        drawn = _bar(iterable=items, desc=printable(label), total=total, leave=True)
+    if drawn is not None:
+        yield from drawn
         return
-    from tqdm import tqdm
-
-    yield from tqdm(items, desc=label, total=total, leave=True, dynamic_ncols=True)
+    yield from (steps or Steps([(label, 1.0)] if total is not None else [])).follow(
+        items, label, total
+    )
 
 
 def duration(seconds: float) -> str:
@@ -187,7 +186,30 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _terminal_bar() -> Any:
+def _bar(**options: Any) -> Any:
+    """Return a bar on standard error; None if that is no terminal."""
+    stream = bare(sys.stderr)
+    if stream is None or not stream.isatty():
+        return None
     from tqdm import tqdm
 
-    return tqdm(total=1.0, dynamic_ncols=True, leave=False, bar_format="{desc} |{bar}|")
+    return tqdm(file=stream, dynamic_ncols=True, **options)
+
+
+def _above_bars(text: str, stream: TextIO | None) -> None:
+    terminal = bare(sys.stderr)
+    if terminal is None or not terminal.isatty():
+        _write(text, stream)
+        return
+    from tqdm import tqdm
+
+    with tqdm.external_write_mode(file=terminal):
+        _write(text, stream)
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    """Write lines, unless nobody can read them, which is no reason to end the work."""
+    if stream is not None:
+        with suppress(OSError):
+            stream.write("".join(f"{printable(line)}\n" for line in text.split("\n")))
+            stream.flush()

@@ -118,7 +118,8 @@ NEURAL = {
 }  # fmt: skip
 WORDS = {"--language": "en", "--normaliser": "lemma"}
 TAUGHT = {"--teacher": None, "--teacher-scale": 1}
-ENCODER = {**NEURAL, **TAUGHT, "--epochs": 1, "--backbone": None}
+PAIRS = {**NEURAL, **TAUGHT, "--epochs": 1}
+ENCODER = {**PAIRS, "--backbone": None}
 TERMS = {
     **NEURAL, **TAUGHT, **WORDS, "--lr": 5e-4, "--epochs": 5, "--batch": 16, "--vectors": "random",
     "--least": 2, "--query-log": "", "--field": "words", "--max-query-tokens": 20,
@@ -165,7 +166,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--punctuation": False, "--no-special-tokens": True, "--loss": "in-batch",
     },
     "srm": {
-        **ENCODER, "--lr": 1e-3, "--batch": 32, "--negatives": "bm25", "--oracle": None,
+        **PAIRS, "--lr": 1e-3, "--batch": 32, "--negatives": "bm25", "--oracle": None,
         "--max-query-tokens": 32, "--max-document-tokens": 128,
         "--sub-embeddings": 10, "--mixing": "attention", "--window": 1, "--heads": 1,
         "--context": "oracle", "--context-window": 2, "--document-vectors": "light",
@@ -203,6 +204,21 @@ def test_the_defaults_are_these(kind: str) -> None:
     if kind != "bm25":
         assert (found["--bm25"].k1, found.pop("--bm25").b) == (0.9, 0.4)
     assert found == DEFAULTS[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "value"),
+    [("srm", "--negatives", "in-batch"), ("cross_encoder", "--head", "imported")],
+)
+def test_help_offers_no_value_that_is_always_refused(
+    kind: str, option: str, value: str, capsys: Capture
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", kind, "--help"])
+    assert value not in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["train", kind, "collection", "-o", "x", option, value])
+    assert "allowed are" in capsys.readouterr().err
 
 
 def test_options_that_contradict_each_other_are_refused() -> None:

@@ -52,7 +52,7 @@ class CrossEncoderSettings(PairFormat, Settings):
             its own, which splits documents into pieces when they are scored.
     """
 
-    head: str = one_of("vanilla", (*HEADS, IMPORTED), "network on top")
+    head: str = one_of("vanilla", HEADS, "network on top", untyped=IMPORTED)
     combine: str = one_of("head", COMBINATIONS, "one score of all chunks")
     field: str = "wordpieces"
 

@@ -1,16 +1,15 @@
 """The command line ``ranklet COMMAND …``, with one file per command, imported when it is called."""
 
 import argparse
-import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from io import TextIOWrapper
 from types import FrameType
 
+from ranklet.commands.output import complain, screened
 from ranklet.runtime.errors import ModelFolderError, RankletError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.storage.address import shown_in, writable
@@ -50,15 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     imported, or 3 after a training that did not improve or made too few steps.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser()
-    if not words or words[0] not in COMMANDS:
-        parser.parse_args(words)  # exits after --help, --version and mistakes
-        parser.print_help()
-        return 2
-    return run(words[0], words[1:])
+    with screened():
+        if not words or words[0] not in COMMANDS:
+            parser = _parser()
+            parser.parse_args(words)  # exits after --help, --version and mistakes
+            parser.print_help()
+            return 2
+        return _run(words[0], words[1:])
 
 
-def run(command: str, arguments: Sequence[str]) -> int:
+def _run(command: str, arguments: Sequence[str]) -> int:
     """Run one command by name with its own arguments; return the exit status."""
     module = import_module(f"{__name__}.{command}")
     # A command may need more than one package, and all of them should be installed at once.
@@ -71,9 +71,6 @@ def run(command: str, arguments: Sequence[str]) -> int:
     )
     module.add_arguments(parser)
     options = parser.parse_args(arguments)
-    for stream in (sys.stdout, sys.stderr):  # so that no character can make printing fail
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
     try:
         for name in OUTPUTS:  # refused before any work
             if place := getattr(options, name, None):
@@ -82,13 +79,10 @@ def run(command: str, arguments: Sequence[str]) -> int:
             status: int | None = module.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print(f"ranklet {command}: interrupted; no result was written", file=sys.stderr)
+        complain(f"ranklet {command}: interrupted; no result was written")
         return 130
-    except BrokenPipeError:  # the reader of our output has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (RankletError, OSError) as error:  # a full disk or missing permissions, for example
-        print(f"ranklet {command}: {shown_in(str(error))}", file=sys.stderr)
+        complain(f"ranklet {command}: {shown_in(str(error))}")
         return 2 if isinstance(error, ModelFolderError) else 1
     return status or 0
 
@@ -123,7 +117,7 @@ def _ended_as_by_ctrl_c() -> Iterator[None]:
 
 def export_onnx() -> int:
     """Run ``export-onnx``, an alias of ``ranklet export`` that people may look for."""
-    return run("export", sys.argv[1:])
+    return main(["export", *sys.argv[1:]])
 
 
 def _parser() -> argparse.ArgumentParser:

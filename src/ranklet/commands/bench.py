@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from statistics import median
 
+from ranklet.commands.output import say, show_json
+
 COLD = """
 import json, sys
 from time import perf_counter as now
@@ -76,15 +78,15 @@ def run(options: argparse.Namespace) -> None:
         for name, ms in warm.items()
     }
     if options.json:
-        print(json.dumps({"cold_ms": cold, "warm_ms": figures, "queries": len(queries)}))
+        show_json(json.dumps({"cold_ms": cold, "warm_ms": figures, "queries": len(queries)}))
         return
     if cold:
-        print(f"cold, median of {options.cold} fresh processes")
+        say(f"cold, median of {options.cold} fresh processes")
     for name, ms in cold.items():
-        print(f"  {ms:9.1f} ms  {name}")
-    print(f"warm, {len(queries)} queries{'p50':>8}{'p90':>9}{'p99':>9}  ms")
+        say(f"  {ms:9.1f} ms  {name}")
+    say(f"warm, {len(queries)} queries{'p50':>8}{'p90':>9}{'p99':>9}  ms")
     for name, quantiles in figures.items():
-        print(f"  {quantiles['p50']:22.2f}{quantiles['p90']:9.2f}{quantiles['p99']:9.2f}  {name}")
+        say(f"  {quantiles['p50']:22.2f}{quantiles['p90']:9.2f}{quantiles['p99']:9.2f}  {name}")
 
 
 def _cold(options: argparse.Namespace, query: str) -> dict[str, float]:

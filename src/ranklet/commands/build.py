@@ -9,6 +9,7 @@ import argparse
 
 from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.export import STORED
+from ranklet.commands.output import say, suggested
 from ranklet.commands.train.arguments import add_options, options_from
 
 
@@ -64,13 +65,13 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source
     from ranklet.training.indexing.language.options import TextOptions
-    from ranklet.training.progress import say
+    from ranklet.training.progress import say as announce
 
     if options.stored and not options.model:
         raise InputError("--stored needs a --model whose vectors of documents it is for")
     words = options_from(TextOptions(), vars(options))
     target = build(
-        Source(options.source, options_from(SourceOptions(), vars(options)), say),
+        Source(options.source, options_from(SourceOptions(), vars(options)), announce),
         options.output,
         models=options.model,
         label=options.label,
@@ -87,7 +88,8 @@ def run(options: argparse.Namespace) -> None:
         engine=engine_from(options),
     )
     bundle = load(target)
-    print(f"{bundle.size} → {target}")
+    say(f"{bundle.size} → {target}")
     if bundle.metadata:
-        print(f"metadata: {in_words(bundle.metadata)}")
-    print(f"try: ranklet rank {target} {bundle.sample_texts(1)[0]!r}")
+        say(f"metadata: {in_words(bundle.metadata)}")
+    query = " ".join(bundle.sample_texts(1)[0].split())
+    say(f"try: {suggested('rank', target, query)}")

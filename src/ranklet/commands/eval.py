@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.commands.output import say, show, show_json
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,16 +100,16 @@ def run(options: argparse.Namespace) -> None:
             more["seen_in_training"] = asdict(seen)
         if shares:
             more[f"consistency@{options.consistency}"] = shares
-        print(json.dumps({**_plain(evaluations, names[0]), **more}))
+        show_json(json.dumps({**_plain(evaluations, names[0]), **more}))
         return
-    print(evaluation.table(evaluations, names[0]))
+    show(evaluation.table(evaluations, names[0]))
     if judgements.missing:
         missed = judgements.missing_relevant
-        print(f"relevant documents that cannot be found, and so are missed: {missed:,}")
+        say(f"relevant documents that cannot be found, and so are missed: {missed:,}")
     if seen:
-        print(seen)
+        say(str(seen))
     for name, share in shares.items():
-        print(f"{share:.1%} of the top {options.consistency} of {name} are also in {names[0]}")
+        say(f"{share:.1%} of the top {options.consistency} of {name} are also in {names[0]}")
 
 
 def _make_folder(path: Path) -> None:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.commands.output import say, show, show_json
 from ranklet.commands.rank import COLLECTION, WHERE, read_filter
 from ranklet.commands.rank.answers import ROWS, ignored_words
 from ranklet.runtime.errors import InputError
@@ -61,18 +62,18 @@ def run(options: argparse.Namespace) -> None:
         manifest = bundle.manifest
         recipe = manifest.pipelines[pipeline or manifest.default_pipeline]
         write_page(options.html, page(bundle, query, hits, str(recipe)))
-        print(f"{len(hits)} explained → {options.html}")
+        say(f"{len(hits)} explained → {options.html}")
         return
     alone = len(options.document) == 1
     for hit in hits:
         if options.json:
-            print(as_json(hit, alone))
+            show_json(as_json(hit, alone))
         else:
-            heading = f"{hit.name}  {hit.title}\n"
-            tree = hit.explanation.text(ROWS, HINT) if hit.explanation else ""
-            print(f"{'' if alone and hit.passage is None else heading}{tree}")
+            if not alone or hit.passage is not None:
+                say(f"{hit.name}  {hit.title}")
+            show(hit.explanation.text(ROWS, HINT) if hit.explanation else "")
     if not hits and not options.json:
-        print("\n".join([f"no hits for {query!r}", *ignored]))
+        say(f"no hits for {query!r}", *ignored)
 
 
 def as_json(hit: "Hit", alone: bool) -> str:

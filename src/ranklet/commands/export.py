@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.commands.output import say, show
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -163,8 +164,8 @@ def run(options: argparse.Namespace) -> int:
     export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
     reports = read_reports(options.output)
     for name, proofs in reports.items():
-        print(f"{name}\n{report_table(proofs)}")
-    print(f"{', '.join(checkpoints)} → {options.output}")
+        show(f"{name}\n{report_table(proofs)}")
+    say(f"{', '.join(checkpoints)} → {options.output}")
     refused = any(proof.refused for proofs in reports.values() for proof in proofs)
     return REFUSED if refused else 0
 
@@ -254,10 +255,10 @@ def _verified(
             )
         return checkpoints
     for name in models:
-        print(f"{name}: {described(checkpoints[name])}")
+        say(f"{name}: {described(checkpoints[name])}")
     ready = with_probes(checkpoints, folders, probes or _unjudged(options.texts, options.queries))
     for name in models:
-        print(f"{name}: {ready[name].training[ORIGINAL]}")
+        say(f"{name}: {ready[name].training[ORIGINAL]}")
     return ready
 
 
@@ -272,10 +273,10 @@ def _unjudged(texts: str | None, queries: str | None) -> "Probes":
 
     if texts is not None:
         own = read_query_texts(queries) if queries else ()
-        source = Source(texts, SourceOptions(skip_bad=True), print)
+        source = Source(texts, SourceOptions(skip_bad=True), say)
         return unjudged_probes(source.documents(), own)
     docs = collect()
-    print("verifying on the documentation inside Python; pass --texts for texts of your own")
+    say("verifying on the documentation inside Python; pass --texts for texts of your own")
     documents = (Document(doc.id, "", doc.body) for doc in docs)
     return unjudged_probes(documents, [doc.summary for doc in docs if doc.summary])
 

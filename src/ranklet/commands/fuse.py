@@ -2,6 +2,7 @@
 
 import argparse
 
+from ranklet.commands.output import say
 from ranklet.runtime.pipeline.fusion import FIXED, SCALINGS
 
 
@@ -67,4 +68,4 @@ def run(options: argparse.Namespace) -> None:
         overwrite=options.force,
     )
     weights = ", ".join(f"{weight:.4f}" for weight in learned.weights)
-    print(f"weights {weights}: {options.measure} {learned.value:.4f} → {options.output}")
+    say(f"weights {weights}: {options.measure} {learned.value:.4f} → {options.output}")

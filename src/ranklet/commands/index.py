@@ -60,6 +60,6 @@ def run(options: argparse.Namespace) -> None:
             engine=engine_from(options),
         )
     bundle = load(target)
-    print(f"{bundle.size} → {target}")
+    say(f"{bundle.size} → {target}")
     if bundle.metadata:
-        print(f"metadata: {in_words(bundle.metadata)}")
+        say(f"metadata: {in_words(bundle.metadata)}")

@@ -3,6 +3,8 @@
 import argparse
 import json
 
+from ranklet.commands.output import say, show_json
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -20,17 +22,17 @@ def run(options: argparse.Namespace) -> None:
     bundle = load(options.bundle)
     manifest = bundle.manifest
     if options.json:
-        print(manifest.to_json(), end="")
+        show_json(manifest.to_json().rstrip())
         return
     size = sum(entry.bytes for entry in manifest.files.values())
     written = f"written {manifest.created} by ranklet {manifest.ranklet_version}"
-    print(f"{shown(options.bundle)}: {written}")
-    print(f"{bundle.size}, {len(manifest.files)} files, {size / 1e6:.1f} MB")
-    print(f"fields: {', '.join(manifest.fields) or 'none'}")
+    say(f"{shown(options.bundle)}: {written}")
+    say(f"{bundle.size}, {len(manifest.files)} files, {size / 1e6:.1f} MB")
+    say(f"fields: {', '.join(manifest.fields) or 'none'}")
     if bundle.metadata:
-        print(f"metadata: {in_words(bundle.metadata)}")
+        say(f"metadata: {in_words(bundle.metadata)}")
     if manifest.documents:
-        print(f"languages: {', '.join(manifest.languages)} (words by {manifest.normaliser})")
+        say(f"languages: {', '.join(manifest.languages)} (words by {manifest.normaliser})")
     for name, entry in manifest.rankers.items():
         own = {
             path: e.bytes
@@ -40,11 +42,9 @@ def run(options: argparse.Namespace) -> None:
         models = "".join(f", {variant}" for variant, file in VARIANTS.items() if file in files)
         values = {**entry.settings, **entry.measured}
         settings = ", ".join(f"{key}={value}" for key, value in values.items())
-        print(
-            f"ranker   {name}: {entry.kind} ({settings}), {sum(own.values()) / 1e6:.1f} MB{models}"
-        )
+        say(f"ranker   {name}: {entry.kind} ({settings}), {sum(own.values()) / 1e6:.1f} MB{models}")
     for name, pipeline in manifest.pipelines.items():
         mark = " (default)" if name == manifest.default_pipeline else ""
-        print(f"pipeline {name}{mark}: {pipeline}")
+        say(f"pipeline {name}{mark}: {pipeline}")
     for key, value in manifest.provenance.items():
-        print(f"{key}: {json.dumps(value, ensure_ascii=False):.300}")
+        say(f"{key}: {json.dumps(value, ensure_ascii=False):.300}")

@@ -4,6 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from ranklet.commands.output import say
 from ranklet.commands.train import FELL_SHORT
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.pretrained.options import PretrainingOptions
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     backbone.save(output)
     remove_state(state)
     course = [-value for _, value in progress.evaluations]  # the best weights are saved
-    print(f"cross-entropy of held-out texts {course[0]:.4f} → {min(course):.4f} → {output}")
+    say(f"cross-entropy of held-out texts {course[0]:.4f} → {min(course):.4f} → {output}")
     if warning := shortcoming(-course[0], -min(course), progress.steps):
         warn(warning)
         return FELL_SHORT

@@ -2,6 +2,8 @@
 
 import argparse
 
+from ranklet.commands.output import say
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -14,5 +16,5 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.verification import verify
 
     for checked in verify(options.bundle):
-        print(f"ok  {checked}")
-    print(f"{shown(options.bundle)} is valid")
+        say(f"ok  {checked}")
+    say(f"{shown(options.bundle)} is valid")

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from ranklet.runtime.console import printable
 from ranklet.training.data.sources.records import Bad, Fault
 
 _NAMES: Mapping[Fault, tuple[str, str]] = {
@@ -43,7 +44,7 @@ class Problems:
         count, examples = self.counts[fault], self._examples[fault]
         places = ", ".join(f"{bad.place} ({bad.found})" for bad in examples)
         more = ", …" if count > len(examples) else ""
-        return f"  {count:,} {_NAMES[fault][count > 1]}: {places}{more}"
+        return printable(f"  {count:,} {_NAMES[fault][count > 1]}: {places}{more}")
 
     def hint(self) -> str:
         """Return what to type."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import integer, number, one_of, place, switch
 from ranklet.runtime.rankers.srm.settings import CONTEXTS, DOCUMENTS, FORMS, MIXINGS, SRMSettings
-from ranklet.training.learning.options import TextPairOptions
+from ranklet.training.learning.options import NEGATIVES, TextPairOptions
 
 INITIAL = ("centroids", "random")
 DEFAULT = SRMSettings()
@@ -25,6 +25,7 @@ class Options(TextPairOptions):
 
     GROUP = "srm"
 
+    backbone: str | Path | None = place("not used, because the oracle is the encoder", flag=None)
     oracle: str | Path | None = place("checkpoint of the ColBERT that is imitated (needed)")
     teacher: str | Path | None = place(
         "scores or a cross-encoder to fine-tune by (default: the oracle)"
@@ -54,7 +55,7 @@ class Options(TextPairOptions):
     train_table: bool = switch(False, "let fine-tuning change the table, too")
     learning_rate: float = 1e-3
     clip: float | None = 1
-    negatives: str = "bm25"
+    negatives: str = one_of("bm25", NEGATIVES, "documents that are not relevant")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,7 +63,3 @@ class Options(TextPairOptions):
             raise InputError("light vectors imitate an --oracle and have no --backbone")
         if self.teacher is not None and not self.fine_tune:
             raise InputError("a --teacher teaches fine-tuning; leave out --no-fine-tuning")
-        if self.negatives == "in-batch":
-            raise InputError(
-                "fine-tuning compares two documents of a query; give --negatives bm25 or random"
-            )

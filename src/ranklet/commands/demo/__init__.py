@@ -9,6 +9,7 @@ from time import perf_counter
 
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.results import FIRST, answered, conclusion, results_table
+from ranklet.commands.output import say, show, suggested
 from ranklet.commands.rank.answers import as_text
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
@@ -68,8 +69,8 @@ def run(options: argparse.Namespace) -> None:
         checkpoint.save(folder / name)
     tested, served = _bundles(folder, judged, whole, checkpoints, systems)
     _report(judged, tested, served, systems)
-    print(f"\nThat took {perf_counter() - begin:.0f} s. Try your own question:")
-    print(f'  ranklet rank {served} "sort a list of dictionaries" --explain')
+    show(f"\nThat took {perf_counter() - begin:.0f} s. Try your own question:")
+    say(f"  {suggested('rank', served, 'sort a list of dictionaries')} --explain")
 
 
 def _collect(folder: Path) -> tuple[Collection, Collection]:
@@ -83,9 +84,9 @@ def _collect(folder: Path) -> tuple[Collection, Collection]:
     texts = [Document(doc.id, doc.title, doc.text) for doc in docs]
     whole = write_collection(folder / "whole", texts, {}, overwrite=True)
     learn, test = (len(judged.queries(split)) for split in ("train", "test"))
-    print(f"{len(docs):,} texts of the documentation inside this Python")
-    print(f"{learn:,} of their summary lines are queries to learn from")
-    print(f"{test:,} of them, from other modules, are the test")
+    say(f"{len(docs):,} texts of the documentation inside this Python")
+    say(f"{learn:,} of their summary lines are queries to learn from")
+    say(f"{test:,} of them, from other modules, are the test")
     return judged, whole
 
 
@@ -93,10 +94,10 @@ def _train_lexical(judged: Collection) -> dict[str, Checkpoint]:
     _headline("Train BM25 and Model 1")
     queries, dev = (read_split(judged, split) for split in ("train", "dev"))
     tuned = bm25.train(judged, queries, [], BM25Options(measure=MEASURE))
-    print(f"BM25 has k1 = {tuned.settings.k1:g} and b = {tuned.settings.b:g}")
+    say(f"BM25 has k1 = {tuned.settings.k1:g} and b = {tuned.settings.b:g}")
     options = Model1Options(bm25=tuned.settings, measure=MEASURE)
     learned = model1.train(judged, queries, dev, options)
-    print(f"Model 1 has learned {learned.training['pairs']:,} pairs of words")
+    say(f"Model 1 has learned {learned.training['pairs']:,} pairs of words")
     return {"bm25": tuned, "model1": learned}
 
 
@@ -128,7 +129,7 @@ def _train_neural(
     )
     with one_thread():
         trained = dense.train(judged, queries, dev, options)
-    print(summary(trained.training))
+    show(summary(trained.training))
     if warning := trained.training["warning"]:
         warn(warning)
     minilm = read_model(folder)
@@ -154,7 +155,7 @@ def _bundles(
         for report in reports:
             if report.variant.startswith(STORED):  # a form of vectors, and no file
                 continue
-            print(
+            say(
                 f"{name} {report.variant}: verified, {report.bytes / 1e6:.0f} MB; it keeps "
                 f"{1 - report.ndcg_loss:.1%} of PyTorch's nDCG@10 (Kendall τ {report.kendall:.2f})"
             )
@@ -171,7 +172,7 @@ def _bundles(
     index_bundle(tested, whole, served, overwrite=True)
     manifest = load(served).manifest
     size = sum(entry.bytes for entry in manifest.files.values())
-    print(f"{served}: {manifest.documents:,} texts, {size / 1e6:.0f} MB")
+    say(f"{served}: {manifest.documents:,} texts, {size / 1e6:.0f} MB")
     return tested, served
 
 
@@ -185,14 +186,14 @@ def _report(
     found = {name: answered(bundle, pipeline) for name, pipeline in pipelines.items()}
     best = list(systems)[-1]
     _headline("Ask")
-    print(as_text(bundle.rank(QUESTION, k=1, explain=True)))
+    show(as_text(bundle.rank(QUESTION, k=1, explain=True)))
     missed = [question for question, place in found[best].items() if place is None]
     if missed:
-        print(fill(f"No right answer among the first {FIRST}: {'; '.join(missed)}.", WIDTH))
+        show(fill(f"No right answer among the first {FIRST}: {'; '.join(missed)}.", WIDTH))
     _headline("Results")
-    print(results_table(evaluations, found))
-    print(fill(conclusion(evaluations, found), WIDTH))
+    show(results_table(evaluations, found))
+    show(fill(conclusion(evaluations, found), WIDTH))
 
 
 def _headline(text: str) -> None:
-    print(f"\n── {text}", flush=True)
+    show(f"\n── {text}")

@@ -6,6 +6,7 @@ returns documents in the bundle's own order. With --query alone only that query 
 
 import argparse
 
+from ranklet.commands.output import say, show, show_json
 from ranklet.runtime.arguments import check_query
 
 ENGINES = ("vespa", "opensearch", "elasticsearch", "qdrant")
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
         body = query_body(
             options.bundle, options.to, options.query, ranker=first, index=name, k=options.k
         )
-        print(json.dumps(body, ensure_ascii=False))
+        show_json(json.dumps(body, ensure_ascii=False))
         return
     usage = write_feed(
         options.bundle,
@@ -58,4 +59,5 @@ def run(options: argparse.Namespace) -> None:
         k=options.k,
         overwrite=options.force,
     )
-    print(f"feed for {options.to} → {options.output}\nload and search it from there:\n\n{usage}")
+    say(f"feed for {options.to} → {options.output}", "load and search it from there:", "")
+    show(usage)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.commands.output import say, show, suggested
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,12 +67,12 @@ def run(options: argparse.Namespace) -> None:
         marks = Marks(Path(options.output), whole_documents(documents), texts, options.split)
         service = JudgeService(bundle, documents, marks, options.pipeline)
         address = f"http://{HOST}:{listening.getsockname()[1]}"
-        print(f"judge {len(marks.queries):,} queries at {address} (end with Ctrl-C)", flush=True)
+        say(f"judge {len(marks.queries):,} queries at {address} (end with Ctrl-C)")
         if not options.no_browser and _has_browser():
             with suppress(webbrowser.Error):
                 webbrowser.open(address)
         serve(service, listening)
-    print(summary(marks, options.bundle, fused=len(bundle.manifest.rankers) > 1))
+    show(summary(marks, options.bundle, fused=len(bundle.manifest.rankers) > 1))
 
 
 def summary(marks: "Marks", bundle: str, *, fused: bool) -> str:
@@ -90,9 +91,11 @@ def summary(marks: "Marks", bundle: str, *, fused: bool) -> str:
     total = f"{judged:,} of {len(grades):,} queries are judged"
     text = f"{total}, {answered:,} with a relevant document → {marks.folder}"
     if answered:
-        arguments = f"{shown(bundle)} {marks.folder} --split {marks.split}"
-        text += f"\ntry: ranklet eval {arguments}"
-        text += f"\n     ranklet fuse {arguments} -o fused.ranklet" if fused else ""
+        operands = shown(bundle), marks.folder
+        text += f"\ntry: {suggested('eval', *operands, split=marks.split)}"
+        if fused:
+            fusing = suggested("fuse", *operands, split=marks.split, output="fused.ranklet")
+            text += f"\n     {fusing}"
     return text
 
 

@@ -6,6 +6,8 @@ encoded again. Pipelines are those of the first bundle.
 
 import argparse
 
+from ranklet.commands.output import say
+
 PREFER = ("none", "first", "last")
 
 
@@ -32,4 +34,4 @@ def run(options: argparse.Namespace) -> None:
         target = merge(
             options.bundles, options.output, prefer=options.prefer, overwrite=options.force
         )
-    print(f"{load(target).size} → {target}")
+    say(f"{load(target).size} → {target}")

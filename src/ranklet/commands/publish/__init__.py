@@ -7,6 +7,7 @@ ranks them, with the models of this bundle.
 import argparse
 import os
 
+from ranklet.commands.output import say
 from ranklet.runtime.remote.connection import TOKEN_VARIABLE
 
 
@@ -39,4 +40,4 @@ def run(options: argparse.Namespace) -> None:
         token=os.environ.get(TOKEN_VARIABLE, ""),
         overwrite=options.force,
     )
-    print(f"published as {name!r} → {shown(options.uri)}")
+    say(f"published as {name!r} → {shown(options.uri)}")

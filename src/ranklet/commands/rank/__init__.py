@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ranklet.commands.engine import add_engine, engine_from
+from ranklet.commands.output import show, show_json
 
 COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
 WHERE = 'filter by metadata, such as \'{"year": {">=": 2020}}\' (docs/filtering.md)'
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import InputError, load
     from ranklet.runtime.storage.address import is_address
 
-    engine = engine_from(options)
+    engine, printed = engine_from(options), show_json if options.json else show
     settings = {
         "rank": {
             "k": options.k,
@@ -79,11 +80,13 @@ def run(options: argparse.Namespace) -> None:
                 "such a one, or leave --engine out"
             )
         for text in answers_on(engine, Path(options.bundle), queries, settings):
-            print(text)
+            if not printed(text):
+                break
         return
     bundle = load(options.bundle, collection=options.collection)
     for text in map(answers(bundle, settings), queries):
-        print(text)
+        if not printed(text):  # nobody reads the answers to queries that are still to come
+            break
 
 
 def read_filter(text: str) -> dict[str, Any]:

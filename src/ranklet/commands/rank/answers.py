@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.console import printable
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.hits import in_line
 from ranklet.runtime.lexical.query_syntax import typed_query
@@ -95,7 +96,7 @@ def as_text(ranking: "Ranking", offset: int = 0) -> str:
         for word, better in ranking.corrections.items()
     ]
     if not len(ranking):
-        return "\n".join([*lines, f"no hits for {ranking.query!r}", *ignored_words(ranking)])
+        return _laid_out([*lines, f"no hits for {ranking.query!r}", *ignored_words(ranking)])
     for place, hit in enumerate(ranking, offset + 1):
         lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
         text = " ".join(hit.text.split())
@@ -111,7 +112,11 @@ def as_text(ranking: "Ranking", offset: int = 0) -> str:
         lines.append(f"truncated because longer than {ranker} reads: {count}")
     if ranking.left_out:
         lines.append(f"no time for: {'; '.join(ranking.left_out)}")
-    return "\n".join([*lines, *ignored_words(ranking)])
+    return _laid_out([*lines, *ignored_words(ranking)])
+
+
+def _laid_out(lines: Iterable[str]) -> str:
+    return "\n".join(map(printable, lines))
 
 
 def ignored_words(ranking: "Ranking") -> list[str]:

@@ -5,11 +5,11 @@ the same command.
 """
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklet.commands.engine import add_engine, engine_from
+from ranklet.commands.output import complain, say
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import is_address
@@ -86,11 +86,11 @@ def run(options: argparse.Namespace) -> None:
             )  # fmt: skip
     except KeyboardInterrupt:
         if state.exists():
-            print(f"\nthe same command goes on from {state}", file=sys.stderr)
+            complain(f"\nthe same command goes on from {state}")
         raise
     found.save(output)
     remove_state(state)
-    print(f"{len(found.scores):,} scores of {len(found.queries):,} queries → {output}")
+    say(f"{len(found.scores):,} scores of {len(found.queries):,} queries → {output}")
 
 
 def _check_device(device: str, engine: "EngineOptions") -> None:

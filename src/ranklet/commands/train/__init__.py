@@ -6,13 +6,13 @@ made too few steps.
 """
 
 import argparse
-import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ranklet.commands.output import complain, show
 from ranklet.commands.train import material
 from ranklet.commands.train.allocator import keep_freed_memory
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         checkpoint = train(found.collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():
-            print(f"\n--resume goes on from {state}", file=sys.stderr)
+            complain(f"\n--resume goes on from {state}")
         raise
     finally:
         if not state.exists():
@@ -122,9 +122,9 @@ def run(arguments: argparse.Namespace) -> int:
     remove_state(state)
     found.remove()
     if not isinstance(options, TrainingOptions):
-        print(checkpoint.settings)
-    print(f"{summary(checkpoint.training)}\nmeasured on {found.measured_on} → {output}")
-    print(f"report → {output / REPORT}")
+        show(str(checkpoint.settings))
+    show(summary(checkpoint.training))
+    show(f"measured on {found.measured_on} → {output}\nreport → {output / REPORT}")
     if warning := checkpoint.training["warning"]:
         warn(warning)
         return FELL_SHORT

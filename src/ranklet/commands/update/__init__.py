@@ -7,6 +7,7 @@ for documents that do not change is used again, so only new ones are encoded.
 import argparse
 
 from ranklet.commands.engine import add_engine, engine_from
+from ranklet.commands.output import say
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.data.sources.options import SourceOptions
 
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
             overwrite=options.force,
             engine=engine_from(options),
         )
-    print(f"{done}: {load(done.path).size} → {done.path}")
+    say(f"{done}: {load(done.path).size} → {done.path}")
 
 
 def _ids(path: str | None) -> list[str]:
