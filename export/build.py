@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ranklet.export.bundles import EXPORTING, export_bundle
+from ranklet.export.default_fusion import FUSION, FusionOptions
 from ranklet.export.distributed.cluster import Cluster, connected
 from ranklet.export.distributed.indexing import analysed_on
 from ranklet.export.distributed.options import LOCAL, EngineOptions
@@ -53,11 +54,12 @@ def build(
     impacts: str = BM25Settings.impacts,
     overwrite: bool = False,
     engine: EngineOptions = LOCAL,
+    fusion: FusionOptions = FUSION,
 ) -> Path:
     """Write a bundle that searches texts with BM25, and with models if there are any.
 
-    With a model of vectors, the results of all retrievers are fused by reciprocal ranks. A
-    cross-encoder reranks the best of them.
+    With a model of vectors, the scores of all retrievers are added up, with weights that are
+    measured on the collection. A cross-encoder reranks the best of them.
 
     Args:
         documents: a file or folder of texts, or an iterable of texts or of objects with a text; see
@@ -75,6 +77,7 @@ def build(
         impacts: how BM25's impacts are stored, as float32, float16 or uint8.
         overwrite: whether an existing bundle is replaced.
         engine: where documents are analysed and encoded, on this machine or on several by Ray.
+        fusion: how the lists of several rankers become one.
 
     Returns:
         The bundle's path.
@@ -109,7 +112,7 @@ def build(
             bundle = engine.opened(rankers)
             analysed = given.analysed(bundle, writer.resume_folder)
             provenance = {"collection": {"name": source.name, "titles": titles}}
-            return write_indexed(bundle, analysed, writer, source.splitting, provenance)
+            return write_indexed(bundle, analysed, writer, source.splitting, provenance, fusion)
 
 
 class _Given(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ranklet.export.default_fusion import FUSION, FusionOptions
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.distributed.cluster import connected
 from ranklet.export.distributed.indexing import analysed_on
@@ -103,15 +104,15 @@ def export_bundle(
         pipelines, default = standard_pipelines(rankers)
         _warn_if_none_retrieves(rankers)
         return writer.finish(
-            documents=0,
-            fields=(),
-            rankers=rankers,
-            pipelines=pipelines,
-            default_pipeline=default,
-            **words,
-            provenance={
-                "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
-            },
+            Manifest(
+                rankers=rankers,
+                pipelines=pipelines,
+                default_pipeline=default,
+                **words,
+                provenance={
+                    "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
+                },
+            )
         )
 
 
@@ -144,6 +145,7 @@ def index_bundle(
     words: TextOptions | None = None,
     overwrite: bool = False,
     engine: EngineOptions = LOCAL,
+    fusion: FusionOptions = FUSION,
 ) -> Path:
     """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
 
@@ -156,6 +158,7 @@ def index_bundle(
             the bundle says, which is how its rankers were trained.
         overwrite: whether an existing bundle is replaced.
         engine: where documents are analysed and encoded, on this machine or on several by Ray.
+        fusion: how the lists of several rankers become one, unless the bundle has learned it.
 
     Raises:
         BundleError: the source cannot be read.
@@ -184,7 +187,7 @@ def index_bundle(
             folder = writer.resume_folder
             analysed = analysed_on(cluster, given, bundle, folder, titles=titles, words=words)
         provenance = {"collection": {"name": collection.name, "titles": titles}}
-        return write_indexed(bundle, analysed, writer, collection.splitting, provenance)
+        return write_indexed(bundle, analysed, writer, collection.splitting, provenance, fusion)
 
 
 def words_of(manifest: Manifest) -> TextOptions:

@@ -15,7 +15,7 @@ DEPTH = 1000  # of a list from an impact index; Boytsov & Kolter (§4.1) found n
 DENSE_DEPTH = 200
 # Documents that a network over each pair reranks; more ranked worse (Boytsov & Kolter, §4.1).
 RERANKED = 100
-BY_RANKS = "rrf"  # the name of the pipeline that fuses all by ranks
+SUM, BY_RANKS = "sum", "rrf"  # pipelines that fuse all retrievers, by scores and by ranks
 
 
 def stages(
@@ -58,17 +58,36 @@ def stages(
     return (*lists, *(Rescore(name) for name in names if name not in wholly))
 
 
-def by_ranks(names: Sequence[str], rankers: Mapping[str, RankerEntry]) -> Pipeline:
-    """Return the pipeline that fuses rankers by reciprocal ranks, which needs no weights."""
-    return Pipeline((*stages(names, rankers), Fuse("rrf", tuple(names), (1.0,) * len(names))))
+def fused(rankers: Mapping[str, RankerEntry]) -> list[str]:
+    """Return the names of the rankers that a fusion without judgements adds up.
+
+    These are the retrievers. A ranker that only rescores, such as Model 1, is weak alone, so an
+    equal part in the sum would cost more than it brings until `ranklet fuse` learns its weight. A
+    ranker that runs a network over each pair reranks instead.
+    """
+    names = [
+        name
+        for name, entry in rankers.items()
+        if KINDS[entry.kind].retrieves and not _per_pair(name, rankers)
+    ]
+    return sorted(names, key=lambda name: _is_exhaustive(name, rankers))
 
 
-def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pipeline], str]:
+def standard_pipelines(
+    rankers: Mapping[str, RankerEntry],
+    weights: Mapping[str, float] | None = None,
+    fusion: str = SUM,
+) -> tuple[dict[str, Pipeline], str]:
     """Return the pipelines by name, and the name of the default one.
 
-    Every retriever gets a pipeline of its own. Several rankers are fused by reciprocal ranks, until
-    `ranklet fuse` learns weights. A ranker that runs a network over each pair is not fused: a
-    pipeline of its name reranks the best documents of the others.
+    Every retriever gets a pipeline of its own, and all of them together one that adds up their
+    scores and one that adds up their reciprocal ranks. A ranker that runs a network over each pair
+    gets a pipeline that reranks the best documents of these.
+
+    Args:
+        rankers: of the bundle.
+        weights: of the rankers that are fused, by name; None for equal ones.
+        fusion: which of the two fusions is the default, `SUM` or `BY_RANKS`.
     """
     alone = {
         name: Pipeline(stages([name], rankers))
@@ -77,16 +96,18 @@ def standard_pipelines(rankers: Mapping[str, RankerEntry]) -> tuple[dict[str, Pi
     }
     if not alone:
         return {}, ""
-    networks = [name for name in rankers if _per_pair(name, rankers)]
-    indexed = [name for name in alone if name not in networks]
-    indexed.sort(key=lambda name: _is_exhaustive(name, rankers))
-    first = default = next(iter(indexed or alone))
-    rerankers = [name for name in networks if name != first]
-    names = (first, *(name for name in rankers if name != first and name not in rerankers))
+    if weights is None:
+        names = fused(rankers)
+        weights = dict.fromkeys(names, 1 / max(1, len(names)))
+    default = next(iter(weights), next(iter(alone)))
     pipelines = dict(alone)
-    if len(names) > 1:
-        pipelines[BY_RANKS], default = by_ranks(names, rankers), BY_RANKS
-    candidates = pipelines[default].stages
+    if len(weights) > 1:
+        lists, members = stages(list(weights), rankers), tuple(weights)
+        pipelines[SUM] = Pipeline((*lists, Fuse("linear", members, tuple(weights.values()))))
+        pipelines[BY_RANKS] = Pipeline((*lists, Fuse("rrf", members, (1.0,) * len(members))))
+        default = fusion
+    first, candidates = default, pipelines[default].stages
+    rerankers = [name for name in rankers if _per_pair(name, rankers) and name != first]
     for name in rerankers:
         pipelines[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))
     return pipelines, rerankers[0] if rerankers else default

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ranklet.export.default_pipelines import BY_RANKS, DEPTH, stages
+from ranklet.export.default_pipelines import BY_RANKS, DEPTH, SUM, stages
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundle import Bundle
@@ -140,7 +140,7 @@ def _fused(
             f"fusion needs two rankers or more, each once, not {', '.join(names)}; the bundle has "
             f"{', '.join(manifest.rankers)}"
         )
-    if name in manifest.rankers or name == BY_RANKS:
+    if name in manifest.rankers or name in (SUM, BY_RANKS):
         raise ExportError(
             f"a fusion cannot be named {name!r}, because the bundle has a pipeline of that name; "
             f"name it {PIPELINE}, for example"
@@ -166,25 +166,20 @@ def _fused(
         learned = replace(learned, value=served.mean(measure))
     writer.copy(bundle)
     writer.finish(
-        documents=manifest.documents,
-        fields=manifest.fields,
-        rankers=manifest.rankers,
-        pipelines={**manifest.pipelines, name: pipeline},
-        default_pipeline=name,
-        titles=manifest.titles,
-        metadata=manifest.metadata,
-        languages=manifest.languages,
-        normaliser=manifest.normaliser,
-        splitting=manifest.splitting,
-        provenance={
-            **manifest.provenance,
-            f"fusion {name}": {
-                "measure": measure,
-                **({} if scaling == FIXED else {"scaling": scaling}),
-                "value": learned.value,
-                "queries": len(queries),
-                **({"folds": folds, "alphas": list(learned.history[0])} if folds else {}),
+        replace(
+            manifest,
+            pipelines={**manifest.pipelines, name: pipeline},
+            default_pipeline=name,
+            provenance={
+                **manifest.provenance,
+                f"fusion {name}": {
+                    "measure": measure,
+                    **({} if scaling == FIXED else {"scaling": scaling}),
+                    "value": learned.value,
+                    "queries": len(queries),
+                    **({"folds": folds, "alphas": list(learned.history[0])} if folds else {}),
+                },
             },
-        },
+        )
     )
     return learned

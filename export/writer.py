@@ -4,8 +4,8 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -24,23 +24,14 @@ from ranklet.runtime.lexical.impact_index import (
     SCALE,
     ImpactIndex,
 )
-from ranklet.runtime.pipeline.stages import Pipeline
 from ranklet.runtime.storage.address import on_disk, writable
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.leftovers import Claim, clean_up, remove
 from ranklet.runtime.storage.locks import locked
-from ranklet.runtime.storage.manifest import (
-    MANIFEST,
-    FileEntry,
-    Manifest,
-    RankerEntry,
-    Splitting,
-    check_path,
-)
+from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, check_path
 from ranklet.runtime.storage.private_folder import check_private
 from ranklet.runtime.storage.replacing import replace_target
 from ranklet.runtime.storage.strangers import files_in, matching, remove_own, strangers
-from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.indexing.packer import release
 from ranklet.version import __version__
@@ -72,6 +63,7 @@ class BundleWriter:
     def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
         path = self._path = writable(target)
         self.target, self._overwrite = Path(target), overwrite
+        self._files: dict[str, FileEntry] = {}  # those whose digest is known
         _check_target(path, overwrite)
         with ExitStack() as held:
             try:
@@ -153,45 +145,32 @@ class BundleWriter:
         check_private(folder, "remove it")
         return folder
 
-    def finish(
-        self,
-        *,
-        documents: int,
-        fields: tuple[str, ...],
-        rankers: Mapping[str, RankerEntry],
-        pipelines: Mapping[str, Pipeline],
-        default_pipeline: str,
-        provenance: Mapping[str, Any],
-        titles: bool = True,
-        metadata: Mapping[str, str] | None = None,
-        languages: tuple[str, ...] = ENGLISH,
-        normaliser: str = "lemma",
-        splitting: Splitting | None = None,
-    ) -> Path:
-        """Write the manifest, check the whole bundle as a reader would, and rename it."""
-        files = {
-            path.relative_to(self._folder).as_posix(): FileEntry(path.stat().st_size, sha256(path))
-            for path in sorted(self._folder.rglob("*"))
-            if path.is_file()
-        }
-        manifest = Manifest(
+    def written(self, manifest: Manifest) -> BundleFiles:
+        """Write the manifest, and return what was written so far as a reader would open it.
+
+        Args:
+            manifest: its files, date and version of ranklet are those of this bundle instead.
+        """
+        for path in sorted(self._folder.rglob("*")):
+            name = path.relative_to(self._folder).as_posix()
+            if path.is_file() and name not in (*self._files, MANIFEST):
+                self._files[name] = FileEntry(path.stat().st_size, sha256(path))
+        complete = replace(
+            manifest,
             ranklet_version=__version__,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            documents=documents,
-            fields=fields,
-            rankers=rankers,
-            pipelines=pipelines,
-            default_pipeline=default_pipeline,
-            files=files,
-            provenance=provenance,
-            titles=titles,
-            metadata=metadata or {},
-            languages=languages,
-            normaliser=normaliser,
-            splitting=splitting,
+            files=dict(self._files),
         )
-        (self._folder / MANIFEST).write_text(manifest.to_json(), "utf-8")
-        BundleFiles(self._folder)  # raises if the bundle cannot be read back
+        (self._folder / MANIFEST).write_text(complete.to_json(), "utf-8")
+        return BundleFiles(self._folder)
+
+    def finish(self, manifest: Manifest) -> Path:
+        """Write the manifest, check the whole bundle as a reader would, and rename it.
+
+        Args:
+            manifest: see `written`.
+        """
+        self.written(manifest)
         if self._path.suffix == ".zip":
             packed = self._folder.with_name(self._folder.name + ".zip")
             try:

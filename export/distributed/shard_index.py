@@ -11,6 +11,7 @@ from ranklet.export.indexing.writing import Needs, write_indexed
 from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
+from ranklet.runtime.storage.manifest import Manifest
 from ranklet.training.indexing.analysed import analyse
 
 
@@ -33,14 +34,7 @@ def write_encoders(bundle: BundleFiles, target: Path) -> Path:
                 )
         if TOKENIZER in bundle.manifest.files:
             writer.data(TOKENIZER, bundle.file(TOKENIZER))
-        return writer.finish(
-            documents=0,
-            fields=(),
-            rankers=entries,
-            pipelines={},
-            default_pipeline="",
-            provenance={},
-        )
+        return writer.finish(Manifest(rankers=entries))
 
 
 def shard_settings(needs: Needs, device: str, *, titles: bool) -> dict[str, Any]:

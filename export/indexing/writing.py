@@ -1,9 +1,11 @@
 """Write the rankers of a bundle with an analysed collection."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from ranklet.export.default_fusion import FusionOptions, fusion_of
 from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
@@ -44,6 +46,7 @@ def write_indexed(
     writer: BundleWriter,
     splitting: Splitting | None,
     provenance: Mapping[str, Any],
+    fusion: FusionOptions | None = None,
 ) -> Path:
     """Write a bundle's rankers with an analysed collection.
 
@@ -53,6 +56,7 @@ def write_indexed(
         writer: of the new bundle.
         splitting: how the documents were split; None if it is not known.
         provenance: is added to that of the bundle.
+        fusion: how rankers are fused; None keeps the bundle's pipelines as they are.
     """
     rankers = bundle.manifest.rankers
     _write_text(bundle, analysed, writer)
@@ -62,12 +66,11 @@ def write_indexed(
         ranker: exporter(entry.kind).index(bundle, ranker, analysed, writer)
         for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
     }
-    return writer.finish(
+    manifest = replace(
+        bundle.manifest,
         documents=len(analysed.documents),
         fields=analysed.fields,
         rankers=indexed,
-        pipelines=bundle.manifest.pipelines,
-        default_pipeline=bundle.manifest.default_pipeline,
         titles=analysed.titles,
         metadata={name: field.type for name, field in analysed.metadata.items()},
         languages=analysed.languages,
@@ -75,6 +78,15 @@ def write_indexed(
         splitting=splitting,
         provenance={**bundle.manifest.provenance, **provenance},
     )
+    if fusion is not None:
+        fused = fusion_of(writer.written(manifest), fusion)
+        manifest = replace(
+            manifest,
+            pipelines=fused.pipelines,
+            default_pipeline=fused.default,
+            provenance={**manifest.provenance, **fused.provenance},
+        )
+    return writer.finish(manifest)
 
 
 def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:

@@ -73,14 +73,14 @@ class Splitting(NamedTuple):
 class Manifest:
     """The description of a bundle."""
 
-    ranklet_version: str
-    created: str  # ISO 8601, UTC
-    documents: int  # 0 if no collection has been indexed yet
-    fields: tuple[str, ...]  # the fields in which the collection is analysed
-    rankers: Mapping[str, RankerEntry]
-    pipelines: Mapping[str, Pipeline]
-    default_pipeline: str
-    files: Mapping[str, FileEntry]
+    ranklet_version: str = ""  # this and the next are the writer's
+    created: str = ""  # ISO 8601, UTC
+    documents: int = 0  # 0 if no collection has been indexed yet
+    fields: tuple[str, ...] = ()  # the fields in which the collection is analysed
+    rankers: Mapping[str, RankerEntry] = field(default_factory=dict)
+    pipelines: Mapping[str, Pipeline] = field(default_factory=dict)
+    default_pipeline: str = ""
+    files: Mapping[str, FileEntry] = field(default_factory=dict)  # the writer's, too
     titles: bool = True  # whether titles are ranked and not only shown
     languages: tuple[str, ...] = ENGLISH  # codes of the texts' languages, most frequent first
     normaliser: str = "lemma"  # what the forms of a word have in common, for people

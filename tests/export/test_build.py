@@ -69,7 +69,9 @@ def test_nothing_is_written_if_texts_are_wrong_or_the_target_exists(tmp_path: Pa
 @pytest.mark.slow
 def test_a_dense_encoder_is_fused_with_bm25(tmp_path: Path, encoder: Path) -> None:
     bundle = runtime.load(build(RECORDS, tmp_path / "b", models=[encoder], export=FP32))
-    assert bundle.manifest.default_pipeline == "rrf"
+    assert bundle.manifest.default_pipeline == "sum"
+    weights = bundle.manifest.pipelines["sum"].stages[-1].weights  # type: ignore[union-attr]
+    assert sum(weights) == pytest.approx(1, abs=0.002)
     assert str(bundle.manifest.pipelines["rrf"]).endswith("fuse (rrf) 1·bm25 + 1·encoder")
     assert len(bundle.rank("nothing of this is in a text")) > 0
     report, *stored = read_reports(bundle.path)["encoder"]

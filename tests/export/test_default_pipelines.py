@@ -32,7 +32,7 @@ def test_a_network_behind_an_index_reranks_few_and_never_mixes_its_scores_with_i
     assert pipelines["bm25"] == Pipeline((Retrieve("bm25", DEPTH),))
     candidates = Retrieve("bm25", DEPTH), Keep(RERANKED)
     assert pipelines["deep"] == Pipeline((*candidates, Rescore("deep")))
-    assert "rrf" not in pipelines
+    assert not {"sum", "rrf"} & set(pipelines)
     alone, default = standard_pipelines({"deep": deep})
     assert default == "deep"
     assert alone == {"deep": Pipeline((Retrieve("deep", RERANKED), Rescore("deep")))}
@@ -51,9 +51,9 @@ def test_exhaustive_scoring_rescores_after_any_other_retriever() -> None:
     assert stages(["late", "dense"], both) == (Retrieve("dense", DENSE_DEPTH), Rescore("late"))
     assert stages(["late"], both) == (Retrieve("late", DENSE_DEPTH),)
     pipelines, default = standard_pipelines({"late": late, "bm25": first})
-    assert default == "rrf"
+    assert default == "sum"
     lists = Retrieve("bm25", DEPTH), Rescore("late")
-    assert pipelines["rrf"].stages[:2] == lists
+    assert pipelines["sum"].stages[:2] == pipelines["rrf"].stages[:2] == lists
     assert pipelines["late"] == Pipeline((Retrieve("late", DENSE_DEPTH),))
     alone, default = standard_pipelines({"late": late})
     assert (alone, default) == ({"late": Pipeline((Retrieve("late", DENSE_DEPTH),))}, "late")

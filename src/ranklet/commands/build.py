@@ -2,7 +2,7 @@
 
 SOURCE is a CSV, TSV, JSON, JSON Lines or Parquet file, a text, Markdown or HTML file, a folder of
 such files, or a saved dataset. Names may end in .gz or .zst. Without --model, words are searched
-(BM25). With models, their results are fused, and a cross-encoder reranks the best.
+(BM25). With models, their scores are added up, and a cross-encoder reranks the best.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from ranklet.commands.train.arguments import add_options, options_from
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    from ranklet.export.default_fusion import FusionOptions
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.indexing.language.options import TextOptions
 
@@ -52,12 +53,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(lambda _: group, SourceOptions())
     words = parser.add_argument_group(TextOptions.GROUP)
     add_options(lambda _: words, TextOptions())
+    fusion = parser.add_argument_group(FusionOptions.GROUP)
+    add_options(lambda _: fusion, FusionOptions())
     add_engine(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Build the bundle."""
     from ranklet.export.build import build
+    from ranklet.export.default_fusion import FusionOptions
     from ranklet.export.options import ExportOptions
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
@@ -86,6 +90,7 @@ def run(options: argparse.Namespace) -> None:
         impacts=options.impacts,
         overwrite=options.force,
         engine=engine_from(options),
+        fusion=options_from(FusionOptions(), vars(options)),
     )
     bundle = load(target)
     say(f"{bundle.size} → {target}")

@@ -4,6 +4,7 @@ import argparse
 
 from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.export.default_fusion import FusionOptions
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.indexing.language.options import TextOptions
 
@@ -28,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         TextOptions.GROUP, "Without them, words are read as the bundle's rankers were trained."
     )
     add_options(lambda _: words, TextOptions())
+    fusion = parser.add_argument_group(FusionOptions.GROUP)
+    add_options(lambda _: fusion, FusionOptions())
     add_engine(parser)
 
 
@@ -58,6 +61,7 @@ def run(options: argparse.Namespace) -> None:
             ),
             overwrite=options.force,
             engine=engine_from(options),
+            fusion=options_from(FusionOptions(), vars(options)),
         )
     bundle = load(target)
     say(f"{bundle.size} → {target}")
