@@ -7,13 +7,21 @@ order by about as much as any other. `python -m benchmarks default_fusion` compa
 reciprocal ranks and with other scales.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranklet.export.default_pipelines import BY_RANKS, SUM, fused, stages, standard_pipelines
+from ranklet.export.default_pipelines import (
+    BY_RANKS,
+    SUM,
+    fused,
+    rerankers,
+    stages,
+    standard_pipelines,
+)
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, one_of, read_from
@@ -21,13 +29,15 @@ from ranklet.runtime.pipeline.stages import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.documents import Documents
-from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.runtime.storage.manifest import Manifest, RankerEntry
 from ranklet.training.data.probes import sentence
 
 QUERIES = 64  # that are made; with twice as many no weight moved by more than .02
 DEPTH = 100  # of each ranker's list, over which its scores spread
 FUSIONS = {"sum": SUM, "ranks": BY_RANKS}  # the pipeline of each
 DIGITS = 3  # of a weight, so that the sums of other processors lead to the same one
+
+_log = logging.getLogger(__name__)
 
 
 def read_weights(typed: str) -> dict[str, float]:
@@ -110,6 +120,13 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     """
     manifest = files.manifest
     names = fused(manifest.rankers)
+    left_out = sorted(set(manifest.rankers) - set(names) - set(rerankers(manifest.rankers)))
+    if left_out and not learned(manifest):
+        _log.warning(
+            "%s: weak alone, so without part in the default search until `ranklet fuse` has learned "
+            "the weights",
+            ", ".join(left_out),
+        )
     if options.weights is not None:
         _check_names(options.weights, names, manifest.rankers)
         names, weights = list(options.weights), dict(options.weights)
@@ -121,11 +138,16 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     else:
         weights, source = dict.fromkeys(names, 1.0), {}
     own, default = standard_pipelines(manifest.rankers, weights, FUSIONS[options.fusion])
-    standard = {SUM, BY_RANKS, *manifest.rankers}
-    learned = {name: each for name, each in manifest.pipelines.items() if name not in standard}
-    if manifest.default_pipeline in learned:
+    more = learned(manifest)
+    if manifest.default_pipeline in more:
         default = manifest.default_pipeline
-    return Fusion({**own, **learned}, default, {"fusion": source} if source else {})
+    return Fusion({**own, **more}, default, {"fusion": source} if source else {})
+
+
+def learned(manifest: Manifest) -> dict[str, Pipeline]:
+    """Return the pipelines that `ranklet fuse` has added to a bundle."""
+    standard = {SUM, BY_RANKS, *manifest.rankers}
+    return {name: each for name, each in manifest.pipelines.items() if name not in standard}
 
 
 def weights_of(spreads: Mapping[str, float]) -> dict[str, float]:

@@ -107,10 +107,15 @@ def standard_pipelines(
         pipelines[BY_RANKS] = Pipeline((*lists, Fuse("rrf", members, (1.0,) * len(members))))
         default = fusion
     first, candidates = default, pipelines[default].stages
-    rerankers = [name for name in rankers if _per_pair(name, rankers) and name != first]
-    for name in rerankers:
+    last = [name for name in rerankers(rankers) if name != first]
+    for name in last:
         pipelines[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))
-    return pipelines, rerankers[0] if rerankers else default
+    return pipelines, last[0] if last else default
+
+
+def rerankers(rankers: Mapping[str, RankerEntry]) -> list[str]:
+    """Return the names of the rankers that run a network over each pair."""
+    return [name for name in rankers if _per_pair(name, rankers)]
 
 
 def _is_exhaustive(name: str, rankers: Mapping[str, RankerEntry]) -> bool:

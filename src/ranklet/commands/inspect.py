@@ -2,6 +2,10 @@
 
 import argparse
 import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ranklet.runtime.storage.manifest import Manifest
 
 from ranklet.commands.output import say, show_json
 
@@ -46,5 +50,25 @@ def run(options: argparse.Namespace) -> None:
     for name, pipeline in manifest.pipelines.items():
         mark = " (default)" if name == manifest.default_pipeline else ""
         say(f"pipeline {name}{mark}: {pipeline}")
+    say(f"default: {_reason(manifest)}")
     for key, value in manifest.provenance.items():
         say(f"{key}: {json.dumps(value, ensure_ascii=False):.300}")
+
+
+def _reason(manifest: "Manifest") -> str:
+    """Say in one sentence why the default pipeline is the default."""
+    from ranklet.export.default_pipelines import BY_RANKS, SUM
+
+    name = manifest.default_pipeline
+    if name == SUM:
+        source = manifest.provenance.get("fusion")
+        weights = source.get("weights") if isinstance(source, dict) else None
+        how = f"weights {weights}" if weights else "equal weights"
+        return (
+            f"the scores of all retrievers are added up, with {how}; `ranklet fuse` learns others"
+        )
+    if name == BY_RANKS:
+        return "the reciprocal ranks of all retrievers are added up, as was asked for"
+    if name in manifest.rankers:
+        return f"{name} ranks last" if len(manifest.pipelines) > 1 else f"only {name} retrieves"
+    return f"{name!r} was learned by `ranklet fuse`" if name else "no ranker retrieves"
