@@ -123,7 +123,7 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     left_out = sorted(set(manifest.rankers) - set(names) - set(rerankers(manifest.rankers)))
     if left_out and not learned(manifest):
         _log.warning(
-            "%s: weak alone, so without part in the default search until `ranklet fuse` has learned "
+            "%s: weak alone, so without part in the default search until `ranklet fuse` learns "
             "the weights",
             ", ".join(left_out),
         )

