@@ -10,6 +10,8 @@ BENCHMARKS = {
     "model1_quality": "quality",
     "model1_collections": "quality",
     "imported_quality": "quality",
+    "default_fusion": "fusion",
+    "hybrid_peers": "fusion",
     "demo_runs": "quality",
     "weak_supervision": "quality",
     "fidelity": "quality",

@@ -88,7 +88,8 @@ def systems(bundle: Bundle, model: str) -> dict[str, Pipeline]:
 def fuse_of(bundle: Bundle) -> Fuse:
     """Return the fusion of the default pipeline."""
     stage = bundle.manifest.pipelines[SUM].stages[-1]
-    assert isinstance(stage, Fuse)
+    if not isinstance(stage, Fuse):
+        raise TypeError(f"the default pipeline ends with {stage}")
     return stage
 
 

@@ -16,7 +16,9 @@ PEERS = (
     "sentence-transformers[onnx]",
     "fastembed",
     "bm25s",
+    "PyStemmer",
     "flashrank",
+    "lancedb",
     "txtai",
     "openvino",
     "nncf",
@@ -24,21 +26,22 @@ PEERS = (
 
 
 def contest(
-    place: Place, module: str, request: dict[str, Any], *, threads: int = 1
+    place: Place, module: str, request: dict[str, Any], *, threads: int = 1, package: str = "speed"
 ) -> dict[str, Any]:
-    """Run a module of benchmarks/speed/ in the peers' environment; return the JSON that it prints.
+    """Run a module of benchmarks/ in the peers' environment; return the JSON that it prints.
 
     Args:
         place: of the run; the request is left in its work folder.
         module: its name; it is given the path of the request.
         request: what it is to do.
         threads: that everybody may use.
+        package: of the module.
     """
     path = place.work / f"{module}.json"
     path.write_text(json.dumps(request))
     count = dict.fromkeys(ONE_THREAD, str(threads))
     done = subprocess.run(
-        [str(peer_python(place)), "-m", f"benchmarks.speed.{module}", str(path)],
+        [str(peer_python(place)), "-m", f"benchmarks.{package}.{module}", str(path)],
         cwd=ROOT,
         env={
             "PATH": os.defpath,

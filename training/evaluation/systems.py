@@ -99,6 +99,22 @@ def evaluate(
     return [Evaluation(name, values[name]) for name in pipelines]
 
 
+def measured(
+    queries: Sequence[JudgedQuery], run: Mapping[str, Hits], measures: Sequence[str]
+) -> dict[str, NDArray[np.float64]]:
+    """Return what a run of any system reaches, (queries,) float64 by measure.
+
+    Args:
+        queries: judged queries.
+        run: the hits of each query by its id, best first.
+        measures: as `evaluate` takes them.
+
+    Raises:
+        InputError: a measure is unknown.
+    """
+    return _values(queries, run, {name: _measure(name) for name in measures})
+
+
 def comparisons(
     evaluations: Sequence[Evaluation], measure: str, baseline: str
 ) -> dict[str, Comparison]:
