@@ -34,9 +34,9 @@ def run(place: Place) -> str:
     return f"""
 {table(["collection, queries", "system", *MEASURES], rows)}
 
-All get the same passages and the same vectors of all-MiniLM-L6-v2 (int8, as ranklet serves it); \
-defaults of everybody, nothing was tuned or trained. bm25s has stop words and a stemmer. † p < .05, ‡ p \
-< .01 against {OURS} (two-sided paired t-tests, Holm's correction).
+All get the same passages and the same vectors of all-MiniLM-L6-v2 (int8, as ranklet serves it), \
+and run with their defaults. Nothing was tuned or trained. bm25s has stop words and a stemmer. \
+† p < .05, ‡ p < .01 against {OURS} (two-sided paired t-tests, Holm's correction).
 """
 
 
