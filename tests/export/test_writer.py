@@ -17,7 +17,7 @@ from ranklet.export.writer import ALIGNMENT, BundleWriter, write_zip
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.runtime.storage.manifest import Manifest, RankerEntry
 from ranklet.runtime.text.strings import Strings
 from ranklet.training.indexing.packer import packed
 
@@ -26,15 +26,7 @@ if TYPE_CHECKING:
 
 
 def finish(writer: BundleWriter, **changes: Any) -> Path:
-    options: dict[str, Any] = {
-        "documents": 0,
-        "fields": (),
-        "rankers": {"bm25": RankerEntry("bm25", {})},
-        "pipelines": {},
-        "default_pipeline": "",
-        "provenance": {},
-    }
-    return writer.finish(**(options | changes))
+    return writer.finish(Manifest(rankers={"bm25": RankerEntry("bm25", {})}, **changes))
 
 
 def write(target: Path, note: str = "", *, overwrite: bool = False) -> Path:
@@ -178,15 +170,7 @@ def _copy(source: Path, target: Path) -> Path:
     with BundleWriter(target) as writer:
         bundle = BundleFiles(source)
         writer.copy(bundle)
-        held = bundle.manifest
-        return writer.finish(
-            documents=held.documents,
-            fields=held.fields,
-            rankers=held.rankers,
-            pipelines=held.pipelines,
-            default_pipeline=held.default_pipeline,
-            provenance=held.provenance,
-        )
+        return writer.finish(bundle.manifest)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -12,6 +12,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.storage.manifest import Manifest
 from ranklet.training.indexing import impacts as module
 from ranklet.training.indexing.impacts import (
     in_fewer_bits,
@@ -161,10 +162,7 @@ def written(index: ImpactIndex, folder: Path, **others: NDArray[np.generic]) -> 
         writer.index("rankers/sparse/", index)
         for name, values in others.items():
             writer.array(f"rankers/sparse/{name}.npy", values)
-        writer.finish(
-            documents=index.size, fields=(), rankers={}, pipelines={}, default_pipeline="",
-            provenance={},
-        )  # fmt: skip
+        writer.finish(Manifest(documents=index.size))
     return BundleFiles(folder)
 
 
