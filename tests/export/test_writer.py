@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def finish(writer: BundleWriter, **changes: Any) -> Path:
-    return writer.finish(Manifest(rankers={"bm25": RankerEntry("bm25", {})}, **changes))
+    rankers = {"bm25": RankerEntry("bm25", {})}
+    return writer.finish(Manifest(**({"rankers": rankers} | changes)))
 
 
 def write(target: Path, note: str = "", *, overwrite: bool = False) -> Path:
