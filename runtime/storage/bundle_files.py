@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
+POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
 S = TypeVar("S", bound=Strings)
@@ -140,6 +141,11 @@ class BundleFiles:
         for name, entry in self.manifest.files.items():
             data = contents[name]
             if len(data) != entry.bytes:
+                if not isinstance(data, AbsentFile) and bytes(data[: len(POINTER)]) == POINTER:
+                    raise BundleError(
+                        f"{name} is a pointer of git-lfs and not the file itself; run `git lfs "
+                        "pull` in the folder of the bundle"
+                    )
                 raise BundleError(f"{name} has {len(data)} bytes, {MANIFEST} says {entry.bytes}")
             self._files[name] = data
         if check == "full":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.storage.bundle_files import POINTER
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,7 +20,6 @@ WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
 METADATA = "artifact.metadata"  # of colbert-ir's ColBERT
 ADAPTER = "adapter_config.json"  # of peft
-POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 PAGES = (b"<!doctype html", b"<html", b"<?xml")
 INCOMPLETE = "*.incomplete"  # files that the hub's client was still fetching
 
