@@ -24,7 +24,8 @@ def test_pytorch_takes_the_feeds_by_position_and_keeps_them() -> None:
 
 class Transformed(torch.nn.Module):
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
-        return torch.fft.fftn(input_ids.float()).real
+        real: torch.Tensor = torch.fft.fftn(input_ids.float()).real
+        return real
 
 
 def test_an_operator_that_cannot_be_exported_prints_nothing(
