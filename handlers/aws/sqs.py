@@ -7,6 +7,7 @@ from urllib.parse import quote
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.aws.s3 import client
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.storage.address import shown
 
 RESULTS_VARIABLE = "RANKLET_RESULTS"
 
@@ -26,7 +27,9 @@ class Results:
     def __init__(self, address: str) -> None:
         bucket, _, prefix = address.removeprefix("s3://").partition("/")
         if address and (not address.startswith("s3://") or not bucket):
-            raise InputError(f"{RESULTS_VARIABLE} is {address!r}; it must be s3://bucket/prefix")
+            raise InputError(
+                f"{RESULTS_VARIABLE} is {shown(address)!r}; it must be s3://bucket/prefix"
+            )
         self._bucket, self._prefix = bucket, f"{prefix.strip('/')}/".lstrip("/")
         self._client: Any = None
 

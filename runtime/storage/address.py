@@ -7,6 +7,7 @@ written to one.
 import os
 import re
 from pathlib import Path
+from typing import TypeGuard
 from urllib.parse import urlsplit
 
 from ranklet.runtime.errors import InputError
@@ -17,6 +18,8 @@ HIDDEN = "…"  # in the place of what a message leaves out
 
 # Two letters or more, because C:/ is a drive; one slash, because Path("s3://b/k") has lost one.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+# Also what an address becomes that was taken for a path and made absolute.
+_MADE_PATH = re.compile(rf"(?:^|/){_SCHEME.pattern}")
 # An address in a text; what may stand after it, such as a quotation mark, does not belong to it.
 _IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`\\]+")
 _USER = re.compile(r"(:/+)[^/?#]*@")
@@ -76,7 +79,7 @@ def located(bundle: str | os.PathLike[str]) -> Path | Address:
     return Address(bundle) if is_address(bundle) else Path(bundle).absolute()
 
 
-def is_address(bundle: object) -> bool:
+def is_address(bundle: object) -> TypeGuard[str]:
     """Return whether something is the address of a bundle and no path.
 
     >>> is_address("https://example.org/docs.ranklet"), is_address("docs.ranklet")
@@ -102,7 +105,7 @@ def shown(place: str | os.PathLike[str]) -> str:
     'milvus://…@db:19530/books'
     """
     text = place.raw if isinstance(place, Address) else str(place)
-    if not _SCHEME.match(text):
+    if not _MADE_PATH.search(text):
         return text
     address, mark, _ = text.partition("?")
     return _USER.sub(rf"\1{HIDDEN}@", address, count=1) + (f"?{HIDDEN}" if mark else "")

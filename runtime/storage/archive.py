@@ -14,6 +14,7 @@ from struct import unpack_from
 from typing import IO
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.address import shown
 from ranklet.runtime.storage.block_array import AbsentFile
 
 _LOCAL_HEADER = 30  # bytes before a zip member's name; name and extra lengths are at 26 and 28
@@ -49,12 +50,12 @@ def open_archive(path: Path) -> "Archive":
             return _Zip(path)
         exists = path.exists()
     except (OSError, ValueError) as error:  # no permission, a name too long, a NUL in it
-        raise BundleError(f"{str(path)!r} cannot be read: {error}") from error
+        raise BundleError(f"{shown(path)!r} cannot be read: {error}") from error
     if exists:  # opening a pipe or a device could block forever
-        raise BundleError(f"{str(path)!r} is neither a folder nor a file, so it is not a bundle")
+        raise BundleError(f"{shown(path)!r} is neither a folder nor a file, so it is not a bundle")
     hint = "; an address is a text that begins with s3://, https:// or http://"
     raise BundleError(
-        f"no bundle at {str(path)!r}; give the folder or the .zip that `ranklet index` or "
+        f"no bundle at {shown(path)!r}; give the folder or the .zip that `ranklet index` or "
         f"`export` wrote{hint if ':/' in str(path) else ''}"
     )
 
@@ -175,7 +176,7 @@ class _Zip(ZipArchive):
                 self._data = _map(file.fileno())
         except OSError as error:
             raise BundleError(
-                f"{str(path)!r} is neither a bundle's folder nor a zip of one: {error}"
+                f"{shown(path)!r} is neither a bundle's folder nor a zip of one: {error}"
             ) from error
 
     @property

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime import load
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.storage.address import (
     Address,
     is_address,
@@ -64,6 +65,14 @@ def test_addresses_inside_of_a_text_are_shown_the_same_way() -> None:
     text = 'GET "https://h/b?sig=1" failed; see http://u:p@h/b, and what? {"a": "s3://b/k?v=1"}'
     wanted = 'GET "https://h/b?…" failed; see http://…@h/b, and what? {"a": "s3://b/k?…"}'
     assert shown_in(text) == wanted
+
+
+@pytest.mark.parametrize("place", ["gs://b/k?sig=secret", Path("https://h/b?sig=secret")])
+def test_an_address_that_is_taken_for_a_path_shows_no_signature(place: object) -> None:
+    with pytest.raises(BundleError) as caught:
+        load(place)  # type: ignore[arg-type]
+    assert "secret" not in str(caught.value)
+    assert "no bundle at" in str(caught.value)
 
 
 @pytest.mark.parametrize(

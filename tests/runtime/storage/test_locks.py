@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage import locks
 from ranklet.runtime.storage.locks import locked, try_lock
 
 HOLDS = """
@@ -65,7 +64,7 @@ def test_processes_wait_for_each_other(
             if not stdin.closed:
                 stdin.close()
 
-        monkeypatch.setattr(locks.time, "sleep", end)
+        monkeypatch.setattr("time.sleep", end)
         with locked(target):
             assert target.read_text() == "written"
     assert f"waiting for another writer of {str(target)!r}" in caplog.text
