@@ -28,7 +28,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source, Texts
+from ranklet.training.data.sources.source import FINDING, Source, Texts
 from ranklet.training.imported.importing import is_cross_encoder, needed_extra, read_model
 from ranklet.training.indexing.analysed import ANALYSING, AnalysedCollection, analyse
 from ranklet.training.indexing.language.options import TextOptions
@@ -141,7 +141,7 @@ def _read(cluster: Cluster | None, source: Source, *, titles: bool, words: TextO
 
 def _plan(models: int) -> list[tuple[str, float]]:
     """Return the steps with the seconds that they probably take, for a bar."""
-    read = [(READING, 5.0 * models), (ANALYSING, 5.0)]
+    read = [(READING, 5.0 * models), (FINDING, 0.5), (ANALYSING, 5.0)]
     verified = [(COMPARING, 5.0 * models), (EXPORTING, 30.0 * models)]
     # Until the documents are counted, encoding is taken for ten thousand of them.
     return [*read, *verified, (INDEXING, 2.0), *[(ENCODING, 10_000 * ENCODING_SECONDS)] * models]

@@ -21,6 +21,7 @@ EXTRAS = {
     "milvus": ("pymilvus",),
     "lexical": (
         "ir_measures",
+        "markdown_it",
         "py3langid",
         "scipy",
         "simplemma",

@@ -21,6 +21,21 @@ EVALUATING = "evaluating"  # label of an evaluation during a training
 ESTIMATED_FROM = 0.05  # share of the work from which the remaining time is estimated
 
 
+class Measured(Iterator[T]):
+    """Items whose number is not known, although it is known how much of them was read.
+
+    Args:
+        items: the items.
+        share: returns the share that was read, from 0 to 1; None if it is not known.
+    """
+
+    def __init__(self, items: Iterator[T], share: Callable[[], float | None]) -> None:
+        self._items, self.share = items, share
+
+    def __next__(self) -> T:
+        return next(self._items)
+
+
 class Steps:
     """One bar over several steps, whose shares of the work were estimated.
 
@@ -66,7 +81,10 @@ class Steps:
         counted = total is None or planned is None
         try:
             for count, item in enumerate(items):
-                self._running[place:] = [(work, count / total if total else 0.0)]
+                done = items.share() if isinstance(items, Measured) else None
+                if done is None:
+                    done = count / total if total else 0.0
+                self._running[place:] = [(work, done)]
                 self._show(label, f" ({count:,}{of_all})" if counted and count else "")
                 yield item
         finally:
@@ -170,9 +188,9 @@ def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterat
     if drawn is not None:
         yield from drawn
         return
-    yield from (steps or Steps([(label, 1.0)] if total is not None else [])).follow(
-        items, label, total
-    )
+    measured = isinstance(items, Measured) and items.share() is not None
+    known = total is not None or measured
+    yield from (steps or Steps([(label, 1.0)] if known else [])).follow(items, label, total)
 
 
 def duration(seconds: float) -> str:

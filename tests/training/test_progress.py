@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ranklet.training import progress as module
-from ranklet.training.progress import Steps, expect, one_bar, progress, say
+from ranklet.training.progress import Measured, Steps, expect, one_bar, progress, say
 
 
 class Clock:
@@ -53,6 +53,20 @@ def test_without_a_terminal_a_line_is_written_every_five_seconds(
                 (95, "1:16", "0:04"),
             ]
         ),
+    ]
+
+
+def test_what_is_measured_shows_its_share_and_is_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock, shares = Clock(), iter([0.1, 0.5, 0.9])
+    steps = Steps([("reading", 1)], clock)
+    for _ in steps.follow(Measured(iter("abc"), lambda: next(shares)), "reading", None):
+        clock.now += 6
+    assert capsys.readouterr().err.splitlines() == [
+        "reading (1): 50% after 0:06, about 0:06 left",
+        "reading (2): 90% after 0:12, about 0:01 left",
+        "reading: 100% after 0:18, about 0:00 left",
     ]
 
 

@@ -1,6 +1,20 @@
-"""Values of metadata as sources hold them."""
+"""Values as sources hold them, and the plain ones that they stand for."""
 
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
+from numbers import Integral, Real
 from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+_EXACT = 1 << 53  # from here on not every whole number has a float of its own
+# What a value of pyarrow, an array of pyarrow, and one of numpy, pandas or polars are converted by.
+_CONVERTERS = ("as_py", "to_pylist", "tolist", "to_list")
 
 
 class Cell(str):
@@ -11,6 +25,104 @@ class Cell(str):
     """
 
     __slots__ = ()
+
+
+def plain(value: Any) -> Any:
+    r"""Return a value as a plain one of Python; None if it is missing.
+
+    Strings, flags, whole numbers, numbers, decimals, dates, lists and objects of strings remain.
+    Missing are None, NaN and the signs that numpy, pandas and pyarrow have for it. What is none of
+    these is returned as it is, so that a message can name its type.
+
+    >>> plain(np.array(["a", None])), plain(UUID(int=7)), plain(b"a"), plain(np.datetime64("NaT"))
+    (['a', None], '00000000-0000-0000-0000-000000000007', 'a', None)
+    """
+    kind = type(value)
+    if value is None or kind is str or kind is Cell or kind is bool or kind is int:
+        return value
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        # Python has no smaller unit than microseconds; numpy returns such values as numbers.
+        fine = np.datetime_data(value.dtype)[0] in ("ns", "ps", "fs", "as")
+        return (value.astype(f"{value.dtype.kind}8[us]") if fine else value).item()
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        with suppress(UnicodeDecodeError):  # else it is a picture, or a text in another encoding
+            return bytes(value).decode()
+        return bytes(value)
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if kind.__name__ in ("NAType", "NaTType"):  # of pandas, which is not imported for this
+        return None
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return None if value != value else float(value)
+    for name in _CONVERTERS:
+        if callable(convert := getattr(value, name, None)):
+            return plain(convert())
+    if isinstance(value, time):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    return plain(os.fspath(value)) if isinstance(value, os.PathLike) else value
+
+
+def as_id(value: object) -> str | None:
+    """Return a plain value as an id, or None if it cannot be one.
+
+    A flag is none, nor is a fraction, nor a float that is too large to be exact.
+
+    >>> as_id("a/1"), as_id(7), as_id(7.0), as_id(None), as_id(""), as_id(True), as_id(1e17)
+    ('a/1', '7', '7', None, None, None, None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float):  # a column of whole numbers with gaps may be stored as such
+        return str(int(value)) if value.is_integer() and abs(value) < _EXACT else None
+    if isinstance(value, Decimal):
+        return str(int(value)) if value.is_finite() and value == value.to_integral_value() else None
+    if isinstance(value, int | date):
+        return _in_words(value)
+    return (value or None) if isinstance(value, str) else None
+
+
+def as_text(value: object) -> str | None:
+    r"""Return a plain value as a text, or None if it cannot be one.
+
+    >>> as_text(None), as_text(1998), as_text(["One.", None, "Two."]), as_text({}), as_text([["a"]])
+    ('', '1998', 'One.\nTwo.', None, None)
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, str | int | float | Decimal | date):
+        return _in_words(value)
+    if isinstance(value, list) and all(each is None or isinstance(each, str) for each in value):
+        return "\n".join(each for each in value if each is not None)
+    return None
+
+
+def _in_words(value: str | int | float | Decimal | date) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal) and value.is_finite():
+        return f"{value:f}"  # never as 1E+2
+    return value if isinstance(value, str) else str(value)
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a plain value is missing or has nothing in it."""
+    if isinstance(value, str):
+        return not value or value.isspace()
+    return value is None or value == [] or value == {}
 
 
 def texts_in(value: Any) -> list[str]:

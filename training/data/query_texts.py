@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.sources.json_files import read_json_lines
-from ranklet.training.data.sources.opening import format_suffix, open_text
+from ranklet.training.data.sources.opening import format_suffix, lines, open_text
 from ranklet.training.data.sources.records import Bad
 
 JSON_LINES = (".jsonl", ".ndjson")
@@ -30,7 +30,7 @@ def read_query_texts(path: str | Path, encoding: str = "utf-8") -> list[str]:
         texts = _of_json_lines(path, encoding)
     else:
         with open_text(path, encoding) as file:
-            texts = [line.strip() for line in file]
+            texts = [line.strip() for line in lines(path, file)]
     texts = [text for text in texts if text.strip()]
     if not texts:
         raise CollectionError(f"{path} has no query; give a file with one query per line")

@@ -16,12 +16,14 @@ import re
 import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.storage.syncing import sync_file, sync_folder
+from ranklet.training.data.sources.opening import LONGEST
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")  # trec_eval has 32 bits for it
@@ -214,7 +216,11 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         with gzip.open(path) if Path(path).suffix == ".gz" else Path(path).open("rb") as file:
             # Binary iteration splits lines only at \n. str.splitlines would also split them at
             # characters such as U+2028, which JSON strings may contain.
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(iter(partial(file.readline, LONGEST + 1), b""), start=1):
+                if len(line) > LONGEST:
+                    raise CollectionError(
+                        f"{path}:{number} has more than {LONGEST:,} bytes in one line"
+                    )
                 # Some Windows editors begin a file with a byte order mark.
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:

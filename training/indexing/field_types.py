@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from numbers import Integral, Real
 from typing import Any
-
-import numpy as np
 
 from ranklet.runtime.metadata.dates import days_of, in_utc, microseconds_of, read_date
 from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
-from ranklet.training.data.cells import Cell
+from ranklet.training.data.cells import Cell, plain
 
 # The types that a value can have, in the order of preference, as bits.
 ORDER = (FLAG, NUMBER, DATE, DATETIME, STRING, STRINGS)
@@ -45,16 +42,11 @@ def typed(value: Any) -> Typed | None:
     Raises:
         Unusable: it has none of the types.
     """
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    # pandas.NA cannot be compared, and NaN and NaT differ from themselves.
-    if value is None or type(value).__name__ == "NAType" or value != value:
+    value = plain(value)
+    if value is None:
         return None
     if isinstance(value, bytes):
-        try:
-            value = value.decode()
-        except UnicodeDecodeError:
-            raise Unusable("bytes") from None
+        raise Unusable("bytes")
     if isinstance(value, str):
         return _of_string(value)
     if isinstance(value, bool):
@@ -66,11 +58,11 @@ def typed(value: Any) -> Typed | None:
             raise Unusable("a date out of range") from None
     if isinstance(value, date):
         return BITS[DATE] | BITS[DATETIME], value.isoformat()
-    if isinstance(value, Real | Decimal):
+    if isinstance(value, int | float | Decimal):
         return _of_number(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         if all(isinstance(each, str) for each in value):
-            return BITS[STRINGS], list(value)
+            return BITS[STRINGS], value
         raise Unusable("a list that does not only hold strings")
     raise Unusable("an object" if isinstance(value, dict) else f"of type {type(value).__name__}")
 
@@ -91,7 +83,7 @@ def _of_string(value: str) -> Typed | None:
 
 
 def _of_number(value: Any) -> Typed:
-    whole = isinstance(value, Integral)
+    whole = isinstance(value, int)
     number: int | float = int(value) if whole else float(value)
     if whole and abs(number) > LARGEST:
         raise Unusable("a whole number of more than 63 bits")

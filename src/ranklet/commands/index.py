@@ -44,13 +44,13 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.storage.address import on_disk
     from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection, is_collection
-    from ranklet.training.data.sources.source import Source
+    from ranklet.training.data.sources.source import FINDING, Source
     from ranklet.training.indexing.analysed import ANALYSING
     from ranklet.training.progress import one_bar, say
 
     chosen = options_from(WHOLE, vars(options))
     whole = chosen == WHOLE and is_collection(options.source)
-    with one_bar((ANALYSING, 0.1), (INDEXING, 0.1), (ENCODING, 1.0)):
+    with one_bar((FINDING, 0.01), (ANALYSING, 0.1), (INDEXING, 0.1), (ENCODING, 1.0)):
         target = index_bundle(
             options.bundle,
             Collection(options.source) if whole else Source(options.source, chosen, say),

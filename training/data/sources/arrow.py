@@ -1,20 +1,23 @@
 """Read Parquet files and datasets that the package datasets has saved."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.extras import install
-from ranklet.training.data.sources.records import Record, Records
+from ranklet.training.data.sources.json_files import as_record
+from ranklet.training.data.sources.opening import LONGEST, Position
+from ranklet.training.data.sources.records import Bad, Records
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
 BATCH = 1024  # rows that are read at once
+_PART = 1 << 26  # bytes that become objects of Python at once
 
 
-def read_parquet(path: Path) -> Records:
-    """Yield the rows of a Parquet file.
+def read_parquet(path: Path, position: Position) -> Records:
+    """Yield the rows of a Parquet file, and count the bytes that they stand for.
 
     Raises:
         CollectionError: the file is damaged or no Parquet.
@@ -25,17 +28,21 @@ def read_parquet(path: Path) -> Records:
 
     try:
         with ParquetFile(path) as file:
-            yield from _rows(path, file.iter_batches(BATCH))
+            size, rows = path.stat().st_size, file.metadata.num_rows
+            before, done = position.done, 0
+            for part in _parts(file.iter_batches(BATCH)):
+                yield from _rows(path, part, done)
+                done += part.num_rows
+                position.done = before + size * done // rows
     except (OSError, pyarrow.ArrowException) as error:
         raise CollectionError(f"{path} cannot be read as Parquet: {_first(error)}") from None
 
 
-def read_dataset(folder: Path) -> Records:
-    """Yield the rows of a folder that ``Dataset.save_to_disk`` has written.
+def dataset_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that ``Dataset.save_to_disk`` has written.
 
     Raises:
         CollectionError: the folder has several splits, no data, or is damaged.
-        InputError: pyarrow is not installed.
     """
     if (folder / SPLITS).is_file():
         splits = sorted(path.parent.name for path in folder.glob(f"*/{STATE}"))
@@ -45,12 +52,25 @@ def read_dataset(folder: Path) -> Records:
                 f"such as {folder / (splits[0] if splits else 'train')}"
             )
         folder = folder / splits[0]
-    pyarrow = _pyarrow(folder)
-    paths = _data_files(folder)
-    for path in paths:
+    return _data_files(folder)
+
+
+def read_dataset(files: Sequence[Path], position: Position) -> Records:
+    """Yield the rows of the files of a dataset; see `dataset_files`.
+
+    Raises:
+        CollectionError: a file is damaged.
+        InputError: pyarrow is not installed.
+    """
+    for path in files:
+        pyarrow = _pyarrow(path)
+        before, number = position.done, 0
         try:
             with pyarrow.memory_map(str(path)) as file, pyarrow.ipc.open_stream(file) as stream:
-                yield from _rows(path, stream)
+                for part in _parts(stream):
+                    yield from _rows(path, part, number)
+                    number += part.num_rows
+                    position.done = before + file.tell()
         except (OSError, pyarrow.ArrowException) as error:
             raise CollectionError(f"{path} cannot be read as Arrow: {_first(error)}") from None
 
@@ -75,12 +95,25 @@ def is_dataset(folder: Path) -> bool:
     return any((folder / name).is_file() for name in (STATE, SPLITS))
 
 
-def _rows(path: Path, batches: Iterator[Any]) -> Records:
-    number = 0
+def _parts(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield batches in parts that are not too large as objects of Python."""
     for batch in batches:
-        for row in batch.to_pylist():
-            number += 1
-            yield Record(f"{path}, row {number}", row)
+        rows = max(1, batch.num_rows * _PART // max(1, _size(batch)))
+        for begin in range(0, batch.num_rows, rows):
+            yield batch.slice(begin, rows)
+
+
+def _size(batch: Any) -> int:
+    """Return the bytes of a batch; its dictionaries, which all rows share, do not count."""
+    return sum(each.indices.nbytes if hasattr(each, "indices") else each.nbytes for each in batch)
+
+
+def _rows(path: Path, part: Any, before: int) -> Records:
+    if part.num_rows == 1 and _size(part) > LONGEST:
+        yield Bad(f"{path}, row {before + 1}", "broken", f"it has more than {LONGEST:,} bytes")
+        return
+    for number, row in enumerate(part.to_pylist(), start=before + 1):
+        yield as_record(f"{path}, row {number}", row)
 
 
 def _pyarrow(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Open text files, compressed or not."""
+"""Open text files, compressed or not, and read them in pieces of bounded length."""
 
 import gzip
 import io
@@ -6,7 +6,9 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +16,8 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.extras import install
 
 COMPRESSED = (".gz", ".zst")
+LONGEST = 1 << 27  # characters of a line, a field or a text, of which no document has as many
+_PIECE = 1 << 11  # bytes of .zst that are decompressed at once, because 4 may stand for 128 KiB
 
 # First bytes of files that are no text, and what to do with them.
 _SIGNATURES = (
@@ -43,11 +47,46 @@ def format_suffix(path: Path) -> str:
     return Path(name).suffix
 
 
+@dataclass
+class Position:
+    """How much of something was read: bytes of files as they are stored, or records.
+
+    Attributes:
+        total: how much there is; 0 if that is not known.
+        done: how much of it was read.
+    """
+
+    total: int
+    done: int = 0
+
+    def share(self) -> float | None:
+        """Return what was read of 1; None if that is not known."""
+        return min(1.0, self.done / self.total) if self.total else None
+
+
+class _Counted(io.FileIO):
+    """A file whose bytes are counted as they are read."""
+
+    def __init__(self, path: Path, position: Position) -> None:
+        super().__init__(path)
+        self._position = position
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer) or 0
+        self._position.done += count
+        return count
+
+
 @contextmanager
-def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
+def open_text(path: Path, encoding: str, position: Position | None = None) -> Iterator[IO[str]]:
     r"""Open a text file; bytes that cannot be decoded become lone surrogates.
 
     Lines keep their ends, because a quoted field of a table may contain ``\r\n``.
+
+    Args:
+        path: the file.
+        encoding: its encoding.
+        position: counts the bytes that are read.
 
     Raises:
         CollectionError: the file cannot be opened, is no text, or its compressed data are damaged.
@@ -56,7 +95,8 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
     # A byte order mark is no part of the text. Only utf-8-sig skips it.
     is_utf8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     try:
-        with _binary(path) as file:
+        stored = io.BufferedReader(_Counted(path, position or Position(0)), 1 << 16)
+        with stored, _unpacked(path, stored) as file:
             _check_text(path, file.peek(16), is_utf8)
             name = "utf-8-sig" if is_utf8 else encoding
             with io.TextIOWrapper(file, name, errors="surrogateescape", newline="") as text:
@@ -73,6 +113,42 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         raise CollectionError(f"{path} cannot be read ({error.strerror or error})") from None
 
 
+def lines(path: Path, file: IO[str]) -> Iterator[str]:
+    """Yield the lines of a file with their ends.
+
+    Raises:
+        CollectionError: a line has more than `LONGEST` characters.
+    """
+    for number in count(1):
+        line = file.readline(LONGEST + 1)
+        if not line:
+            return
+        if len(line) > LONGEST:
+            raise CollectionError(
+                f"{path}:{number} has more than {LONGEST:,} characters in one line; divide the "
+                "file into shorter documents, or pass the right --format"
+            )
+        yield line
+
+
+def content(path: Path, file: IO[str], longest: int | None = None) -> str:
+    """Return all that is left in a file.
+
+    Args:
+        path: of the file, for messages.
+        file: the open file.
+        longest: the most characters; `LONGEST` by default.
+
+    Raises:
+        CollectionError: there are more characters.
+    """
+    longest = LONGEST if longest is None else longest
+    text = file.read(longest + 1)
+    if len(text) > longest:
+        raise CollectionError(f"{path} has more than {longest:,} characters; divide it into parts")
+    return text
+
+
 def _check_text(path: Path, begin: bytes, is_utf8: bool) -> None:
     for signature, what in _SIGNATURES:
         if begin.startswith(signature):
@@ -84,13 +160,13 @@ def _check_text(path: Path, begin: bytes, is_utf8: bool) -> None:
         )
 
 
-def _binary(path: Path) -> Any:
-    """Open a file for reading bytes, with a method ``peek``."""
+def _unpacked(path: Path, file: Any) -> Any:
+    """Return a file whose bytes are not compressed, with a method ``peek``."""
     if path.suffix.lower() == ".gz":
-        return gzip.open(path)
+        return gzip.GzipFile(fileobj=file)
     if path.suffix.lower() == ".zst":
-        return io.BufferedReader(_Zstandard(path))
-    return path.open("rb")
+        return io.BufferedReader(_Zstandard(path, file))
+    return file
 
 
 class _Zstandard(io.RawIOBase):
@@ -99,7 +175,7 @@ class _Zstandard(io.RawIOBase):
     The package zstandard would end silently after the first frame, and where a file is truncated.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
         name = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
         try:
             self._library = import_module(name)
@@ -107,10 +183,10 @@ class _Zstandard(io.RawIOBase):
             raise InputError(
                 f"{path} needs a package that is not installed; run: {install('zst')}"
             ) from None
-        self._file = path.open("rb")
+        self._file = file
         self._frame = self._new_frame()
         self._begun = False  # whether the frame has got bytes
-        self._ready = b""
+        self._ready = memoryview(b"")  # of which a part is taken without copying the rest
 
     def readable(self) -> bool:
         return True
@@ -121,23 +197,19 @@ class _Zstandard(io.RawIOBase):
                 rest, self._frame, self._begun = self._frame.unused_data, self._new_frame(), False
             else:
                 rest = b""
-            data = rest or self._file.read(1 << 16)
+            data = rest or self._file.read(_PIECE)
             if not data:
                 if self._begun:
                     raise EOFError("it ends in the middle of a frame")
                 return 0
             self._begun = True
             try:
-                self._ready = self._frame.decompress(data)
+                self._ready = memoryview(self._frame.decompress(data))
             except self._library.ZstdError as error:
                 raise zlib.error(str(error)) from None
         count = min(len(buffer), len(self._ready))
         buffer[:count], self._ready = self._ready[:count], self._ready[count:]
         return count
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
     def _new_frame(self) -> Any:
         if sys.version_info >= (3, 14):

@@ -14,7 +14,7 @@ class SourceOptions:
 
     GROUP = "documents"
 
-    text_column: str = text("", "column of the text; guessed by default")
+    text_column: str = text("", "column of the text, or several with commas; guessed by default")
     title_column: str = text("", "column of the title, - for none; guessed by default")
     id_column: str = text("", "column of the id, - for numbers; guessed by default")
     metadata: str = text("all", "other columns to keep, separated by commas, all, or none")

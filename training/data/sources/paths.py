@@ -2,14 +2,14 @@
 
 import logging
 import os
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.collection import CORPUS
 from ranklet.training.data.sources import arrow, json_files, tables, text_files
-from ranklet.training.data.sources.opening import format_suffix
+from ranklet.training.data.sources.opening import Position, format_suffix
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.records import Bad, Records
 
@@ -30,8 +30,69 @@ _ADVICE = {
 }
 
 
-def records_of(path: Path, options: SourceOptions) -> Records:
-    """Return the records of a file or a folder.
+@dataclass(frozen=True)
+class Files:
+    """The files of a source, which are read as one of `SUFFIXES` or as a dataset.
+
+    Attributes:
+        kind: how they are read.
+        paths: the files, in their order.
+        folder: texts are named by their paths below it.
+        options: how they are read.
+        unreadable: folders that could not be listed.
+    """
+
+    kind: str
+    paths: Sequence[Path]
+    folder: Path
+    options: SourceOptions
+    unreadable: Sequence[Bad] = ()
+
+    @property
+    def twice(self) -> bool:
+        """Whether the files can be read twice, which a pipe cannot."""
+        return all(path.is_file() for path in self.paths)
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether each file is one document, whose fields are `text_files.FIELDS`."""
+        return self.kind == "text"
+
+    def position(self) -> Position:
+        """Return a position at the beginning."""
+        return Position(sum(path.stat().st_size for path in self.paths if path.is_file()))
+
+    def records(self, position: Position) -> Records:
+        """Yield the records.
+
+        Raises:
+            CollectionError: a file cannot be read.
+            InputError: a package is missing.
+        """
+        yield from self.unreadable
+        if self.kind == "dataset":
+            yield from arrow.read_dataset(self.paths, position)
+        elif self.kind == "text":
+            encoding = self.options.encoding
+            yield from text_files.read_texts(self.paths, self.folder, encoding, position)
+        else:
+            for path in self.paths:
+                yield from self._of_file(path, position)
+
+    def _of_file(self, path: Path, position: Position) -> Records:
+        encoding = self.options.encoding
+        if self.kind in ("csv", "tsv"):
+            header = self.options.header
+            return tables.read_table(path, encoding, header=header, position=position)
+        if self.kind == "jsonl":
+            return json_files.read_json_lines(path, encoding, position)
+        if self.kind == "json":
+            return json_files.read_json(path, encoding, position)
+        return arrow.read_parquet(path, position)
+
+
+def files_of(path: Path, options: SourceOptions) -> Files:
+    """Return the files of a path, a file or a folder.
 
     Raises:
         CollectionError: the path does not exist, or its format is not known.
@@ -54,27 +115,15 @@ def records_of(path: Path, options: SourceOptions) -> Records:
             f"{path}: files {f'named {suffix}' if suffix else 'without an ending'} are not read; "
             f"{advice}"
         )
-    return _of_file(path, kind, options)
+    return Files(kind, [path], path.parent, options)
 
 
-def _of_file(path: Path, kind: str, options: SourceOptions) -> Records:
-    if kind in ("csv", "tsv"):
-        return tables.read_table(path, options.encoding, header=options.header)
-    if kind == "jsonl":
-        return json_files.read_json_lines(path, options.encoding)
-    if kind == "json":
-        return json_files.read_json(path, options.encoding)
-    if kind == "parquet":
-        return arrow.read_parquet(path)
-    return text_files.read_texts([path], path.parent, options.encoding)
-
-
-def _of_folder(folder: Path, options: SourceOptions) -> Records:
+def _of_folder(folder: Path, options: SourceOptions) -> Files:
     corpus = next((folder / name for name in CORPUS if (folder / name).is_file()), None)
     if corpus is not None:
-        return _of_file(corpus, "jsonl", options)
+        return Files("jsonl", [corpus], folder, options)
     if arrow.is_dataset(folder):
-        return arrow.read_dataset(folder)
+        return Files("dataset", arrow.dataset_files(folder), folder, options)
     by_format: dict[str, list[Path]] = {}
     unreadable: list[Bad] = []
     for path in sorted(_files(folder, unreadable)):
@@ -100,9 +149,7 @@ def _of_folder(folder: Path, options: SourceOptions) -> Records:
             f"{folder} has files of the formats {counts}; pass --format with one of them"
         )
     ((kind, paths),) = by_format.items()
-    if kind == "text":
-        return chain(unreadable, text_files.read_texts(paths, folder, options.encoding))
-    return chain(unreadable, *(_of_file(path, kind, options) for path in paths))
+    return Files(kind, paths, folder, options, unreadable)
 
 
 def _files(folder: Path, unreadable: list[Bad]) -> Iterator[Path]:

@@ -1,28 +1,31 @@
 """A source of documents: a file, a folder, a dataset, or an iterable."""
 
 import logging
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, islice
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.storage.manifest import Splitting
-from ranklet.training.data.cells import texts_in
+from ranklet.training.data.cells import as_id, as_text, texts_in
 from ranklet.training.data.collection import Document, inner_fields
 from ranklet.training.data.seen_ids import SeenIds
-from ranklet.training.data.sources.columns import SAMPLE, Columns, choose_columns, listed
-from ranklet.training.data.sources.json_files import as_record, kind_of
+from ranklet.training.data.sources.columns import Columns, Survey, choose_columns, listed
+from ranklet.training.data.sources.json_files import kind_of
+from ranklet.training.data.sources.objects import Objects
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.passages import passages
-from ranklet.training.data.sources.paths import records_of
+from ranklet.training.data.sources.paths import Files, files_of
 from ranklet.training.data.sources.problems import Problems
 from ranklet.training.data.sources.records import Bad, Record, Records, is_decoded, not_decoded
+from ranklet.training.data.sources.spool import Spool
+from ranklet.training.data.sources.text_files import EXAMPLE
+from ranklet.training.progress import Measured, progress
 
 Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]]
+
+FINDING = "finding columns"  # the step's name in a progress bar
 
 _log = logging.getLogger(__name__)
 
@@ -59,49 +62,58 @@ class Source:
         if isinstance(texts, str | os.PathLike):
             path = Path(texts)
             self.name = path.absolute().name
-            self._records = records_of(path, self.options)
+            self._given: Files | Objects | Spool = files_of(path, self.options)
         elif hasattr(texts, "columns"):  # an iterator over it yields columns and not rows
             raise InputError("documents are a table; pass its rows, as frame.to_dict('records')")
         elif isinstance(texts, Iterable) and not isinstance(texts, bytes | Mapping):
             self.name = "documents"
-            self._records = _of_objects(texts)
+            self._given = Objects(texts)
         else:
             raise InputError(
                 f"documents must be a path or a list of texts, not {type(texts).__name__}"
             )
+        self._position = self._given.position()
 
     @property
     def splitting(self) -> Splitting:
         """How documents are split into passages."""
         return Splitting(self.options.passage_words, self.options.overlap_words)
 
-    def documents(self) -> Iterator[Document]:
+    def _share(self) -> float | None:
+        return self._position.share()
+
+    def documents(self) -> Measured[Document]:
         """Yield the documents in their order; a long one as passages that share its id.
 
         Raises:
             CollectionError: see `whole`.
             InputError: see `whole`.
         """
-        for document in self.whole():
+        return Measured(self._passages(), self._share)
+
+    def _passages(self) -> Iterator[Document]:
+        for document in self._documents():
             for part in passages(document.text, *self.splitting):
                 yield document._replace(text=part)
 
-    def whole(self) -> Iterator[Document]:
+    def whole(self) -> Measured[Document]:
         """Yield the documents in their order, and none of them split.
+
+        Everything is read twice, because only all records say which columns there are. What can be
+        read only once is kept in a temporary file.
 
         Raises:
             CollectionError: something is wrong, and `skip_bad` is not set; the message counts all
                 faults and names the first places. Or nothing remains.
             InputError: a column does not exist, or no column looks like a text.
         """
-        records = iter(self._records)
-        first = list(islice(records, SAMPLE))
-        rows = [record.fields for record in first if isinstance(record, Record)]
-        if rows:
-            self.columns = choose_columns(rows, self.options, self.name)
-            self._announce(f"{self.name}: {self.columns}")
+        return Measured(self._documents(), self._share)
+
+    def _documents(self) -> Iterator[Document]:
+        self.problems = Problems()
+        self.columns = self._chosen()
         count = 0
-        for document in self._checked(chain(first, records)):
+        for document in self._checked(self._records()):
             count += 1
             yield document
         self._check_wanted()
@@ -119,6 +131,48 @@ class Source:
             left_out = "1 document" if bad == 1 else f"{bad:,} documents"
             _log.warning("left out %s:\n%s", left_out, self.problems)
 
+    def _chosen(self) -> Columns | None:
+        """Return the columns, and announce them; None if there is no record."""
+        survey = Survey()
+        if self._given.are_texts:
+            survey.add(EXAMPLE, EXAMPLE)
+        else:
+            for record in progress(Measured(self._surveyed(), self._share), FINDING):
+                if isinstance(record, Record):
+                    survey.add(inner_fields(record.fields), record.fields)
+        if not survey.present:
+            return None
+        columns = choose_columns(survey, self.options, self.name)
+        self._announce(f"{self.name}: {columns}")
+        return columns
+
+    def _surveyed(self) -> Records:
+        """Yield the records for the first time."""
+        if self._given.twice:
+            yield from self._records()
+            return
+        spool = Spool()
+        yield from spool.copied(self._records())
+        self._given = spool
+
+    def _records(self) -> Records:
+        """Yield the records.
+
+        Raises:
+            CollectionError: the memory does not suffice for one.
+        """
+        self._position = self._given.position()
+        place = "the beginning"
+        try:
+            for record in self._given.records(self._position):
+                place = record.place
+                yield record
+        except MemoryError:
+            raise CollectionError(
+                f"the memory does not suffice to read {self.name} after {place}; divide what "
+                "follows into shorter documents"
+            ) from None
+
     def _checked(self, records: Records) -> Iterator[Document]:
         ids = SeenIds()
         for number, record in enumerate(records, start=1):
@@ -134,36 +188,40 @@ class Source:
         columns = self.columns
         if columns is None:  # unreachable, because a record has chosen them
             raise CollectionError(f"{self.name} has no columns")
-        found = record.fields.get(columns.id) if columns.id else number
+        fields = inner_fields(record.fields)
+        found = fields.get(columns.id) if columns.id else number
         name = as_id(found)
         if name is None:
             return Bad(record.place, "no id", f"{columns.id} is {found!r:.40}")
-        values: dict[str, str] = {"id": name}
-        for key, column in (("title", columns.title), ("text", columns.text)):
-            value = as_text(record.fields.get(column)) if column else ""
+        texts = {}
+        for column in filter(None, (columns.title, *columns.text)):
+            value = as_text(fields.get(column))
             if value is None:
-                kind = kind_of(record.fields[column])
+                kind = kind_of(fields[column])
                 return Bad(record.place, "broken", f"{column} is {kind} and not a text")
-            values[key] = value
+            texts[column] = value
+        text = "\n\n".join(filter(str.strip, (texts[column] for column in columns.text)))
+        values = {"id": name, "title": texts.get(columns.title, ""), "text": text}
         for key, value in values.items():
             if not is_decoded(value):
                 return not_decoded(record.place, value, key)
-        metadata = self._metadata(record.fields, columns)
+        metadata = self._metadata(fields, columns)
         for key, other in metadata.items():
             for each in (key, *texts_in(other)):
                 if not is_decoded(each):
                     return not_decoded(record.place, each, key if is_decoded(key) else "a name")
         document = Document(values["id"], values["title"], values["text"], metadata)
         if not (document.title.strip() or document.text.strip()):
-            return Bad(record.place, "empty", f"{columns.text} is {document.text!r:.20}")
+            empty = " and ".join(f"{each} is {texts[each]!r:.20}" for each in columns.text)
+            return Bad(record.place, "empty", empty)
         return document
 
     def _metadata(self, fields: Mapping[str, Any], columns: Columns) -> Mapping[str, Any]:
         """Return the chosen fields besides id, title and text."""
         if self._wanted == ():
             return {}
-        used = (columns.id, columns.title, columns.text)
-        others = inner_fields({name: each for name, each in fields.items() if name not in used})
+        used = (columns.id, columns.title, *columns.text)
+        others = {name: each for name, each in fields.items() if name not in used}
         if self._wanted is None:
             return others
         self._others |= others.keys()
@@ -176,45 +234,3 @@ class Source:
                 f"{self.name} has no column {lacking[0]!r} (--metadata) besides id, title and "
                 f"text; it has {listed(dict.fromkeys(sorted(self._others)))}"
             )
-
-
-def as_id(value: object) -> str | None:
-    """Return a field's value as an id, or None if it cannot be one.
-
-    >>> as_id("a/1"), as_id(7), as_id(7.0), as_id(None), as_id("")
-    ('a/1', '7', '7', None, None)
-    """
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, Integral):
-        return str(int(value))
-    if isinstance(value, Real):  # a column of whole numbers with gaps may be stored as such
-        number = float(value)
-        return str(int(number)) if number.is_integer() else None
-    return (value or None) if isinstance(value, str) else None
-
-
-def as_text(value: object) -> str | None:
-    r"""Return a field's value as a text, or None if it cannot be one.
-
-    >>> as_text(None), as_text(1998), as_text(["One.", "Two."]), as_text({})
-    ('', '1998', 'One.\nTwo.', None)
-    """
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):  # a Parquet file may not say that a column has texts
-        return value.decode("utf-8", "surrogateescape")
-    if isinstance(value, Integral):
-        return str(value)
-    if isinstance(value, Real):
-        return "" if math.isnan(float(value)) else str(value)  # NaN stands for a missing value
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return "\n".join(value)
-    return None
-
-
-def _of_objects(texts: Iterable[object]) -> Records:
-    for number, value in enumerate(texts, start=1):
-        yield as_record(f"documents[{number - 1}]", value)

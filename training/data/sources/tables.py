@@ -4,24 +4,24 @@ import csv
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.cells import Cell
-from ranklet.training.data.sources.opening import format_suffix, open_text
+from ranklet.training.data.sources.opening import LONGEST, Position, format_suffix, lines, open_text
 from ranklet.training.data.sources.records import Bad, Record, Records
 
 DELIMITERS = (",", ";", "\t", "|")
-SAMPLE = 50  # lines from which the delimiter is guessed
+SAMPLE, SAMPLED = 50, 1 << 20  # lines and characters from which the delimiter is guessed
 MAX_LINES = 100  # of one row of a table with tabs
-MAX_FIELD = 1 << 27  # characters; an unclosed quote would otherwise read a whole file as one field
 
 _REASONS = {  # by the ends of the messages of the module csv
     "unexpected end of data": "the quote that begins here has no end",
     "expected after '\"'": "text follows a closing quote; inside a field, write quotes twice",
-    "field larger than field limit": f"a field has more than {MAX_FIELD:,} characters; is a quote "
+    # An unclosed quote would otherwise read a whole file as one field.
+    "field larger than field limit": f"a field has more than {LONGEST:,} characters; is a quote "
     "not closed?",
 }
 
@@ -34,7 +34,9 @@ class Row(NamedTuple):
     error: str = ""
 
 
-def read_table(path: Path, encoding: str, *, header: bool) -> Records:
+def read_table(
+    path: Path, encoding: str, *, header: bool, position: Position | None = None
+) -> Records:
     """Yield the rows of a table, whose columns are named by its first line.
 
     The delimiter of a .csv file is the one that divides its first lines most evenly, or the one
@@ -44,21 +46,23 @@ def read_table(path: Path, encoding: str, *, header: bool) -> Records:
         path: the file.
         encoding: its encoding.
         header: whether the first line names the columns; else they are "1", "2", and so on.
+        position: counts the bytes that are read.
 
     Raises:
         CollectionError: the file is empty or no table, or two columns have one name.
     """
-    csv.field_size_limit(MAX_FIELD)
-    with open_text(path, encoding) as file:
-        sample = list(islice(file, SAMPLE))
+    csv.field_size_limit(LONGEST)
+    with open_text(path, encoding, position) as file:
+        remaining = lines(path, file)
+        sample = _sample(remaining)
         begin = 1
         named = _named_delimiter(sample)
         if named:
             sample, begin = sample[1:], 2
         _check_first(sample, path)
         delimiter = named or _delimiter(sample, path)
-        lines = chain(sample, file)
-        rows = _of_tabs(lines, begin) if delimiter == "\t" else _rows(lines, delimiter, begin)
+        given = chain(sample, remaining)
+        rows = _of_tabs(given, begin) if delimiter == "\t" else _rows(path, given, delimiter, begin)
         first = next(rows, None)
         if first is None:
             raise CollectionError(f"{path} has no row")
@@ -82,10 +86,29 @@ def read_table(path: Path, encoding: str, *, header: bool) -> Records:
                 yield Record(place, dict(zip(names, map(Cell, row.fields), strict=True)))
 
 
-def _rows(lines: Iterable[str], delimiter: str, begin: int) -> Iterator[Row]:
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+def _sample(lines: Iterator[str]) -> list[str]:
+    sample: list[str] = []
+    while len(sample) < SAMPLE and sum(map(len, sample)) < SAMPLED:
+        if (line := next(lines, None)) is None:
+            break
+        sample.append(line)
+    return sample
+
+
+def _rows(path: Path, lines: Iterable[str], delimiter: str, begin: int) -> Iterator[Row]:
+    size = line = 0
+
+    def bounded() -> Iterator[str]:
+        nonlocal size
+        for each in lines:
+            size += len(each)
+            if size > 2 * LONGEST:  # of several quoted fields, none of which is too long
+                raise CollectionError(f"{path}:{line} begins a row of over {size:,} characters")
+            yield each
+
+    reader = csv.reader(bounded(), delimiter=delimiter, strict=True)
     while True:
-        line = begin + reader.line_num
+        line, size = begin + reader.line_num, 0
         try:
             fields = next(reader)
         except StopIteration:
@@ -108,7 +131,8 @@ def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
     width, number, all_quoted = 0, begin, False
     while (line := _next(later, source)) is not None:
         plain, fields, read = line.rstrip("\r\n").split("\t"), _quoted([line]), [line]
-        while '"' in line and not fields and len(read) < MAX_LINES:
+        size = len(line)
+        while '"' in line and not fields and len(read) < MAX_LINES and size < LONGEST:
             following = _next(later, source)
             if following is None:
                 break
@@ -116,6 +140,7 @@ def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
                 later.appendleft(following)
                 break
             read.append(following)
+            size += len(following)
             fields = _quoted(read)
         if fields and len(fields) == (width or len(fields)):
             row = fields

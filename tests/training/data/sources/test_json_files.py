@@ -1,10 +1,15 @@
+import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.training.data.sources.reading import CATS, DOGS, read, refused, write
+
+from ranklet.runtime import CollectionError
+from ranklet.training.data.sources import json_files
 
 LINES = "\n".join(json.dumps(each._asdict()) for each in (CATS, DOGS))
 
@@ -118,3 +123,38 @@ def test_any_json_is_read_or_refused(
                 assert "a.json" in str(error)  # noqa: PT017
             else:
                 assert documents
+
+
+@settings(max_examples=200)
+@given(
+    value=st.lists(
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+            lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(), each, max_size=3),
+        ),
+        max_size=4,
+    ),
+    piece=st.integers(1, 60), cut=st.integers(0, 60),
+    added=st.sampled_from(["", "]", ",", "1", '"', "[", "x"]),
+)  # fmt: skip
+def test_a_list_is_read_in_pieces_as_it_is_at_once(
+    value: list[Any], piece: int, cut: int, added: str
+) -> None:
+    text = json.dumps(value, indent=1)
+    text = text[:cut] + added + text[cut:] if cut < len(text) and cut else text
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        expected = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_files, "_PIECE", piece)
+        try:
+            found = list(json_files._Items(Path("a.json"), io.StringIO(text[1:]), "utf-8"))
+        except CollectionError:
+            found = None
+    assert found == expected
+
+
+def test_a_fault_in_a_list_is_named_with_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.json", '[{"text": "one"},\n{"text": two}]')
+    assert "a.json is not JSON (Expecting value: line 2); if each line" in refused(path)

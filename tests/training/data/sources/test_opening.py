@@ -1,9 +1,15 @@
 import gzip
+import re
+import tracemalloc
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 from tests.training.data.sources.reading import CATS, read, refused, write
+
+from ranklet.training.data.sources import arrow, json_files, opening, tables
 
 TABLE = "id,title,text\n1,Cats,They sleep.\n"
 
@@ -74,3 +80,54 @@ def test_a_file_that_vanishes_is_reported(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(Exception, match=r"a\.csv cannot be read \(No such file"):
         list(source.documents())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        ("a.jsonl", '{"text": "a b c"}\n"' + "x" * 100, "a.jsonl:2"),
+        ("a.csv", "id,text\n1," + "x" * 100, "a.csv:2"),
+        ("a.tsv", "id\ttext\n1\t" + "x" * 100, "a.tsv:2"),
+        ("a.jsonl.gz", "x" * 100, "a.jsonl.gz:1"),
+        ("a.csv.zst", "x" * 100, "a.csv.zst:1"),
+        ("a.json", '[1,\n"' + "x" * 100 + '"]', "a.json:2"),
+        ("a.json", '{"a": "' + "x" * 1000 + '"}', "a.json"),
+        ("a.txt", "x" * 100, "a.txt"), ("a.md", "x" * 100, "a.md"),
+        ("a.html.gz", "x" * 100, "a.html.gz"),
+    ],
+)  # fmt: skip
+def test_what_is_too_long_for_a_document_is_refused_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, place: str
+) -> None:
+    for module in (opening, tables, json_files):
+        monkeypatch.setattr(module, "LONGEST", 50)
+    monkeypatch.setattr(json_files, "_LONGEST_OBJECT", 400)
+    monkeypatch.setattr(json_files, "_PIECE", 10)
+    assert re.search(
+        rf"{tmp_path / place}\D.*more than (50|400) characters",
+        refused(write(tmp_path / name, content)),
+    )
+
+
+def test_a_bomb_is_decompressed_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "LONGEST", 1 << 20)
+    for name in ("a.jsonl.gz", "b.jsonl.zst"):
+        path = write(tmp_path / name, b"x" * (1 << 28))
+        tracemalloc.start()
+        assert "more than 1,048,576 characters" in refused(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 27
+        tracemalloc.stop()
+
+
+def test_a_parquet_cell_that_is_too_long_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow, "LONGEST", 1000)
+    monkeypatch.setattr(arrow, "_PART", 100)
+    table = pa.table({"text": ["one two three", "x" * 2000, "four"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert "a.parquet, row 2 (it has more than 1,000 bytes)" in refused(tmp_path / "a.parquet")
+    assert [each.text for each in read(tmp_path / "a.parquet", skip_bad=True)] == [
+        "one two three",
+        "four",
+    ]

@@ -1,16 +1,23 @@
+import json
 import logging
-from collections.abc import Iterator
+import os
+import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.training.data.sources.reading import CATS, DOGS, announced, read, refused, write
 
 from ranklet.runtime import InputError
 from ranklet.training.data.cells import Cell
 from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
+from ranklet.training.data.sources.source import Source, Texts
 
 ROWS = [CATS._asdict(), DOGS._asdict()]
 
@@ -171,3 +178,109 @@ def test_metadata_can_be_chosen() -> None:
 def test_metadata_in_another_encoding_is_a_fault() -> None:
     for fields in ({"a": "\ud83d"}, {"a": ["b", "\ud83d"]}, {"\ud83d": 1}):
         assert "1 text has another encoding" in refused([{"text": "x", **fields}], metadata="all")
+
+
+LATE = [{"id": f"d{n}", "text": f"note number {n}"} for n in range(150)]
+LATE.append({"id": "last", "text": "something", "title": "Zeppelin", "year": "1900"})
+
+
+def as_table(rows: list[dict[str, str]]) -> str:
+    names = ("id", "title", "text", "year")
+    return "\n".join([",".join(names), *(",".join(r.get(n, "") for n in names) for r in rows)])
+
+
+def as_parquet(path: Path) -> Path:
+    pq.write_table(
+        pa.Table.from_pylist(LATE, pa.schema([(n, pa.string()) for n in LATE[-1]])), path
+    )
+    return path
+
+
+def as_dataset(path: Path) -> Path:
+    table = pa.Table.from_pylist(LATE, pa.schema([(n, pa.string()) for n in LATE[-1]]))
+    path.mkdir()
+    with pa.ipc.new_stream(str(path / "data.arrow"), table.schema) as stream:
+        stream.write_table(table)
+    write(path / "state.json", '{"_data_files": [{"filename": "data.arrow"}]}')
+    return path
+
+
+FORMS: dict[str, Callable[[Path], Texts]] = {
+    "a list": lambda _: LATE,
+    "a generator": lambda _: (row for row in LATE),
+    "a map": lambda _: map(dict, LATE),
+    "pandas": lambda _: pd.DataFrame(LATE).to_dict("records"),
+    "arrow": lambda _: pa.Table.from_pylist(LATE[::-1]).to_pylist()[::-1],
+    "JSON Lines": lambda folder: write(folder / "a.jsonl", "\n".join(map(json.dumps, LATE))),
+    "JSON": lambda folder: write(folder / "a.json", json.dumps(LATE)),
+    "JSON by id": lambda folder: write(
+        folder / "a.json",
+        json.dumps({each["id"]: {k: each[k] for k in each if k != "id"} for each in LATE}),
+    ),
+    "CSV": lambda folder: write(folder / "a.csv", as_table(LATE)),
+    "compressed": lambda folder: write(folder / "a.jsonl.zst", "\n".join(map(json.dumps, LATE))),
+    "Parquet": lambda folder: as_parquet(folder / "a.parquet"),
+    "a dataset": lambda folder: as_dataset(folder / "data"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_title_counts_if_any_record_has_it(tmp_path: Path, form: str) -> None:
+    documents = list(Source(FORMS[form](tmp_path)).documents())
+    assert [each.id for each in documents] == [row["id"] for row in LATE]
+    assert [each.title for each in documents] == [""] * 150 + ["Zeppelin"]
+    assert documents[-1].metadata == {"year": "1900"}
+    (tmp_path / "again").mkdir()
+    assert read(FORMS[form](tmp_path / "again"), title_column="title")[-1].title == "Zeppelin"
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.csv")
+    Thread(target=(tmp_path / "a.csv").write_text, args=(as_table(LATE),)).start()
+    documents = list(Source(tmp_path / "a.csv").documents())
+    assert [each.title for each in documents] == [""] * 150 + ["Zeppelin"]
+    assert isinstance(documents[-1].metadata["year"], Cell)
+
+
+def test_an_id_that_begins_late_is_reported() -> None:
+    rows = [{"text": "some words"}] * 150 + [{"text": "other words", "id": "a"}]
+    assert "150 documents have no id: documents[0] (id is None)" in refused(rows)
+
+
+def test_a_source_can_be_read_again() -> None:
+    source = Source(row for row in LATE)
+    assert list(source.documents()) == list(source.documents())
+
+
+def test_it_is_known_how_much_was_read(tmp_path: Path) -> None:
+    draw = random.Random(1).random
+    rows = "\n".join(json.dumps({"text": f"word {draw()} " * 9}) for n in range(20_000))
+    for path in (write(tmp_path / "a.jsonl", rows), write(tmp_path / "b.jsonl.gz", rows)):
+        documents = Source(path).documents()
+        shares = [documents.share() or 0 for _ in documents]
+        assert shares == sorted(shares)
+        assert 0 < shares[0] < 0.5 < shares[-1] == 1
+    documents = Source(LATE).documents()
+    assert [documents.share() for _ in documents][-1] == 1
+
+
+def test_columns_of_the_metadata_can_be_named_and_are_not_guessed() -> None:
+    rows = [
+        {"page_content": "some words", "metadata": {"id": 1, "title": "Cats", "summary": "a b c d"}}
+    ]
+    assert announced(rows) == (
+        "documents: the text is 'page_content', there is no title, ids are numbered; not searched: "
+        "'title', 'summary' (to include, pass --text-column 'page_content,title,summary')"
+    )
+    assert [each.title for each in read(rows, title_column="title")] == ["Cats"]
+
+
+def test_memory_that_does_not_suffice_is_an_error() -> None:
+    def rows() -> Iterator[dict[str, str]]:
+        yield {"text": "some words"}
+        raise MemoryError
+
+    assert refused(rows()) == (
+        "the memory does not suffice to read documents after documents[0]; divide what follows "
+        "into shorter documents"
+    )

@@ -2,12 +2,9 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.training.data.sources.reading import read, refused, write
 
 from ranklet.training.data.collection import Document
-from ranklet.training.data.sources.text_files import titled
 
 
 def test_each_file_is_a_document_with_its_path_as_its_id(tmp_path: Path) -> None:
@@ -22,39 +19,6 @@ def test_each_file_is_a_document_with_its_path_as_its_id(tmp_path: Path) -> None
         Document("e.markdown", "e", "No heading."),
     ]
     assert read(tmp_path / "b.txt") == [Document("b.txt", "b", "Plain.\nText.")]
-
-
-def test_what_readers_do_not_see_is_no_text() -> None:
-    page = (
-        "<html><head><style>p {}</style><title>Cats</title></head><body><svg><title>Menu</title>"
-        "</svg><script>if (a < b) x()</script><p>They <em>sl</em>eep.</p><noscript>No.</noscript>"
-        "<ul><li>One<li>Two</ul></body>"
-    )
-    title, text = titled(page, ".html")
-    assert title == "Cats"
-    assert text.split() == ["They", "sleep.", "One", "Two"]
-
-
-def test_an_unclosed_tag_inside_does_not_hide_the_rest() -> None:
-    assert titled("<svg><noscript></svg><p>Text.", ".html") == ("", "Text.")
-
-
-@pytest.mark.parametrize(
-    "page", ["<![x[y]]>Text", "<![CDATA[x]]>Text", "<!--", "<", "</", "<a <b", "&#xffffffff;Text"]
-)
-def test_bad_html_is_read(page: str) -> None:
-    titled(page, ".html")
-
-
-@settings(max_examples=60)
-@given(page=st.text(alphabet="<>!-[]&#;/ aptile=\"'\n", max_size=60))
-def test_any_html_is_read(page: str) -> None:
-    titled(page, ".html")
-
-
-def test_a_large_page_is_read_quickly() -> None:
-    _, text = titled("<p>word</p>\n" * 100_000, ".html")
-    assert len(text.split()) == 100_000
 
 
 def test_every_file_that_cannot_be_read_is_counted(tmp_path: Path) -> None:

@@ -1,0 +1,205 @@
+"""Read HTML pages: their title and the text that readers see.
+
+A page is read from left to right by the rules of the standard's tokenizer, and no tree is built,
+because building one takes quadratic time for some pages by the standard itself.
+"""
+
+import html
+import re
+
+# Elements inside of a word, those that a space separates from words, and those that hold no markup.
+# All others begin and end a line.
+_INLINE = frozenset((
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em",
+    "font", "i", "ins", "kbd", "mark", "nobr", "q", "rb", "ruby", "s", "samp", "small", "span",
+    "strike", "strong", "sub", "sup", "time", "tspan", "tt", "u", "var", "wbr", "mi", "mn", "ms",
+    "mtext", "msub", "msup", "mrow",
+))  # fmt: skip
+_SPACED = frozenset((
+    "audio", "button", "canvas", "img", "input", "label", "math", "meter", "object", "output",
+    "picture", "progress", "rp", "rt", "select", "svg", "video",
+))  # fmt: skip
+_RAW = frozenset((
+    "script", "style", "noscript", "iframe", "noembed", "noframes", "title", "textarea", "xmp",
+))  # fmt: skip
+_CODE = ("script", "style")  # without an end they reach to the end of the page
+_SEEN = ("textarea", "xmp")  # of these
+# Elements of HTML that end a drawing which is still open.
+_BREAKOUT = frozenset((
+    "blockquote", "body", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5",
+    "h6", "hr", "img", "li", "ol", "p", "pre", "table", "ul",
+))  # fmt: skip
+_DRAWN = ("text", "foreignobject")  # elements of a drawing whose text readers see
+
+# A comment ends as browsers end it, or with the page.
+_COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+_BOGUS = re.compile(r"<(?:[!?]|/(?![a-zA-Z]))[^>]*+(?:>|\Z)")
+# Values in quotes may contain ">".
+_TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])))*+>""")
+_LINE = re.compile(r"[^<\n]*")
+_BEGIN = re.compile("</?[a-zA-Z]")
+_SIMPLE_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)[^>]*+>")  # of a page with an open quote
+_LONG_REFERENCE = re.compile(r"&#(?:[xX][0-9a-fA-F]{8,}|[0-9]{8,});?")  # of no character
+
+_DECLARED = re.compile(
+    r"""<(?:meta\s[^>]{0,500}?charset|\?xml\s[^>]{0,100}?encoding)\s{0,9}=\s{0,9}["']?\s{0,9}([\w:.-]{1,40})""",
+    re.IGNORECASE,
+)
+_HEAD = 1 << 12  # characters in which a page says its encoding
+_ALIASES = {  # what browsers take for these names
+    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "ascii", "us-ascii"), "cp1252"),
+    **dict.fromkeys(("gb2312", "gbk", "x-gbk"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
+    **dict.fromkeys(("iso-8859-11", "tis-620"), "cp874"),
+    "iso-8859-9": "cp1254",
+}
+_ENCODINGS = re.compile(
+    r"(ascii|us-ascii|latin|x-|s?jis|shift|ks|tis|cp|windows-?|iso|utf-?(8|16)|big5|gb|euc|koi8|mac|hz)[\w-]*",
+    re.ASCII,
+)
+
+
+def declared_encoding(text: str, encoding: str) -> str:
+    """Return a page as its own declaration says, if it is not in the encoding that was tried.
+
+    Args:
+        text: the page, in which bytes that could not be decoded are lone surrogates.
+        encoding: the one that was tried.
+    """
+    try:
+        text.encode()
+        if "\x1b" not in text:  # of ISO-2022-JP, whose bytes are ASCII
+            return text
+    except UnicodeEncodeError:
+        pass
+    found = _DECLARED.search(text, 0, _HEAD)
+    if found is None or not _ENCODINGS.fullmatch(found[1].lower()):
+        return text
+    name = _ALIASES.get(found[1].lower(), found[1].lower())
+    try:
+        return text.encode(encoding, "surrogateescape").decode(name, "surrogateescape")
+    except (LookupError, ValueError):
+        return text
+
+
+def read_page(text: str) -> tuple[str, str]:
+    r"""Return the title of a page, which may be empty, and its text, in linear time.
+
+    >>> read_page("<title>Cats</title><p>They <b>sl</b>eep.<br>A lot.<script>x</script>")
+    ('Cats', 'They sleep.\nA lot.')
+    """
+    page = _Page(text.replace("\0", ""))
+    page.read()
+    return _tidy("".join(page.title)).replace("\n", " "), _tidy("".join(page.body))
+
+
+class _Page:
+    """A page while it is read.
+
+    Attributes:
+        title: pieces of its title.
+        body: pieces of the text that readers see.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.title: list[str] = []
+        self.body: list[str] = []
+        self._text = text
+        self._tag = _TAG
+        self._endless = set[str]()  # elements that no end tag follows any more
+        self._templates = self._drawings = 0  # that are open
+        self._drawn = False  # whether a text of a drawing is open
+
+    def read(self) -> None:
+        """Read the page."""
+        text, at = self._text, 0
+        while (begin := text.find("<", at)) >= 0:
+            self._show(text[at:begin])
+            at = self._markup(begin)
+        self._show(text[at:])
+
+    def _markup(self, at: int) -> int:
+        """Read what begins with "<", and return where it ends."""
+        text = self._text
+        if found := _COMMENT.match(text, at):
+            return found.end()
+        if found := _CDATA.match(text, at):
+            self._show(found[1], escaped=False)
+            return found.end()
+        if found := _BOGUS.match(text, at):
+            return found.end()
+        if not _BEGIN.match(text, at):
+            self._show("<")
+            return at + 1
+        found = self._tag.match(text, at)
+        if found is None:  # a quote has no end, and no later one after it
+            self._tag = _SIMPLE_TAG
+            found = self._tag.match(text, at)
+        if found is None:  # a tag without an end reaches to the end of the page
+            return len(text)
+        name = found[2].lower()
+        self._separate(name)
+        if found[1]:
+            self._close(name)
+        elif not found[0].endswith("/>"):
+            return self._open(name, found)
+        return found.end()
+
+    def _separate(self, name: str) -> None:
+        if name not in _INLINE:
+            self._show(" " if name in _SPACED else "\n")
+
+    def _open(self, name: str, tag: re.Match[str]) -> int:
+        """Begin an element, and return where the reading goes on."""
+        if name == "template" and "shadowroot" not in tag[0].lower():
+            self._templates += 1
+        elif name == "svg":
+            self._drawings += 1
+        elif self._drawings and name in _DRAWN:
+            self._drawn = True
+        elif self._drawings and not self._drawn and name in _BREAKOUT:
+            self._drawings = 0
+        return self._raw(name, tag.end()) if name in _RAW else tag.end()
+
+    def _close(self, name: str) -> None:
+        if name == "template":
+            self._templates = max(0, self._templates - 1)
+        elif name == "svg":
+            self._drawings = max(0, self._drawings - 1)
+            self._drawn = self._drawn and self._drawings > 0
+        elif name in _DRAWN:
+            self._drawn = False
+
+    def _raw(self, name: str, begin: int) -> int:
+        """Read an element without markup, and return where its end tag begins."""
+        end = None
+        if name not in self._endless:
+            end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(self._text, begin)
+        if end is None:
+            self._endless.add(name)
+            if name in _CODE:
+                return len(self._text)
+        stop = end.start() if end else begin
+        if name == "title":
+            stop = end.start() if end else _LINE.match(self._text, begin).end()  # type: ignore[union-attr]
+            if not (self.title or self._drawings or self._templates):
+                self.title.append(_unescaped(self._text[begin:stop]))
+        elif name in _SEEN:
+            self._show(self._text[begin:stop], escaped=name != "xmp")
+        return stop
+
+    def _show(self, text: str, *, escaped: bool = True) -> None:
+        """Add a piece of text, if readers see it there."""
+        if not self._templates and (not self._drawings or self._drawn):
+            self.body.append(_unescaped(text) if escaped else text)
+
+
+def _unescaped(text: str) -> str:
+    return html.unescape(_LONG_REFERENCE.sub("\ufffd", text)) if "&" in text else text
+
+
+def _tidy(text: str) -> str:
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
