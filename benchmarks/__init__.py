@@ -73,5 +73,6 @@ BENCHMARKS = {
     "object_storage": "objects",
     "ray_build": "cluster",
     "http_load": "speed",
+    "hostile_requests": "speed",
     "gpu_checks": "gpu",
 }

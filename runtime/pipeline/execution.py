@@ -82,7 +82,7 @@ class Execution:
         self._pipeline, self._ranker, self._query = pipeline, ranker, query
         self._documents, self._given, self._known = documents, given, known or {}
         self._allowed = both(allowed, query.allowed)
-        self._deadline = Deadline() if deadline is None else deadline
+        self.deadline = Deadline() if deadline is None else deadline
         self._fusions: dict[str, Fuse] = {}
         self._columns: dict[str, NDArray[np.float32]] = {}
         # By ranker, the documents whose score in its column was retrieved; `score` gave the others.
@@ -110,7 +110,7 @@ class Execution:
 
     def run(self) -> None:
         """Run every stage that there is time for."""
-        if not self._deadline.limited:  # with a budget, later rankers may not be needed
+        if not self.deadline.limited:  # with a budget, later rankers may not be needed
             encode_ahead(map(self._ranker, self._pipeline.rankers()[1:]), self._query)
         for number, stage in enumerate(self._pipeline.stages):
             begin = perf_counter()
@@ -119,7 +119,7 @@ class Execution:
                 self._select(self._best(stage.k))
             elif isinstance(stage, Fuse):
                 self._fuse(stage)
-            elif number and self._deadline.passed:
+            elif number and self.deadline.passed:
                 self.left_out.append(str(stage))
                 continue
             elif isinstance(stage, Retrieve) and self._given is None:
@@ -128,13 +128,13 @@ class Execution:
                 self._columns[stage.ranker] = self._known[stage.ranker]
                 self._ordered_by = stage.ranker
             else:
-                self._rescore(stage, self._deadline if number else Deadline())
+                self._rescore(stage, self.deadline if number else Deadline())
             self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
 
     @property
     def budget_spent(self) -> bool:
         """Whether time ran out, or was so short that something was left out."""
-        return bool(self.left_out) or self._deadline.passed
+        return bool(self.left_out) or self.deadline.passed
 
     @property
     def documents(self) -> int:
@@ -304,7 +304,7 @@ class Execution:
         """Score the candidates that a ranker did not return, because a sum needs all terms."""
         column = self._columns[name]
         if name not in self._floors and np.isnan(column).any():
-            column = self._columns[name] = self._scored(name, column, self._deadline)[0]
+            column = self._columns[name] = self._scored(name, column, self.deadline)[0]
             if missing := int(np.isnan(column).sum()):
                 self.left_out.append(f"score {missing:,} more candidates by {name}")
         return self._filled(name)

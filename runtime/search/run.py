@@ -143,10 +143,14 @@ class Run(ABC):
         begin, execution = perf_counter(), self.execution
         positions, scores = self.chosen(selection)
         self.fetch(positions, tokens=explain)
-        hits = tuple(
-            self.hit(position, score, self.explain(position) if explain else None)
-            for position, score in zip(positions.tolist(), scores.tolist(), strict=True)
-        )
+        explanations: list[Explanation | None] = [None] * len(positions)
+        for at, position in enumerate(positions.tolist() if explain else ()):
+            if at and execution.deadline.passed:
+                left = len(positions) - at
+                execution.left_out.append(f"explain {left:,} of {len(positions):,} hits")
+                break
+            explanations[at] = self.explain(position)
+        hits = tuple(map(self.hit, positions.tolist(), scores.tolist(), explanations))
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         return Ranking(
             hits,
