@@ -378,11 +378,31 @@ class Bundle:
         hit = self.explained(query, document_id, pipeline=pipeline)
         return cast("Explanation", hit.explanation)
 
-    def explained(self, query: str, document_id: str, *, pipeline: PipelineLike = None) -> Hit:
-        """Return a document of the collection as a hit with its explanation; see `explain`."""
+    def explained(
+        self,
+        query: str,
+        document_id: str,
+        *,
+        pipeline: PipelineLike = None,
+        budget_ms: float | None = None,
+    ) -> Hit:
+        """Return a document of the collection as a hit with its explanation; see `explain`.
+
+        Args:
+            query: the query's text, not empty.
+            document_id: the document's id.
+            pipeline: as in `rank`.
+            budget_ms: milliseconds after which no further stage begins; None for no limit.
+
+        Raises:
+            InputError: as `rank`, or the id is unknown.
+            OutOfTimeError: the budget was too short for all stages. Without one of them the score
+                would be another.
+        """
         check_query(query)
+        check_budget(budget_ms)
         stages = resolve_pipeline(pipeline, self.manifest)
-        return self._search.explained(query, document_id, stages)
+        return self._search.explained(query, document_id, stages, Deadline(budget_ms))
 
     def highlight(self, hit: Hit, most: int | None = None) -> list[Span]:
         """Return the spans of ``title + newline + text`` that an explained score comes from.

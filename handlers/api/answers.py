@@ -8,7 +8,7 @@ Every handler calls these functions, so a Lambda function and a server give the 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import branches
 from ranklet.runtime.hits import Hit, Ranking, Timing, plain
+from ranklet.runtime.pipeline.deadline import Deadline
 
 DEFAULT_K = 10
 _BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
@@ -66,6 +67,7 @@ def rank(
         RankletError: a field cannot be used, or the bundle is damaged; see
             `ranklet.handlers.api.errors.failure`.
     """
+    deadline = Deadline(budget_ms)
     check_fields(body, RANK, UNSUPPORTED)
     fields = Fields(body)
     query, pipeline = typed(fields, limits), fields.optional_text("pipeline")
@@ -95,9 +97,14 @@ def rank(
     )
     room = Room(limits.answer_bytes)
     hits = [_hit(hit, with_text, explain, room) for hit in ranking]
-    if highlight:
-        for shown, hit in zip(hits, ranking, strict=True):
-            shown["highlights"] = _highlights(bundle, hit, room)
+    read = 0  # characters of texts, whose words are found again
+    for at, (shown, hit) in enumerate(zip(hits, ranking, strict=True) if highlight else ()):
+        read += len(hit.title) + len(hit.text)
+        if at and (read > limits.characters or deadline.passed):
+            left_out = f"highlight {len(hits) - at:,} of {len(hits):,} hits"
+            ranking = replace(ranking, budget_spent=True, left_out=(*ranking.left_out, left_out))
+            break
+        shown["highlights"] = _highlights(bundle, hit, room)
     timings = {stage: round(ms, 3) for stage, ms in ranking.timings}
     reply = {"query": ranking.query, "hits": hits, "ms": timings}
     if ranking.corrections:
@@ -110,15 +117,12 @@ def rank(
 
 
 def explain(
-    bundle: Bundle,
-    body: Mapping[str, Any],
-    limits: Limits,
-    budget_ms: float | None = None,  # noqa: ARG001
+    bundle: Bundle, body: Mapping[str, Any], limits: Limits, budget_ms: float | None = None
 ) -> Answer:
     """Explain the score of one document of the collection, ranked high or not; see `rank`.
 
-    The body has `query`, `id` and perhaps `pipeline`. `budget_ms` has no effect, because a part of
-    a score would be wrong.
+    The body has `query`, `id` and perhaps `pipeline`. If `budget_ms` is too short for all stages,
+    that is an error, because a part of a score would be wrong.
     """
     check_fields(body, EXPLAIN, UNSUPPORTED_EXPLAIN)
     fields = Fields(body)
@@ -126,7 +130,7 @@ def explain(
     identity = fields.text("id", limits.query_characters)
     if not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection, so no document to explain")
-    hit = bundle.explained(query, identity, pipeline=pipeline)
+    hit = bundle.explained(query, identity, pipeline=pipeline, budget_ms=budget_ms)
     shown = _hit(hit, with_text=False, explained=True, room=Room(limits.answer_bytes))
     return Answer({"query": query, **{key: shown[key] for key in shown if key != "index"}})
 

@@ -163,7 +163,8 @@ def _explain(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Re
     fields = Fields(arguments)
     query = fields.text("query", limits.query_characters)
     identity = fields.text("id", limits.query_characters)
-    hit = bundle.explained(query, identity, pipeline=fields.optional_text("pipeline"))
+    pipeline, budget_ms = fields.optional_text("pipeline"), limits.seconds * 900
+    hit = bundle.explained(query, identity, pipeline=pipeline, budget_ms=budget_ms)
     tree = hit.explanation.text(EXPLAINED_ROWS) if hit.explanation else ""
     values = {"notice": NOTICE, "id": hit.id, "title": _cut(hit.title), "explanation": tree}
     if hit.passage is not None:

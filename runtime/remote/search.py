@@ -170,10 +170,14 @@ class MilvusSearch(Search):
         return run
 
     def _run_on(
-        self, query: QueryContext, pipeline: Pipeline, parts: Sequence[Sequence[Passage]]
+        self,
+        query: QueryContext,
+        pipeline: Pipeline,
+        parts: Sequence[Sequence[Passage]],
+        deadline: Deadline | None = None,
     ) -> TextRun:
         passages = list(chain.from_iterable(parts))
-        return TextRun(self.files, query, pipeline, passages, titles=self.titles)
+        return TextRun(self.files, query, pipeline, passages, deadline, titles=self.titles)
 
     def _parts(self, document_id: str) -> list[Passage]:
         if not isinstance(document_id, str):

@@ -115,10 +115,14 @@ class LocalSearch(Search):
         return _LocalRun(self.files, query, execution, self)
 
     def _run_on(
-        self, query: QueryContext, pipeline: Pipeline, parts: Sequence[NDArray[np.uint32]]
+        self,
+        query: QueryContext,
+        pipeline: Pipeline,
+        parts: Sequence[NDArray[np.uint32]],
+        deadline: Deadline | None = None,
     ) -> "_LocalRun":
         given = StoredCandidates(self.files.need_documents(), np.concatenate(parts))
-        execution = execute(self.files, query, pipeline, given)
+        execution = execute(self.files, query, pipeline, given, deadline)
         return _LocalRun(self.files, query, execution, self)
 
     def _parts(self, document_id: str) -> NDArray[np.uint32]:

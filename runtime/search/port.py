@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, RemoteError
+from ranklet.runtime.errors import BundleError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.metadata.where import Both, Condition, read_where
@@ -118,7 +118,13 @@ class Search(ABC):
         """Run a pipeline on the documents that the filters allow."""
 
     @abstractmethod
-    def _run_on(self, query: QueryContext, pipeline: Pipeline, parts: Sequence[Any]) -> Run:
+    def _run_on(
+        self,
+        query: QueryContext,
+        pipeline: Pipeline,
+        parts: Sequence[Any],
+        deadline: Deadline | None = None,
+    ) -> Run:
         """Run a pipeline on given documents, part by part in their order."""
 
     @abstractmethod
@@ -215,16 +221,29 @@ class Search(ABC):
         return np.maximum.reduceat(scores, begins)
 
     @steadily
-    def explained(self, query: str, document_id: str, pipeline: Pipeline) -> Hit:
+    def explained(
+        self, query: str, document_id: str, pipeline: Pipeline, deadline: Deadline | None = None
+    ) -> Hit:
         """Return a document, or its best passage, as an explained hit.
 
         A document that the pipeline does not return joins its candidates.
+
+        Raises:
+            OutOfTimeError: there is no time for all stages, so its score would be another.
         """
         parts, context, whole = self._parts(document_id), self.read(query), pipeline.without_cuts()
-        run = self._run(context, pipeline)
+        run = self._run(context, pipeline, deadline)
         if not len(run.positions(parts)):
-            uncut = run if whole == pipeline else self._run(context, whole)
-            run = self._run_on(context, whole, [uncut.others(parts), parts])
+            uncut = run if whole == pipeline else self._run(context, whole, deadline)
+            if not uncut.execution.left_out:
+                run = self._run_on(context, whole, [uncut.others(parts), parts], deadline)
+            else:
+                run = uncut
+        if run.execution.left_out:
+            raise OutOfTimeError(
+                f"the time was up before the document was explained (no time for: "
+                f"{'; '.join(run.execution.left_out)}); name a faster pipeline, or allow more time"
+            )
         positions = run.positions(parts)
         best = int(positions[np.argmax(run.execution.final()[positions])])
         explanation = run.explain(best)

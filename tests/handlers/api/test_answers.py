@@ -462,3 +462,26 @@ def answered(bundle: Bundle, query: str) -> dict[str, object]:
     body = rank(bundle, {"query": query, "k": 1}, LIMITS).body
     assert isinstance(body, dict)
     return body
+
+
+def test_hits_that_there_is_no_time_to_explain_or_highlight_come_back_without(
+    bundle: Bundle,
+) -> None:
+    asked = {"query": "dough bread water", "k": 3, "explain": True, "highlight": True}
+    body = rank(bundle, asked, LIMITS, 0.0).body
+    assert isinstance(body, dict)
+    assert [("explanation" in hit, "highlights" in hit) for hit in body["hits"]] == [
+        (True, True),
+        (False, False),
+        (False, False),
+    ]
+    assert body["budget_spent"]
+    assert body["left_out"][-2:] == ["explain 2 of 3 hits", "highlight 2 of 3 hits"]
+
+
+def test_only_so_many_characters_are_highlighted(bundle: Bundle) -> None:
+    asked = {"query": "dough bread water", "k": 3, "highlight": True}
+    body = rank(bundle, asked, replace(LIMITS, characters=1), 1e6).body
+    assert isinstance(body, dict)
+    assert ["highlights" in hit for hit in body["hits"]] == [True, False, False]
+    assert body["left_out"] == ["highlight 2 of 3 hits"]

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.lexical.forward import Forward
+from ranklet.runtime.lexical import forward as forward_module
+from ranklet.runtime.lexical.forward import Forward, Gathered
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 60_000), max_size=6), min_size=1, max_size=8)
 
@@ -45,3 +46,13 @@ def test_offsets_that_lie_are_damage(offsets: list[int]) -> None:
 def test_a_document_that_is_not_there_is_an_index_error_that_ranking_turns_into_damage() -> None:
     with pytest.raises(IndexError):
         forward([[1]]).gather(np.array([7], np.uint32))
+
+
+def test_many_terms_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    gathered = Gathered(rng.integers(0, 200, 500), np.array([0, 200, 100, 0, 200]))
+    terms = rng.permutation(np.append(np.arange(100, 300), [7, 7]))
+    many = gathered.frequencies(terms)
+    monkeypatch.setattr(forward_module, "_FEW_TERMS", len(terms))
+    assert many.dtype == np.float32
+    assert (gathered.frequencies(terms) == many).all()

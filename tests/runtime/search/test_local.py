@@ -10,7 +10,9 @@ import pytest
 from tests.metadata_rows import FIELDS, WORDS, allows
 
 from ranklet.export.build import build
-from ranklet.runtime import Bundle, BundleError, InputError, UnknownDocumentError
+from ranklet.runtime import Bundle, BundleError, InputError, UnknownDocumentError, load
+from ranklet.runtime.errors import OutOfTimeError
+from ranklet.runtime.pipeline.stages import Pipeline, Rescore, Retrieve
 from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:
@@ -116,3 +118,21 @@ def test_a_column_that_was_changed_decides_nothing(
 def test_a_filter_that_cannot_be_used_makes_no_part(described: "Described") -> None:
     with pytest.raises(InputError, match="unknown field 'tenant'"):
         described.bundle.only({"tenant": "a"})
+
+
+def test_a_document_that_there_is_no_time_to_explain_is_an_error(tmp_path: Path) -> None:
+    texts = [{"id": each, "text": f"Rye bread and {each}."} for each in ("rye", "oats")]
+    bundle = load(build(texts, tmp_path / "b.ranklet"))
+    stages = Pipeline((Retrieve("bm25", 10), Rescore("bm25")))
+    whole = bundle.explained("bread", "oats", pipeline=stages)
+    assert bundle.explained("bread", "oats", pipeline=stages, budget_ms=1e6) == whole
+    with pytest.raises(OutOfTimeError, match="before the document was explained"):
+        bundle.explained("bread", "oats", pipeline=stages, budget_ms=0)
+
+
+def test_hits_of_a_part_have_their_numbers_in_it(tmp_path: Path) -> None:
+    rows = [{"id": str(at), "text": "bread", "open": at % 3 == 0} for at in range(12)]
+    part = load(build(rows, tmp_path / "b.ranklet")).only({"open": True})
+    assert [(hit.id, hit.index) for hit in part.rank("bread")] == [
+        ("0", 0), ("3", 1), ("6", 2), ("9", 3),
+    ]  # fmt: skip
