@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.word_places import STEPS
+from ranklet.runtime.lexical.word_places import ROW, STEPS
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import Splitter
-from ranklet.runtime.text.compounds import parts
+from ranklet.runtime.text.compounds import Placed, parts
 from ranklet.runtime.text.spellings import unaccented
 
 MOST_CHARACTERS = 1_000_000  # that are read for one query if its time is limited
@@ -106,19 +106,23 @@ class _Said:
         self._whole = _joined(self.words)
 
     @cached_property
+    def _placed(self) -> list[Placed]:
+        return list(self._splitter.placed(self._text))
+
+    @cached_property
     def parts(self) -> list[str]:
         """The words without compounds, which takes longer to find out."""
-        return _folded(parts(self._splitter.placed(self._text)))
+        return _folded(parts(self._placed))
 
     @cached_property
     def signed(self) -> list[str]:
         """The same, where a word with a sign is not the word without it."""
-        return _folded(parts(self._splitter.placed(self._text), signs=True))
+        return _folded(parts(self._placed, signs=True))
 
     @cached_property
     def named(self) -> list[str]:
         """The same, where a name in camel case stands for its parts."""
-        return parts(self._splitter.placed(self._text), names=True)
+        return parts(self._placed, names=True)
 
     def has(self, phrase: "_Said") -> bool:
         """Return whether the words of a phrase are in this text next to each other.
@@ -135,10 +139,10 @@ class _Said:
         return said in _joined(self.parts) or said in _joined(self.named)
 
     def _has_near(self, phrase: Sequence[str]) -> bool:
-        """Return whether some words follow each other with no more than compounds in between."""
+        """Return whether the first of some words have no more than compounds in between."""
         words = self.words
         at = {place for place, word in enumerate(words) if word == phrase[0]}
-        for word in phrase[1:]:
+        for word in phrase[1:ROW]:
             ahead = {place + step for place in at for step in STEPS}
             at = {place for place in ahead if place < len(words) and words[place] == word}
         return bool(at)

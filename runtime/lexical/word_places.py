@@ -13,6 +13,9 @@ from ranklet.runtime.pipeline.mask import Mask
 
 _TOKENS = 1 << 18  # that are read between two looks at the deadline
 STEPS = (1, 2, 3, 4, 5)  # to the next word; compounds or a name's parts may be in between
+ROW = (
+    16  # words of a phrase that are looked for; more decide little, and cost time if all are alike
+)
 _FEW = 4  # Fewer than one document in so many are read one by one, more with those in between.
 
 
@@ -49,13 +52,13 @@ class Places(NamedTuple):
         return slice(begin, end)
 
     def in_a_row(self, words: tuple[int, ...]) -> NDArray[np.intp]:
-        """Return the documents that have some words in a row, ascending.
+        """Return the documents that have some words in a row, ascending; of many the first ones.
 
         Compounds may be between two of them, which follow their parts, and parts before a name.
         """
         first = self.of(words[0])
         at, ends, documents = self.at[first], self.ends[first], self.documents[first]
-        for word in words[1:]:
+        for word in words[1:ROW]:
             found = [np.flatnonzero(self._is(word, at + step, ends)) for step in STEPS]
             at = np.concatenate([at[each] + step for step, each in zip(STEPS, found, strict=True)])
             origin = np.concatenate(found)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.metadata.columns import Ordered, Span
-from ranklet.runtime.metadata.where import EQUAL, IN, MISSING, Both, Condition, Not, Test
+from ranklet.runtime.metadata.where import EQUAL, IN, MISSING, Both, Condition, Not, Operand, Test
 from ranklet.runtime.pipeline.mask import Mask
 
 _LARGEST = np.iinfo(np.int64).max
@@ -42,7 +42,7 @@ class ValueClasses:
     """
 
     def __init__(
-        self, column: Ordered, spans: dict[object, Span], borders: NDArray[np.generic]
+        self, column: Ordered, spans: dict[Operand, Span], borders: NDArray[np.generic]
     ) -> None:
         self._column, self._spans, self._borders = column, spans, borders
         self._place = {border: place for place, border in enumerate(borders.tolist())}

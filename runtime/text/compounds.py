@@ -22,7 +22,9 @@ def parts(placed: Iterable[Placed], *, signs: bool = False, names: bool = False)
         begin, end, _ = kept[-1] if kept else (0, 0, "")
         if each[0] <= begin and each[1] >= end and each[1] - each[0] > end - begin > 0:
             if names and each[2].replace("'", "").isalnum():
-                kept = [*(part for part in kept if part[0] < each[0]), each]
+                while kept and kept[-1][0] >= each[0]:
+                    kept.pop()
+                kept.append(each)
             elif signs and (len(kept) == 1 or kept[-2][0] < each[0]):
                 kept[-1] = each
         else:
