@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.text.analysis import STOPPED, Splitter, Vocabulary
+from ranklet.runtime.text.analysis import STOPPED, Vocabulary
+from ranklet.runtime.text.splitter import Splitter
 from ranklet.runtime.text.strings import SortedStrings
 
 SHORTEST, LONGEST = 4, 40  # letters of a word that is corrected

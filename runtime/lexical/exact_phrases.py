@@ -11,9 +11,9 @@ from ranklet.runtime.lexical.word_places import ROW, STEPS
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.storage.documents import Documents
-from ranklet.runtime.text.analysis import Splitter
 from ranklet.runtime.text.compounds import Placed, parts
 from ranklet.runtime.text.spellings import unaccented
+from ranklet.runtime.text.splitter import Splitter
 
 MOST_CHARACTERS = 1_000_000  # that are read for one query if its time is limited
 
@@ -122,7 +122,7 @@ class _Said:
     @cached_property
     def named(self) -> list[str]:
         """The same, where a name in camel case stands for its parts."""
-        return parts(self._placed, names=True)
+        return _folded(parts(self._placed, names=True))
 
     def has(self, phrase: "_Said") -> bool:
         """Return whether the words of a phrase are in this text next to each other.

@@ -1,13 +1,12 @@
 """Read the words of documents that a query asks about, once for all of its parts."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.forward import Forward
-from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.pipeline.deadline import Deadline
 from ranklet.runtime.pipeline.mask import Mask
 
@@ -19,22 +18,33 @@ ROW = (
 _FEW = 4  # Fewer than one document in so many are read one by one, more with those in between.
 
 
+class TermIndex(Protocol):
+    """An index that has the documents of each term, such as an `ImpactIndex`."""
+
+    def fetch(self, terms: NDArray[np.int32], /) -> None:
+        """Fetch the documents of some terms at once, if they lie far away."""
+
+    def postings(self, term: int, /) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+        """Return the documents of a term, ascending, and a number for each."""
+        ...
+
+
 class Postings(NamedTuple):
     """An index that has every word of every document.
 
     Attributes:
-        impacts: an index of words or of lemmas.
+        terms: an index of words or of lemmas.
         term_of: the term of each word in it, (words,) int32; None if words are terms.
     """
 
-    impacts: ImpactIndex
+    terms: TermIndex
     term_of: NDArray[np.int32] | None
 
     def having(self, words: NDArray[np.integer]) -> list[NDArray[np.uint32]]:
         """Return the documents of the terms of some words, ascending, one array per term."""
-        terms = np.unique(words if self.term_of is None else self.term_of[words]).astype(np.int32)
-        self.impacts.fetch(terms)
-        return [self.impacts.postings(term)[0] for term in terms.tolist()]
+        ids = np.unique(words if self.term_of is None else self.term_of[words]).astype(np.int32)
+        self.terms.fetch(ids)
+        return [self.terms.postings(each)[0] for each in ids.tolist()]
 
 
 class Places(NamedTuple):

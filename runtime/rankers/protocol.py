@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.lexical.word_places import TermIndex
 from ranklet.runtime.pipeline.candidates import Candidates
 from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.pipeline.mask import Mask
@@ -67,7 +67,7 @@ class Ranker(ABC):
         """Run the model on the query alone and store the result in the query."""
         return None
 
-    def postings(self) -> ImpactIndex:
+    def postings(self) -> TermIndex:
         """Return the index of a kind that has every term of every document.
 
         Raises:
