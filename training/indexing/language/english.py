@@ -19,7 +19,7 @@ def lemma(word: str) -> str:
         return word
     chain = [word]
     while chain[-1].isalpha():
-        lemmas = words(_looked_up(chain[-1]))
+        lemmas = _words(_looked_up(chain[-1]))
         if len(lemmas) != 1:
             break
         if lemmas[0] in chain:  # all words of a loop, usually one, must get the same lemma
@@ -51,5 +51,10 @@ def is_known_form(word: str) -> bool:
 
 def _is_word(form: str) -> bool:
     """Return whether a form is one word as texts have it, neither a phrase nor with capitals."""
-    plain = form.isascii() and form.isalpha() and form.islower()  # most are, and 300,000 are asked
-    return plain or words(form) == [form]
+    return _words(form) == [form]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text; of 300,000 in a dictionary most are a plain word."""
+    plain = text.isascii() and text.isalpha() and text.islower()
+    return [text] if plain else words(text)
