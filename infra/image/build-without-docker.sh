@@ -37,12 +37,12 @@ step "wheels"
 context=$work/lambda
 rm -rf "$context"
 mkdir -p "$context/context/wheels" "$work/wheels"
-cp "$root"/infra/lambda/{Dockerfile,requirements.txt} "$context"
+cp "$root"/infra/lambda/{Dockerfile,requirements.txt,hnswlib.txt} "$context"
 if ! ls "$work"/wheels/hnswlib-*.whl >/dev/null 2>&1; then
-  HNSWLIB_NO_NATIVE=1 "$python" -m pip wheel --quiet --no-deps --wheel-dir "$work/wheels" \
-    "$(grep '^hnswlib==' "$root/infra/lambda/requirements.txt")"
+  HNSWLIB_NO_NATIVE=1 "$python" -m pip wheel --quiet --no-deps --require-hashes \
+    --wheel-dir "$work/wheels" --requirement "$root/infra/lambda/hnswlib.txt"
 fi
-"$python" -m pip download --quiet --no-deps --only-binary :all: --find-links "$work/wheels" \
+"$python" -m pip download --quiet --no-deps --require-hashes --only-binary :all: --find-links "$work/wheels" \
   --dest "$work/wheels" --requirement "$root/infra/lambda/requirements.txt"
 cp "$work"/wheels/*.whl "$context/context/wheels"
 "$python" -m build --wheel --no-isolation --outdir "$context/context/wheels" "$root" >"$work/build.log"

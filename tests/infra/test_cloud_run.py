@@ -91,19 +91,52 @@ def test_the_dockerfile_has_the_settings_that_serving_needs(kind: str) -> None:
 
 
 def test_the_gpu_image_never_has_two_onnxruntimes() -> None:
-    lines = (INFRA / "gpu" / "requirements.txt").read_text("utf-8").splitlines()
-    names = [re.split(r"[=\[]", line)[0] for line in lines if line and not line.startswith("#")]
+    names = [name for name, _ in pinned("gpu/requirements.txt")]
     assert "onnxruntime-gpu" in names
     assert "onnxruntime" not in names
     assert "--no-deps /build" in (INFRA / "gpu" / "Dockerfile").read_text("utf-8")
 
 
-@pytest.mark.parametrize("file", ["cloudrun/constraints.txt", "gpu/requirements.txt"])
-def test_every_version_is_pinned(file: str) -> None:
-    lines = (INFRA / file).read_text("utf-8").splitlines()
-    assert [
-        line for line in lines if line and not re.match(r"#|[\w.-]+(\[[\w,]+\])?==\d", line)
-    ] == []
+def pinned(file: str) -> list[tuple[str, str]]:
+    """Return the packages of a file and their versions; a line of another kind fails."""
+    lines = (INFRA / file).read_text("utf-8").replace(" \\\n", "").splitlines()
+    wanted = [line for line in lines if line and not line.startswith("#")]
+    hashed = r"([\w.-]+)==(\d[\w.]*)(?: +--hash=sha256:[0-9a-f]{64})"
+    end = "*" if file.endswith(".in") else "+"
+    found = [re.fullmatch(hashed + end, line) for line in wanted]
+    assert [line for line, match in zip(wanted, found, strict=True) if match is None] == []
+    return [(match[1].lower().replace("_", "-"), match[2]) for match in found if match]
+
+
+@pytest.mark.parametrize(
+    "file", ["cloudrun/requirements", "gpu/requirements", "lambda/requirements", "lambda/hnswlib"]
+)
+def test_every_package_has_a_version_and_hashes(file: str) -> None:
+    assert pinned(f"{file}.txt") == sorted(pinned(f"{file}.in"))
+    folder, name = file.split("/")
+    installs = (INFRA / folder / "Dockerfile").read_text("utf-8").replace("\\\n", "")
+    (line,) = [line for line in installs.splitlines() if f"requirement /build/{name}.txt" in line]
+    assert "--require-hashes" in line
+
+
+@pytest.mark.parametrize("file", SERVICES)
+def test_the_readmes_command_fills_in_the_service(file: str) -> None:
+    """It replaces all that is to be replaced, and no name of a variable."""
+    yaml = pytest.importorskip("yaml")
+    readme = (INFRA / "cloudrun" / "README.md").read_text("utf-8")
+    (command,) = re.findall(r"^sed .*service\.yaml", readme, re.MULTILINE)
+    command = command.replace("infra/cloudrun/service.yaml", str(INFRA / file))
+    variables = {**os.environ, "REGION": "europe-west1", "PROJECT": "my-project"}
+    shell = ["sh", "-c", command]
+    done = subprocess.run(shell, capture_output=True, text=True, env=variables, check=True)
+    filled = yaml.safe_load(done.stdout)
+    name, template = filled["metadata"]["name"], filled["spec"]["template"]["spec"]
+    (container,) = template["containers"]
+    assert "YOUR-" not in str(filled)
+    assert container["image"] == f"europe-west1-docker.pkg.dev/my-project/ranklet/{name}:1"
+    values = {each["name"]: each.get("value") for each in container["env"]}
+    assert values["GOOGLE_CLOUD_PROJECT"] == "my-project"
+    assert template["serviceAccountName"] == f"{name}@my-project.iam.gserviceaccount.com"
 
 
 @pytest.mark.clients

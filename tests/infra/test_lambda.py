@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "infra" / "lambda"
 DOCKERFILE = (FOLDER / "Dockerfile").read_text("utf-8")
 TEMPLATE = (FOLDER / "template.yaml").read_text("utf-8")
-REQUIREMENTS = (FOLDER / "requirements.txt").read_text("utf-8")
+REQUIREMENTS = "".join(path.read_text("utf-8") for path in FOLDER.glob("*.txt"))
 
 
 def tool(name: str) -> str:
@@ -70,7 +70,7 @@ def test_the_image_starts_the_handler_that_there_is() -> None:
 
 
 def test_the_image_holds_all_that_serving_imports_in_versions_that_are_allowed() -> None:
-    pinned = dict(re.findall(r"^([\w-]+)==([\d.]+)$", REQUIREMENTS, re.MULTILINE))
+    pinned = dict(re.findall(r"^([\w-]+)==([\d.]+) ", REQUIREMENTS, re.MULTILINE))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     wanted = project["dependencies"] + project["optional-dependencies"]["lambda"]
     wanted += project["optional-dependencies"]["hnsw"]

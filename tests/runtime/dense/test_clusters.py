@@ -22,7 +22,7 @@ def test_clusters_are_those_of_scipy(count: int) -> None:
     values, scales = quantise(vectors, np.int8)
     tree = hierarchy.linkage(values * scales[:, None].astype(np.float64), "ward")
     for wanted in {1, -(-count // 3), -(-count // 2), count - 1}:
-        labels = hierarchy.fcluster(tree, wanted, "maxclust")
+        labels = hierarchy.cut_tree(tree, wanted).ravel()
         expected = sorted(np.flatnonzero(labels == label).tolist() for label in set(labels))
         assert ward_clusters(vectors, wanted) == expected
 
