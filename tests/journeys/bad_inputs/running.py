@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ranklet import commands
+from ranklet.commands.output import complain
 from ranklet.handlers.api.errors import failure
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
@@ -92,12 +93,12 @@ def cli(area: str, name: str, status: int, words: str | tuple[str, ...], *argume
         made = [str(each(place) if callable(each) else each) for each in arguments]
         places: list[str] = []
 
-        def printed(*texts: Any, **options: Any) -> None:
+        def complained(text: str) -> None:
             if error := sys.exc_info()[1]:
                 places.append(raised_at(error))
-            print(*texts, **options)  # noqa: T201
+            complain(text)
 
-        patch.setattr(commands, "print", printed, raising=False)
+        patch.setattr(commands, "complain", complained)
         out, errors = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
             try:
