@@ -116,7 +116,8 @@ class Ranking(Sequence[Hit]):
         marks: returns the characters of a hit that match the query, for the table.
         corrections: by unknown word of the query, the word that was searched instead.
         ignored: words of the query, as typed, that its rankers over words leave out, because no
-            index has stop words; empty if no ranker of the pipeline reads words.
+            index has stop words; empty if no ranker of the pipeline reads words. If nothing was
+            found, words that only capitals or accents tell from stop words are among them.
     """
 
     hits: tuple[Hit, ...]

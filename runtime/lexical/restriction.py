@@ -218,8 +218,8 @@ class _Collection:
         ids = {word: forms.find(word) for word in words}
         words = [each for each in words if ids[each] < 0 or lemma_of[ids[each]] != STOPPED]
         # Words that only capitals or accents tell from stop words may be these in a text.
-        stopped = self._vocabulary.splitter.stopped
-        certain = [each for each in words if unaccented(each.lower()) not in stopped]
+        alike = self._vocabulary.splitter.is_like_stopped
+        certain = [each for each in words if not alike(each)]
         kept = tuple(ids[each] for each in certain or words)
         if not kept:
             raise InputError(

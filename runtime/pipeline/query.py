@@ -57,12 +57,15 @@ class QueryContext:
             self._fields[field] = tokens
         return self._fields[field]
 
-    @property
-    def ignored(self) -> tuple[str, ...]:
-        """The stop words of the text, as typed, if a ranker has read its words or lemmas."""
+    def ignored(self, *, alike: bool = False) -> tuple[str, ...]:
+        """Return the stop words of the text, as typed, if a ranker has read its words or lemmas.
+
+        Args:
+            alike: see `Analysis.stopped`.
+        """
         if not self._fields.keys() - {"wordpieces"}:
             return ()
-        return tuple(dict.fromkeys(self.analysis.stopped(self.text)))
+        return tuple(dict.fromkeys(self.analysis.stopped(self.text, alike=alike)))
 
     def once(self, key: int, make: Callable[[], T]) -> T:
         """Return the result of `make`, which is called only once per query and key.

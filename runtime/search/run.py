@@ -161,5 +161,5 @@ class Run(ABC):
             execution.budget_spent,
             tuple(execution.left_out),
             corrections=self._query.corrections,
-            ignored=self._query.ignored,
+            ignored=self._query.ignored(alike=not hits),
         )

@@ -68,8 +68,9 @@ class Vocabulary:
         self, forms: SortedStrings, lemma_of: NDArray[np.int32], languages: Sequence[str] = ENGLISH
     ) -> None:
         self.forms, self.lemma_of = forms, lemma_of
-        stopped = [] if tuple(languages) == ENGLISH else np.flatnonzero(lemma_of == STOPPED)
-        self.splitter = splitter(languages, frozenset(forms[each] for each in stopped))
+        english = tuple(languages) == ENGLISH
+        ids = [] if english else np.flatnonzero(lemma_of == STOPPED).tolist()
+        self.splitter = splitter(languages, frozenset(map(forms.__getitem__, ids)))
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -220,12 +221,19 @@ class Analysis:
             for name in spelled(word):
                 yield begin, end, name
 
-    def stopped(self, text: str) -> Iterator[str]:
-        """Yield the stop words of a text, which words and lemmas leave out, as they are written."""
-        forms, lemma_of = self._analyzer.vocabulary.forms, self._analyzer.vocabulary.lemma_of
-        for begin, end, word in self._analyzer.vocabulary.splitter.placed(text):
-            index = forms.find(word)
-            if index >= 0 and lemma_of[index] == STOPPED:
+    def stopped(self, text: str, *, alike: bool = False) -> Iterator[str]:
+        """Yield the stop words of a text, which words and lemmas leave out, as they are written.
+
+        Args:
+            text: any text.
+            alike: whether words that only capitals or accents tell from stop words are yielded,
+                too, whether the collection knows them or not, because it may be hidden.
+        """
+        vocabulary = self._analyzer.vocabulary
+        for begin, end, word in vocabulary.splitter.placed(text):
+            index = vocabulary.forms.find(word)
+            stopped = index >= 0 and vocabulary.lemma_of[index] == STOPPED
+            if stopped or (alike and vocabulary.splitter.is_like_stopped(word)):
                 yield text[begin:end]
 
     def _names(self, word: str, field: str) -> list[str]:

@@ -306,6 +306,14 @@ class Splitter:
         """Return whether a stop word in capitals is none (WHO); AND, OR and NOT are operators."""
         return len(word) > 1 and word.isupper() and word not in ("AND", "OR", "NOT")
 
+    @cached_property
+    def _unaccented(self) -> frozenset[str]:
+        return frozenset(map(unaccented, self.stopped))
+
+    def is_like_stopped(self, word: str) -> bool:
+        """Return whether a word is a stop word if capitals and accents do not count."""
+        return unaccented(word.lower()) in self._unaccented
+
     def key(self, word: str) -> str:
         """Return a word without accents, unless only these tell it from a stop word.
 

@@ -533,4 +533,8 @@ def test_a_ranking_says_which_words_are_stop_words_if_words_are_read(bundle: Bun
     assert ranking.ignored == ("To", "be", "or", "to", "BE")
     assert ranking.to_dict()["ignored"] == list(ranking.ignored)
     assert bundle.rank("to be", pipeline="bm25_pieces").ignored == ()
+    assert bundle.rank("WHO", pipeline="bm25").ignored == ("WHO",)  # the collection has none
+    assert bundle.rank("Öf", pipeline="bm25").ignored == ("Öf",)
+    assert bundle.rank("the gnorp", pipeline="bm25").ignored == ("the",)
+    assert bundle.rank("WHO", ["The WHO."], pipeline="bm25_words").ignored == ()
     assert bundle.rank("the sauce", ["the sauce"], pipeline="bm25_words").ignored == ("the",)
