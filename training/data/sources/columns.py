@@ -26,13 +26,15 @@ TITLES = (
     "title", "headline", "heading", "subject", "titel", "uberschrift", "betreff",
     "titre", "sujet", "titulo", "asunto", "titolo", "oggetto", "assunto", "onderwerp",
     "tytuł", "temat", "заголовок", "тема", "タイトル", "標題", "标题", *QUESTIONS, "name",
-    "nom", "nombre", "nome", "naam", "nazwa", "название", "名称", "summary",
+    "product", "term", "word", "topic", "concept", "caption", "nom", "nombre",
+    "nome", "naam", "nazwa", "название", "名称", "summary",
 )  # fmt: skip
 TEXTS = (
     "text", "contents", "content", "body", "passage", "document", "page_content",
     "context", "article", "description", "review", "answer", "response",
     "completion", "output", "reply", "solution", "abstract", "summary", "bio",
-    "biography", "sentence", "comment", "message", "inhalt", "beschreibung",
+    "biography", "sentence", "comment", "message", "definition", "meaning",
+    "explanation", "inhalt", "beschreibung",
     "antwort", "texte", "contenu", "reponse", "texto", "contenido", "descripcion",
     "respuesta", "testo", "contenuto", "descrizione", "risposta", "conteudo",
     "descricao", "resposta", "tekst", "inhoud", "beschrijving", "antwoord", "tresc",
