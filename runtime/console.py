@@ -18,6 +18,26 @@ def printable(line: str) -> str:
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
+def suggested(command: str, *operands: object, **options: object) -> str:
+    """Return a command that can be pasted into a shell.
+
+    >>> suggested("rank", "my search.ranklet", "-dough")
+    "ranklet rank -- 'my search.ranklet' -dough"
+    >>> suggested("eval", "a.ranklet", "judged", split="train")
+    'ranklet eval a.ranklet judged --split train'
+    """
+    import shlex
+
+    texts = list(map(str, operands))
+    chosen: list[str] = []
+    for name, value in options.items():
+        typed = str(value)
+        chosen += [f"--{name}={typed}"] if typed.startswith("-") else [f"--{name}", typed]
+    if any(text.startswith("-") for text in texts):
+        return shlex.join(["ranklet", command, *chosen, "--", *texts])
+    return shlex.join(["ranklet", command, *texts, *chosen])
+
+
 class Screen:
     """A stream of text on which only the ends of lines control a terminal.
 

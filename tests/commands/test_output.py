@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from tests.commands.running import process
 
-from ranklet.commands.output import suggested
 from ranklet.export.build import build
 
 EVIL = "\x1b[2J\x1b]0;t\x07\x9b31m\x7f\r\n\u202e\u2028"
@@ -138,10 +137,6 @@ def test_suggested_commands_can_be_pasted(texts: Path, tmp_path: Path) -> None:
         (line,) = [line for line in done.stdout.splitlines() if line.startswith("try: ")]
         typed = shlex.split(line.removeprefix("try: "))
         assert process(*typed[1:], cwd=tmp_path).returncode == 0, line
-
-
-def test_a_suggestion_keeps_what_begins_with_a_dash() -> None:
-    assert suggested("eval", "-b", "c d", split="-s") == "ranklet eval --split=-s -- -b 'c d'"
 
 
 @pytest.mark.slow

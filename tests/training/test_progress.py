@@ -216,3 +216,35 @@ def test_progress_uses_the_bar_around_it(
     )
     expect("encoding", 3.0)  # no effect outside
     assert list(progress([1, 2], "reading")) == [1, 2]
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_no_label_controls_a_terminal(
+    kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors, output = kind(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setattr(module, "LINE_EVERY", 0)
+    for _ in progress(range(2), "file\x1b[31m"):
+        say("said\x1b[31m")
+        module.warn("warned\x1b[31m")
+    shown = errors.getvalue() + output.getvalue()
+    assert "\x1b[31m" not in shown
+    for text in ("file", "said", "warned"):
+        assert f"{text}\\u001b[31m" in shown
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_progress_needs_no_output(closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO() if closed else None
+    if stream is not None:
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(module, "LINE_EVERY", 0)
+    with one_bar(("reading", 1)):
+        for _ in progress(range(2), "reading"):
+            say("said")
+            module.warn("warned")
+    assert list(progress(range(2), "reading")) == [0, 1]

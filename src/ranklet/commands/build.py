@@ -9,8 +9,9 @@ import argparse
 
 from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.export import STORED
-from ranklet.commands.output import say, suggested
+from ranklet.commands.output import say
 from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.runtime.console import suggested
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

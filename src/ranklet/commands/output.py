@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,24 +33,6 @@ def show_json(text: str) -> bool:
 def complain(text: str) -> None:
     """Print a text on standard error."""
     print(text, file=sys.stderr, flush=True)
-
-
-def suggested(command: str, *operands: object, **options: object) -> str:
-    """Return a command that can be pasted into a shell.
-
-    >>> suggested("rank", "my search.ranklet", "-dough")
-    "ranklet rank -- 'my search.ranklet' -dough"
-    >>> suggested("eval", "a.ranklet", "judged", split="train")
-    'ranklet eval a.ranklet judged --split train'
-    """
-    texts = list(map(str, operands))
-    chosen: list[str] = []
-    for name, value in options.items():
-        typed = str(value)
-        chosen += [f"--{name}={typed}"] if typed.startswith("-") else [f"--{name}", typed]
-    if any(text.startswith("-") for text in texts):
-        return shlex.join(["ranklet", command, *chosen, "--", *texts])
-    return shlex.join(["ranklet", command, *texts, *chosen])
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ranklet.runtime.console import suggested
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
@@ -231,6 +232,6 @@ def _check(backbone: Backbone, start: Checkpoint | None, options: Options) -> No
     if is_classifier(backbone.config_json()) and not (backbone.folder / RANKLET).is_file():
         _log.warning(
             "%r is a cross-encoder, but training replaces its trained head by a new one; to keep "
-            "it, export the folder without training: ranklet export %s -o BUNDLE",
-            backbone.source, backbone.folder,
+            "it, export the folder without training: %s",
+            backbone.source, suggested("export", backbone.folder, output="BUNDLE"),
         )  # fmt: skip

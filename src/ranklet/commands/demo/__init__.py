@@ -9,13 +9,14 @@ from time import perf_counter
 
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.results import FIRST, answered, conclusion, results_table
-from ranklet.commands.output import say, show, suggested
+from ranklet.commands.output import say, show
 from ranklet.commands.rank.answers import as_text
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import STORED, read_reports
 from ranklet.runtime import load
+from ranklet.runtime.console import suggested
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection, Document, write_collection
 from ranklet.training.data.splits import read_split

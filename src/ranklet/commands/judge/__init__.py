@@ -14,7 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklet.commands.output import say, show, suggested
+from ranklet.commands.output import say, show
+from ranklet.commands.rank import lines_of
+from ranklet.runtime.console import suggested
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,7 +106,7 @@ def _queries(path: str) -> Sequence[str]:
 
     if path != "-":
         return read_query_texts(path)
-    texts = [line.strip() for line in sys.stdin if line.strip()]
+    texts = list(lines_of(sys.stdin.buffer))
     if not texts:
         raise InputError("the standard input has no query; give one query per line")
     return texts

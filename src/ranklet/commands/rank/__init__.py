@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
         "typed": {"syntax": options.syntax, "typos": options.typos},
         "json": options.json,
     }
-    queries = _lines(sys.stdin.buffer) if options.query == "-" else iter([options.query])
+    queries = lines_of(sys.stdin.buffer) if options.query == "-" else iter([options.query])
     if engine.on_ray:
         if options.collection or is_address(options.bundle):
             raise InputError(
@@ -104,7 +104,7 @@ def read_filter(text: str) -> dict[str, Any]:
     return where
 
 
-def _lines(source: BinaryIO) -> Iterator[str]:
+def lines_of(source: BinaryIO) -> Iterator[str]:
     """Yield the lines that are not blank, with bytes replaced that are not UTF-8."""
     for line in source:
         if query := line.decode("utf-8", "replace").strip():

@@ -266,7 +266,7 @@ def test_a_backbone_that_loses_its_trained_head_is_reported(
     (folder / "config.json").write_text(json.dumps(config))
     train(tiny_collection, folder)
     assert "'reranker' is a cross-encoder, but training replaces its trained head" in caplog.text
-    assert f"ranklet export {folder} -o BUNDLE" in caplog.text
+    assert f"ranklet export {folder} --output BUNDLE" in caplog.text
     caplog.clear()
     train(tiny_collection, tiny_bert)
     assert not caplog.text
