@@ -6,9 +6,11 @@ and the folder in which it happens is synced after it.
 
 import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
+_AT_ONCE = 16  # files that wait for the disk at the same time
 _CANNOT = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # of file systems that sync no folders
 
 
@@ -39,11 +41,17 @@ def sync_tree(path: Path) -> None:
     Raises:
         OSError: that failed.
     """
-    for each in (path, *path.rglob("*")) if path.is_dir() else (path,):
-        if each.is_dir():
-            sync_folder(each)
-        else:
-            _sync(each, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    every = (path, *path.rglob("*")) if path.is_dir() else (path,)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # a file system commits what waits in one step
+        for _ in pool.map(_sync_either, every):
+            pass
+
+
+def _sync_either(path: Path) -> None:
+    if path.is_dir():
+        sync_folder(path)
+    else:
+        _sync(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
 
 
 def _sync(path: Path, mode: int) -> None:
