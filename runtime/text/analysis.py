@@ -171,6 +171,7 @@ class Analysis:
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._unknown: dict[str, int] = {}
+        self._spellings: list[str] = []  # of the unknown words, in the order of their ids
 
     def tokens(self, text: str, field: str) -> NDArray[np.int32]:
         """Return the token ids of a text in a field, without stop words, (tokens,) int32."""
@@ -188,11 +189,14 @@ class Analysis:
         lemma_of, size = self._analyzer.vocabulary.lemma_of, len(self._analyzer.vocabulary)
         ids = []
         for word in spellings:
-            index = find(word)
-            if index < 0:
-                index = unknown.setdefault(word, size + len(unknown))
-            elif lemma_of[index] == STOPPED:
-                continue
+            index = unknown.get(word)
+            if index is None:
+                index = find(word)
+                if index < 0:
+                    index = unknown[word] = size + len(unknown)
+                    self._spellings.append(word)
+                elif lemma_of[index] == STOPPED:
+                    continue
             ids.append(index)
         return np.array(ids, np.int32)
 
@@ -238,6 +242,8 @@ class Analysis:
 
     def _names(self, word: str, field: str) -> list[str]:
         """Return the spelling of a word's token in a field, nothing for a stop word."""
+        if word in self._unknown:
+            return [word]
         return [self.name(token, field) for token in self.in_field(self._word_ids([word]), field)]
 
     def name(self, token: int, field: str) -> str:
@@ -246,5 +252,5 @@ class Analysis:
             return self._analyzer.tokenizer.id_to_token(token) or f"#{token}"
         if token < len(self._analyzer.vocabulary):
             return self._analyzer.vocabulary.forms[token]
-        spellings = {index: word for word, index in self._unknown.items()}
-        return spellings.get(token, f"#{token}")
+        place = token - len(self._analyzer.vocabulary)
+        return self._spellings[place] if place < len(self._spellings) else f"#{token}"

@@ -219,9 +219,12 @@ class Splitter:
         if not text.isascii():
             origin = [at for at, char in enumerate(_joined(text)) for _ in self._plain[ord(char)]]
             origin.append(len(text))
+        known: dict[str, tuple[Placed, ...]] = {}  # runs of this text, most of which occur again
         for run in runs.finditer(plain):
-            at = run.start()
-            for begin, end, word in self._split(run[0]):
+            at, found = run.start(), known.get(run[0])
+            if found is None:
+                found = known[run[0]] = tuple(self._split(run[0]))
+            for begin, end, word in found:
                 last = origin[at + end - 1]
                 yield origin[at + begin], max(last + 1, origin[at + end]), word
 
