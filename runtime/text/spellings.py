@@ -134,6 +134,7 @@ def _anusvara(block: int, classes: int) -> tuple[str, str]:
     return "|".join(each), at(0x02)
 
 
+_POLYTONIC = re.compile("[\u1f00-\u1fff]")
 _MONOTONIC = {0x300: 0x301, 0x342: 0x301, 0x313: None, 0x314: None, 0x345: None}
 
 
@@ -144,7 +145,6 @@ def _rules() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
         # Devanagari, Gujarati, Telugu, Kannada; of Bengali and Odia the first class only.
         *(_anusvara(block, 5) for block in (0x900, 0xA80, 0xC00, 0xC80)),
         *(_anusvara(block, 1) for block in (0x980, 0xB00)),
-        ("\\w*[\u1f00-\u1fff]\\w*", _monotonic),
         ("եվ", "եւ"),  # և in capitals, and in two orthographies
         # The vowels am and ae of Thai and Lao, typed as two; a tone may stand between.
         ("\u0e4d([\u0e48-\u0e4b]?)\u0e32", "\\1\u0e33"),
@@ -157,7 +157,7 @@ def _rules() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
     return [(re.compile(pattern), spelling) for pattern, spelling in rules]
 
 
-_CONCERNED = re.compile("[\u0565\u1f00-\u1fff\u0900-\u0eff\u1780-\u17ff\u309d\u309e\u30fd\u30fe]")
+_CONCERNED = re.compile("[\u0565\u0900-\u0eff\u1780-\u17ff\u309d\u309e\u30fd\u30fe]")
 
 
 def respelled(word: str) -> str:
@@ -168,17 +168,13 @@ def respelled(word: str) -> str:
     """
     if word.isascii():
         return word
-    word = word.translate(LETTERS)
+    word = word.replace("i\u0307", "i").translate(LETTERS)  # as İ is in lower case
+    if _POLYTONIC.search(word):  # ancient Greek has several accents
+        word = normalize("NFC", normalize("NFD", word).translate(_MONOTONIC))
     if _CONCERNED.search(word):
         for pattern, spelling in _rules():
             word = pattern.sub(spelling, word)
     return word
-
-
-def _monotonic(found: re.Match[str]) -> str:
-    """Return an ancient Greek word with one kind of accent, as it is written today."""
-    letters = normalize("NFD", found[0])
-    return normalize("NFC", letters.translate(_MONOTONIC))
 
 
 def _repeated(found: re.Match[str]) -> str:
@@ -226,7 +222,7 @@ def affixes(languages: Iterable[str]) -> Callable[[str], tuple[int, int]]:
     """
     article = "ar" in languages
     behind = "|".join(_SUFFIXES[each] for each in languages if each in _SUFFIXES)
-    suffix = re.compile(f"(?<=..)'(?:{behind})$") if behind else None
+    suffix = re.compile(f"(?<=..)'(?=[^']{{1,12}}$)(?:{behind})$") if behind else None
 
     def place(word: str) -> tuple[int, int]:
         before = _ARTICLE.match(word) if article else None

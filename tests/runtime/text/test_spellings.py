@@ -1,4 +1,5 @@
 import pytest
+from tests.growth import grows_linearly
 
 from ranklet.runtime.text.scripts import placed, split, splitter
 from ranklet.runtime.text.spellings import LETTERS, respelled, unaccented
@@ -83,6 +84,7 @@ def test_marks_are_a_part_of_their_word(text: str) -> None:
         ("ar", "والدة", "والده"),
         ("ar", "ألمانيا المانيا الألمانيا وألمانيا", "مانيا"),
         ("tr", "İstanbul'da İSTANBUL'DAN İstanbul’un istanbul'daki", "istanbul"),
+        ("tr", "TÜRKİYE'NİN Türkiye", "turkiye"),
         ("tr", "Kur'an", "kur'an"),
         ("tr", "Kur'an'ı", "kur'an"),
         ("tr", "O'Neill", "o'neill"),
@@ -101,3 +103,11 @@ def test_a_spelling_is_its_own_spelling() -> None:
     for letter in map(chr, LETTERS):
         assert respelled(respelled(letter)) == respelled(letter)
         assert unaccented(unaccented(letter)) == unaccented(letter)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ἀ " + "α" * 9_000, "a'" + "ni" * 5_000 + "x", "a'ni" * 3_000, 'א"' * 5_000, "म्" * 5_000],
+)
+def test_the_time_grows_with_the_length_of_a_text(text: str) -> None:
+    assert grows_linearly(splitter(("tr", "ar")).words, text)
