@@ -244,6 +244,7 @@ class Bundle:
                 is not a text, the budget is not a number of milliseconds, or the filter has an
                 unknown field or operator or a value of a wrong type, comes with `documents` (as
                 `group_by` may not), or a field to group by is unknown or holds lists.
+            OutOfTimeError: the budget was spent before the filter was evaluated.
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """

@@ -23,7 +23,7 @@ from ranklet.export.build import build
 PACKAGES = ("httptools", "starlette", "uvicorn")
 DOCUMENTS, WORDS, OWN_WORDS = 100_000, 20_000, 30
 TAGS = 500
-ASKED = 200  # ordinary queries per attack
+ASKED = 100  # ordinary queries per attack
 ATTACKERS = 2
 MOST_P99 = 1.0  # seconds
 COMMON = "alpha beta gamma delta epsilon zeta eta theta"  # every text begins so
