@@ -21,7 +21,7 @@ from ranklet.training.imported.importing import read_model
 from ranklet.training.indexing.language.options import TextOptions
 
 BM25 = "bm25"
-QUERIES = 1000  # of a split, evenly spread
+QUERIES, CHOICE = 1500, 700  # most that are reported, and of train, evenly spread
 E5_VARIABLE = "RANKLET_E5"  # names a folder of multilingual-e5-small
 
 
@@ -58,14 +58,24 @@ COMPARED = (
 
 def queries_of(place: Place, each: Compared) -> list[JudgedQuery]:
     """Return the queries that are reported of a collection."""
-    queries = read_split(place.collection(each.name), each.split)
-    return [queries[at] for at in evenly(len(queries), QUERIES)]
+    return _queries(place, each, each.split, QUERIES)
+
+
+def choice_of(place: Place, each: Compared) -> list[JudgedQuery]:
+    """Return queries of train, on which the default was chosen."""
+    return _queries(place, each, "train", CHOICE)
+
+
+def _queries(place: Place, each: Compared, split: str, most: int) -> list[JudgedQuery]:
+    queries = read_split(place.collection(each.name), split)
+    return [queries[at] for at in evenly(len(queries), most)]
 
 
 def documents_of(place: Place, each: Compared) -> Iterator[Document]:
     """Yield the documents that are ranked of a collection."""
     documents = list(place.collection(each.name).documents())
-    wanted = {answer for query in queries_of(place, each) for answer in query.relevant}
+    queries = [*queries_of(place, each), *choice_of(place, each)]
+    wanted = {answer for query in queries for answer in query.relevant}
     every = max(1, len(documents) // max(1, each.documents - len(wanted)))
     whole = len(documents) <= each.documents
     for number, document in enumerate(documents):
