@@ -21,7 +21,10 @@ from ranklet.training.imported.importing import read_model
 from ranklet.training.indexing.language.options import TextOptions
 
 BM25 = "bm25"
-QUERIES, CHOICE = 1500, 700  # most that are reported, and of train, evenly spread
+# Most queries whose answers are among the documents, of the reported split and of train, and how
+# many of them are ranked; all are evenly spread.
+QUERIES, CHOICE = 1500, 700
+RANKED, CHOSEN_ON = 600, 300
 E5_VARIABLE = "RANKLET_E5"  # names a folder of multilingual-e5-small
 
 
@@ -58,23 +61,27 @@ COMPARED = (
 
 def queries_of(place: Place, each: Compared) -> list[JudgedQuery]:
     """Return the queries that are reported of a collection."""
-    return _queries(place, each, each.split, QUERIES)
+    return _some(_answered(place, each, each.split, QUERIES), RANKED)
 
 
 def choice_of(place: Place, each: Compared) -> list[JudgedQuery]:
     """Return queries of train, on which the default was chosen."""
-    return _queries(place, each, "train", CHOICE)
+    return _some(_answered(place, each, "train", CHOICE), CHOSEN_ON)
 
 
-def _queries(place: Place, each: Compared, split: str, most: int) -> list[JudgedQuery]:
-    queries = read_split(place.collection(each.name), split)
+def _answered(place: Place, each: Compared, split: str, most: int) -> list[JudgedQuery]:
+    return _some(read_split(place.collection(each.name), split), most)
+
+
+def _some(queries: list[JudgedQuery], most: int) -> list[JudgedQuery]:
     return [queries[at] for at in evenly(len(queries), most)]
 
 
 def documents_of(place: Place, each: Compared) -> Iterator[Document]:
     """Yield the documents that are ranked of a collection."""
     documents = list(place.collection(each.name).documents())
-    queries = [*queries_of(place, each), *choice_of(place, each)]
+    split, train = ((each.split, QUERIES), ("train", CHOICE))
+    queries = [query for of in (split, train) for query in _answered(place, each, *of)]
     wanted = {answer for query in queries for answer in query.relevant}
     every = max(1, len(documents) // max(1, each.documents - len(wanted)))
     whole = len(documents) <= each.documents
