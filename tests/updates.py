@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.export.bundles import index_bundle
+from ranklet.export.default_pipelines import SUM
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import Document
 from ranklet.training.data.sources.options import SourceOptions
@@ -86,9 +87,10 @@ def indexed(rankers: Path, records: list[Record], target: Path, options: SourceO
 
 
 def held(bundle: Path) -> dict[str, Any]:
-    """Return all that a manifest says except for the date and the provenance.
+    """Return all that a manifest says except for the date, the provenance and measured weights.
 
-    It has the sha256 of every file, so bundles of which this is equal are equal byte for byte.
+    It has the sha256 of every file, so bundles of which this is equal are equal byte for byte. An
+    update keeps the weights that an earlier collection gave.
     """
     manifest = BundleFiles(bundle, check="full").manifest
     rankers = {name: entry.to_json() for name, entry in manifest.rankers.items()}
@@ -96,7 +98,11 @@ def held(bundle: Path) -> dict[str, Any]:
         **{path: entry.sha256 for path, entry in manifest.files.items()},
         **{f"ranker {name}": entry for name, entry in rankers.items()},
         "documents": manifest.documents, "fields": manifest.fields, "titles": manifest.titles,
-        "pipelines": manifest.pipelines, "default": manifest.default_pipeline,
+        "pipelines": {
+            name: pipeline.rankers() if name == SUM else pipeline
+            for name, pipeline in manifest.pipelines.items()
+        },
+        "default": manifest.default_pipeline,
         "words": (manifest.languages, manifest.normaliser),
         "splitting": manifest.splitting, "metadata": manifest.metadata,
     }  # fmt: skip
