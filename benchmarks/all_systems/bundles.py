@@ -179,15 +179,15 @@ def joined(parts: Mapping[str, Path], target: Path) -> None:
             writer.data(TOKENIZER, tokenizers.pop())
         learned = [each.manifest.provenance.get("checkpoints", {}) for each in bundles]
         writer.finish(
-            documents=first.manifest.documents,
-            fields=first.manifest.fields,
-            rankers=rankers,
-            pipelines=pipelines,
-            default_pipeline=default,
-            provenance={"checkpoints": {name: each[name] for each in learned for name in each}},
-            titles=first.manifest.titles,
-            languages=first.manifest.languages,
-            normaliser=first.manifest.normaliser,
+            replace(
+                first.manifest,
+                rankers=rankers,
+                pipelines=pipelines,
+                default_pipeline=default,
+                metadata={},
+                splitting=None,
+                provenance={"checkpoints": {name: each[name] for each in learned for name in each}},
+            )
         )
 
 

@@ -220,7 +220,7 @@ MODELS = [
           status=1),
     model("the checkpoint is garbage", "cannot be read", folder(ranklet__json="{oops"), status=1),
     model("the checkpoint's kind is unknown", "known are",
-          folder(ranklet__json='{"kind": "bm42", "settings": {}}'), status=1),
+          folder(ranklet__json='{"format_version": 4, "kind": "bm42", "settings": {}}'), status=1),
     cli("models", "two rankers have one name", 1, "two rankers",
         "export", CHECKPOINT, CHECKPOINT, "-o", OUT),
     cli("models", "a file is given as a model", 2, "",

@@ -153,7 +153,7 @@ REQUESTS = [
     body("the documents are a string", "/rerank", rerank("dough"), 422, "must be a list"),
     body("a document is a number", "/rerank", rerank(["a", 1]), 422, "documents[1] must be"),
     body("a document has no text", "/rerank", rerank([{"body": "x"}]), 422, "documents[0] must be"),
-    body("a document's id is a number", "/rerank", rerank([{"text": "x", "id": 1}]), 422, "'id'"),
+    body("a document's id is half", "/rerank", rerank([{"text": "x", "id": 0.5}]), 422, "'id'"),
     body("texts and documents", "/rerank", rerank(["a"], texts=["a"]), 422, "not both"),
     body("1,001 documents", "/rerank", rerank(["a"] * 1001), 413, "1,001 documents"),
     body("two megabytes of text", "/rerank", rerank(["a" * 2_000_001]), 413, "2,000,001 char"),
