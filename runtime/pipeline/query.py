@@ -50,7 +50,7 @@ class QueryContext:
     def tokens(self, field: str) -> NDArray[np.int32]:
         """Return the query's token ids in a field, in order with repetitions, (tokens,) int32."""
         if field not in self._fields:
-            tokens = self.analysis.tokens(self.text, field)
+            tokens = self.analysis.asked(self.text, field)
             if self._added is not None and field != "wordpieces":
                 added = np.setdiff1d(self.analysis.in_field(self._added, field), tokens)
                 tokens = np.concatenate([tokens, added])

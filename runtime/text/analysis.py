@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.text.splitter import Splitter
+from ranklet.runtime.text.splitter import Placed, Splitter
 from ranklet.runtime.text.strings import SortedStrings
 from ranklet.runtime.text.words import SPLITTER
 
@@ -179,6 +179,23 @@ class Analysis:
             return self._analyzer.wordpieces(text)
         ids = self._word_ids(self._analyzer.vocabulary.splitter.words(text))
         return self.in_field(ids, field)
+
+    def asked(self, text: str, field: str) -> NDArray[np.int32]:
+        """Return the token ids of a query, (tokens,) int32.
+
+        They are those of a text, but a name in camel case that the collection has stands for its
+        parts, too, because four tokens of one name would outweigh the other words of the query.
+        """
+        if field == "wordpieces":
+            return self.tokens(text, field)
+        vocabulary, kept = self._analyzer.vocabulary, list[Placed]()
+        for each in vocabulary.splitter.placed(text):
+            begin, _, word = each
+            spans = bool(kept) and begin <= kept[-1][0] < each[1]
+            if spans and word.isascii() and word.isalnum() and vocabulary.forms.find(word) >= 0:
+                kept = [part for part in kept if part[0] < begin]
+            kept.append(each)
+        return self.in_field(self._word_ids([word for _, _, word in kept]), field)
 
     def in_field(self, ids: NDArray[np.int32], field: str) -> NDArray[np.int32]:
         """Return the tokens of words in the field words or lemmas, (words,) int32."""

@@ -5,8 +5,8 @@
   (ł is l), and all characters that stand for an apostrophe or a hyphen are one.
 - A run of letters and digits is a word. An apostrophe joins them (don't, o'neill).
 - A word with other signs in it (python.org, 2.13.0, str_replace, C++) gives its parts and then the
-  whole. Hyphens and slashes count only next to a digit or a single letter (UTF-8, I/O), so that
-  well-known and and/or are two words.
+  whole. Hyphens and slashes count only next to a digit (UTF-8), slashes also next to a single
+  letter (I/O), so that well-known and and/or are two words.
 - A name in camel case gives its parts and the whole, too.
 - An emoji is a word, and one made of several gives these and the whole.
 """
@@ -66,10 +66,11 @@ _CAPITALS = re.compile("[A-Z](?<![A-Za-z0-9'][A-Z])[A-Z]+(?![A-Za-z0-9])")
 _LETTER = r"[^._@&:/\\+#~,'`-]"
 # A part without its sign (1) and with it.
 _PART = re.compile(rf"({_LETTER}+(?:['`]{_LETTER}+)*)(?:\+\+|[+#](?![+#]|{_LETTER}))?")
-# What makes a whole of a run: a sign, or a hyphen or slash next to a digit or a single letter.
+# What makes a whole of a run: a sign, or a hyphen or slash next to a digit, or a slash next to a
+# single letter.
 _JOINING = re.compile(
     r"^[./@#]|[._@&:\\+#~,]|[0-9][/-]|[/-][0-9]"
-    rf"|(?<!{_LETTER}){_LETTER}[/-]|[/-]{_LETTER}(?!{_LETTER})"
+    rf"|(?<!{_LETTER}){_LETTER}/|/{_LETTER}(?!{_LETTER})"
 )
 _VERSION = re.compile("^v(?=[0-9])")  # v1.2 is 1.2
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z]{2})")

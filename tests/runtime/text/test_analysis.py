@@ -96,3 +96,18 @@ def test_a_damaged_tokenizer_is_refused(pieces: dict[str, int], message: str) ->
     analysis = Analyzer(vocabulary({"mouse"}), lambda: tokenizer).begin()
     with pytest.raises(BundleError, match=message):
         analysis.tokens("b", "wordpieces")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("JavaScript code", ["javascript", "code"]),
+        ("getUserName", ["get", "user", "name", "getusername"]),
+        ("C++ 日本", ["c", "c++", "日", "本"]),
+        ("JavaScript.org", ["javascript", "org", "javascript.org"]),
+    ],
+)
+def test_a_known_name_in_a_query_stands_for_its_parts(query: str, expected: list[str]) -> None:
+    analysis = Analyzer(vocabulary({"javascript", "java", "c", "c++"})).begin()
+    asked = [analysis.name(token, "words") for token in analysis.asked(query, "words").tolist()]
+    assert asked == expected

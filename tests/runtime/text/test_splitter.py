@@ -77,7 +77,7 @@ def test_every_apostrophe_is_the_same(sign: str) -> None:
         ("COVID-19 COVID‑19", ["covid", "19", "covid-19"] * 2),
         ("user@example.com", ["user", "example", "com", "user@example.com"]),
         ("AT&T's", ["at", "t", "at&t"]),
-        ("I/O x-ray", ["i", "o", "i/o", "x", "ray", "x-ray"]),
+        ("I/O x-ray", ["i", "o", "i/o", "x", "ray"]),
         ("v1.2 v2-3", ["v1", "2", "1.2", "v2", "3", "2-3"]),
         ("std::vector", ["std", "vector", "std::vector"]),
         ("fe80::1", ["fe80", "1", "fe80::1"]),

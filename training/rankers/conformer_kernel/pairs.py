@@ -79,7 +79,7 @@ class TermReader:
 
     def query_terms(self, text: str) -> NDArray[np.int64]:
         """Return the terms of a query, cut at the limit."""
-        terms = self._analysed.analyzer.begin().tokens(text, self._settings.field)
+        terms = self._analysed.analyzer.begin().asked(text, self._settings.field)
         return terms[: self._settings.max_query_terms].astype(np.int64)
 
     def with_terms(self, queries: Sequence[JudgedQuery]) -> list[JudgedQuery]:

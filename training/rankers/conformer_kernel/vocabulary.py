@@ -33,7 +33,7 @@ def choose_terms(
     counts = analysed.frequencies(field)
     in_queries: Counter[int] = Counter()
     for query in queries:
-        in_queries.update(analysed.analyzer.begin().tokens(query.text, field).tolist())
+        in_queries.update(analysed.analyzer.begin().asked(query.text, field).tolist())
     for token, count in in_queries.items():
         if token < len(counts):
             counts[token] += count

@@ -86,7 +86,7 @@ def _aligned(
     document_sides: list[NDArray[np.integer]] = []
     number_of = {id_: number for number, id_ in enumerate(analysed.documents.ids)}
     for query in progress(queries, "aligning"):
-        query_tokens = analysed.analyzer.begin().tokens(query.text, field)
+        query_tokens = analysed.analyzer.begin().asked(query.text, field)
         query_tokens = query_tokens[query_tokens < analysed.analyzer.size(field)]  # known ones
         for number in (number_of[id_] for id_ in query.relevant if id_ in number_of):
             query_sides.append(query_tokens)
