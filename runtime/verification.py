@@ -8,12 +8,14 @@ import numpy as np
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
 from ranklet.runtime.pipeline.candidates import TextCandidates
 from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers import KINDS
 from ranklet.runtime.storage.bundle_files import CUT, TOKENIZER, BundleFiles
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.text.tokenizing import encode
 
 UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham and cuneiform, which no vocabulary contains
 
@@ -27,6 +29,7 @@ def verify(path: str | Path) -> Iterator[str]:
     bundle = BundleFiles(path, check="full")
     count = len(bundle.manifest.files)
     yield f"manifest, and size and sha256 of {count} files"
+    _models(bundle)
     if bundle.manifest.documents:
         _vocabulary(bundle)
         yield "vocabulary"
@@ -49,6 +52,15 @@ def verify(path: str | Path) -> Iterator[str]:
     if TOKENIZER in bundle.manifest.files:
         _tokenizer(bundle)
         yield "tokenizer"
+
+
+def _models(bundle: BundleFiles) -> None:
+    """Check that no model names a file, not even a variant that does not run on this machine."""
+    for name in bundle.manifest.files:
+        if name.endswith(".onnx"):
+            check_onnx(bundle.file(name), name)
+        elif name.endswith(".xml"):
+            check_openvino(bundle.file(name), name)
 
 
 def _vocabulary(bundle: BundleFiles) -> None:
@@ -125,10 +137,7 @@ def _tokenizer(bundle: BundleFiles) -> None:
     numbers = sorted(tokenizer.get_vocab().values())
     if numbers != list(range(len(numbers))):
         raise BundleError(f"{TOKENIZER}: the ids of the pieces are not 0, 1, 2, …")
-    try:
-        tokenizer.encode(UNHEARD_OF)
-    except Exception as error:  # tokenizers raises bare Exception
-        raise BundleError(f"{TOKENIZER} fails on unknown characters: {error}") from error
+    encode(tokenizer, UNHEARD_OF, special=True)
 
 
 def _all_bytes(strings: Strings, what: str) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from ranklet.handlers.page.marked_text import Piece, drawn, pieces
 from ranklet.handlers.page.score_tree import Group, amount, branch, buttons, groups, meter, table
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit, in_line
-from ranklet.runtime.text.analysis import encodable
+from ranklet.runtime.text.tokenizing import encodable
 
 PARTS = Path(__file__).parent.parent / "playground"
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.onnx.self_contained import check_openvino
 from ranklet.runtime.onnx.session import feeds_of, threads
 
 PROVIDER = "OpenVINO"
@@ -29,7 +30,8 @@ class OpenVINOSession:
         many: as in `Session`.
 
     Raises:
-        BundleError: openvino is not installed, or it cannot load the model.
+        BundleError: openvino is not installed, or it cannot load the model, or the model is not in
+            OpenVINO's own format.
     """
 
     provider = PROVIDER
@@ -44,6 +46,7 @@ class OpenVINOSession:
         *,
         many: bool = False,
     ) -> None:
+        check_openvino(model, name)
         try:
             import openvino
         except ImportError as error:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.onnx.self_contained import check_onnx
 
 MB_PER_CPU = 1769  # AWS Lambda grants one processor per this much memory, but shows more
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
@@ -124,7 +125,7 @@ class Session:
 
     Raises:
         InputError: the device is unknown, or `strict` is set and CUDA is not available.
-        BundleError: the file is not a model that onnxruntime can load.
+        BundleError: the file is not a model that onnxruntime can load, or it names other files.
     """
 
     by_length = False
@@ -138,6 +139,8 @@ class Session:
         strict: bool = False,
         many: bool = False,
     ) -> None:
+        content = bytes(model)
+        check_onnx(content, name)
         ort = _onnxruntime()
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1 if many else threads()
@@ -150,7 +153,7 @@ class Session:
             ort.preload_dlls()  # CUDA and cuDNN in NVIDIA's wheels, which are on no loader path
         providers = [PROVIDERS["cuda"], PROVIDERS["cpu"]] if on_gpu else [PROVIDERS["cpu"]]
         try:
-            self._session: Any = ort.InferenceSession(bytes(model), options, providers=providers)
+            self._session: Any = ort.InferenceSession(content, options, providers=providers)
         except Exception as error:  # onnxruntime raises many kinds, all derived from Exception
             raise BundleError(f"{name} cannot be loaded by onnxruntime: {error}") from error
         self.provider: str = self._session.get_providers()[0]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.encoder import Encoded
 from ranklet.runtime.onnx.tokens import TextToken, text_tokens
-from ranklet.runtime.text.analysis import encodable
+from ranklet.runtime.text.tokenizing import encode_batch
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -55,7 +55,7 @@ class TokenTable:
         Raises:
             BundleError: a token has no row in the table.
         """
-        encoded = self.tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=False)
+        encoded = encode_batch(self.tokenizer, texts)
         vectors = np.zeros((len(texts), self._table.shape[1]), np.float32)
         longer = []
         for index, text in enumerate(encoded):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ranklet.runtime.text.analysis import encodable
+from ranklet.runtime.text.tokenizing import encode, encode_batch
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -38,7 +38,7 @@ def text_tokens(
         max_tokens: longer texts are truncated by `truncate`.
         special: whether special tokens are added.
     """
-    found = tokenizer.encode(encodable(text), add_special_tokens=special)
+    found = encode(tokenizer, text, special=special)
     kept = truncate(range(len(found.ids)), max_tokens, ending(tokenizer) if special else 0)
     return [
         TextToken(
@@ -52,7 +52,7 @@ def token_ids(
     tokenizer: "Tokenizer", texts: Sequence[str], max_tokens: int
 ) -> tuple[list[list[int]], list[int]]:
     """Return each text's truncated token ids and the indices of the longer texts."""
-    encoded = tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=True)
+    encoded = encode_batch(tokenizer, texts, special=True)
     longer = [index for index, text in enumerate(encoded) if len(text.ids) > max_tokens]
     ends = ending(tokenizer) if longer else 1
     return [truncate(text.ids, max_tokens, ends) for text in encoded], longer
@@ -60,7 +60,7 @@ def token_ids(
 
 def ending(tokenizer: "Tokenizer") -> int:
     """Return how many special tokens a tokenizer puts at the end of a text, 1 for BERT's [SEP]."""
-    special = tokenizer.encode("a").special_tokens_mask
+    special = encode(tokenizer, "a", special=True).special_tokens_mask
     return len(special) - max((i + 1 for i, mask in enumerate(special) if not mask), default=0)
 
 

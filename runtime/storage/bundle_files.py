@@ -23,6 +23,7 @@ from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.storage.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
 from ranklet.runtime.text.analysis import FIELDS, STOPPED, Analysis, Analyzer, Vocabulary
 from ranklet.runtime.text.strings import SortedStrings, Strings
+from ranklet.runtime.text.tokenizing import open_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -273,17 +274,7 @@ class BundleFiles:
         Raises:
             BundleError: the bundle does not have it, or it cannot be read.
         """
-        from tokenizers import Tokenizer
-
-        data = bytes(self.file(name))
-        try:
-            tokenizer = Tokenizer.from_buffer(data)
-        except Exception as error:  # tokenizers raises bare Exception for a bad file
-            raise BundleError(f"{name} cannot be read: {error}") from error
-        # Both concern a model's input. Padding to a gigabyte would also be a possible attack.
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
+        return open_tokenizer(bytes(self.file(name)), name)
 
     @property
     def documents(self) -> Documents | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.text.splitter import Placed, Splitter
 from ranklet.runtime.text.strings import SortedStrings
+from ranklet.runtime.text.tokenizing import encode
 from ranklet.runtime.text.words import SPLITTER
 
 if TYPE_CHECKING:
@@ -26,15 +27,6 @@ if TYPE_CHECKING:
 FIELDS = ("lemmas", "words", "wordpieces")
 ENGLISH = ("en",)  # the languages of a collection that does not name any
 STOPPED = -1  # in `lemma_of`: a stop word, which both words and lemmas leave out
-
-
-def encodable(text: str) -> str:
-    """Replace every lone surrogate (half a character) by ?, because tokenizers refuse it.
-
-    >>> encodable(f"a {chr(0xD83D)} b")
-    'a ? b'
-    """
-    return text.encode("utf-8", "replace").decode()
 
 
 def splitter(languages: Sequence[str], stopped: AbstractSet[str] = frozenset()) -> Splitter:
@@ -133,12 +125,7 @@ class Analyzer:
         Raises:
             BundleError: the tokenizer is damaged.
         """
-        try:
-            ids = self.tokenizer.encode(encodable(text), add_special_tokens=False).ids
-        except BundleError:
-            raise
-        except Exception as error:  # tokenizers raises bare Exception
-            raise BundleError(f"the word-piece tokenizer fails: {error}") from error
+        ids = encode(self.tokenizer, text).ids
         if ids and max(ids) >= self.size("wordpieces"):
             size = self.size("wordpieces")
             raise BundleError(
@@ -148,7 +135,7 @@ class Analyzer:
 
     def placed_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield each word piece of a text with its character positions: (begin, end, piece)."""
-        encoding = self.tokenizer.encode(encodable(text), add_special_tokens=False)
+        encoding = encode(self.tokenizer, text)
         for (begin, end), piece in zip(encoding.offsets, encoding.tokens, strict=True):
             yield begin, end, piece
 

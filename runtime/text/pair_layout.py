@@ -6,6 +6,7 @@ BERT reads [CLS] query [SEP] document [SEP], and RoBERTa <s> query </s></s> docu
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.text.tokenizing import encode
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -34,13 +35,10 @@ def pair_layout(tokenizer: "Tokenizer") -> PairLayout:
     A tokenizer without post-processing gets BERT's layout.
 
     Raises:
-        InputError: it has neither post-processing for pairs nor BERT's special tokens, or it does
-            not work.
+        InputError: it has neither post-processing for pairs nor BERT's special tokens.
+        BundleError: it fails.
     """
-    try:
-        encoding = tokenizer.encode("a", "b")
-    except Exception as error:  # tokenizers raises bare Exception
-        raise InputError(f"the tokenizer fails on a pair of texts: {error}") from error
+    encoding = encode(tokenizer, "a", "b", special=True)
     ids, texts, types = encoding.ids, encoding.sequence_ids, encoding.type_ids
     places = [[at for at, text in enumerate(texts) if text == number] for number in (0, 1)]
     if None not in texts or not all(places):

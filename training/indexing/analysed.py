@@ -14,6 +14,7 @@ from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.documents import Documents
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS, STOPPED, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
+from ranklet.runtime.text.tokenizing import encode_batch
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.collection_words import CollectionWords
 from ranklet.training.indexing.language.options import TextOptions
@@ -263,7 +264,7 @@ def wordpieces(documents: Documents, tokenizer: "Tokenizer", numbers: Sequence[i
     def pieces() -> Iterator[NDArray[np.integer]]:
         for begin in progress(range(0, len(numbers), _BATCH), "word pieces"):
             texts = documents.ranked_texts(numbers[begin : begin + _BATCH])
-            batch = tokenizer.encode_batch(texts, add_special_tokens=False)
+            batch = encode_batch(tokenizer, texts)
             lengths = [len(encoded.ids) for encoded in batch]
             ends[begin + 1 : begin + 1 + len(lengths)] = ends[begin] + np.cumsum(lengths)
             yield np.array([each for encoded in batch for each in encoded.ids], dtype)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklet.runtime.errors import InputError
+from ranklet.training.imported.faults import one_line
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -33,15 +34,13 @@ def read_tokenizer(path: str | Path) -> "Tokenizer":
         path = next((candidate for candidate in candidates if candidate.is_file()), path)
     if not path.is_file():
         raise InputError(f"no tokenizer.json or vocab.txt at {str(path)!r}")
-    try:
+    with one_line(f"{str(path)!r} cannot be read as a tokenizer"):
         if path.suffix == ".txt":
             tokenizer = Tokenizer.from_str(
                 BertWordPieceTokenizer(str(path), lowercase=True).to_str()
             )
         else:
             tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception
-        raise InputError(f"{str(path)!r} cannot be read as a tokenizer: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

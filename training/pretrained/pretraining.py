@@ -17,6 +17,7 @@ from torch.nn.functional import cross_entropy, gelu
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.chunks import piece_chunks
 from ranklet.runtime.text.ranked import ranked_text
+from ranklet.runtime.text.tokenizing import encode, encode_batch
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.wordpieces import padding_token, special_tokens
 from ranklet.training.learning.device import seeded
@@ -61,10 +62,10 @@ class MaskedTexts:
         self._mask, self._padding = mask, padding_token(tokenizer)
         self._special, self._size = special_tokens(tokenizer), tokenizer.get_vocab_size()
         self._options = options
-        ends = tokenizer.encode("").ids  # [CLS] [SEP]
+        ends = encode(tokenizer, "", special=True).ids  # [CLS] [SEP]
         rows = [
             np.array([ends[0], *ids[begin:end], ends[-1]], np.int64)
-            for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)
+            for encoding in encode_batch(tokenizer, texts)
             if (ids := encoding.ids)
             for begin, end in piece_chunks(len(ids), options.max_tokens - 2, len(ids))
         ]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.onnx.tokens import ending, truncate
 from ranklet.runtime.text.ranked import ranked_text
+from ranklet.runtime.text.tokenizing import encode_batch
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import analyse
@@ -80,7 +81,7 @@ def tokenise(
     rows, ends = [], ending(tokenizer)
     blocks = range(0, len(texts), _BLOCK)
     for begin in progress(blocks, label) if label else blocks:
-        block = tokenizer.encode_batch(list(texts[begin : begin + _BLOCK]))
+        block = encode_batch(tokenizer, texts[begin : begin + _BLOCK], special=True)
         rows += [np.array(truncate(encoding.ids, max_tokens, ends), np.int64) for encoding in block]
     return Tokens(*packed(rows))
 

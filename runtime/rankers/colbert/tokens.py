@@ -13,6 +13,7 @@ from ranklet.runtime.dense.clusters import halved
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.tokens import TextToken, ending, text_tokens, token_ids
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
+from ranklet.runtime.text.tokenizing import encode
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -42,7 +43,7 @@ class TokenLayout:
 
     def __init__(self, settings: ColBERTSettings, tokenizer: "Tokenizer") -> None:
         self.settings, self.tokenizer = settings, tokenizer
-        special = tokenizer.encode("a").special_tokens_mask
+        special = encode(tokenizer, "a", special=True).special_tokens_mask
         self._begin = next((at for at, mask in enumerate(special) if not mask), len(special))
         self._ends = ending(tokenizer)
         self._markers: dict[Role, list[int]] = {

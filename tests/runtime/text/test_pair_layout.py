@@ -1,7 +1,7 @@
 import pytest
 from tokenizers import Tokenizer, models, processors
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.text.pair_layout import BERT_SEGMENTS, PairLayout, pair_layout
 
 UNKNOWN = "[UNK]"
@@ -40,5 +40,5 @@ def test_the_layout_is_what_the_tokenizer_puts_around_a_pair(
 def test_a_tokenizer_that_cannot_make_pairs_is_refused() -> None:
     with pytest.raises(InputError, match=r"no token '\[SEP\]'"):
         pair_layout(made(words={"[UNK]": 0, "[CLS]": 1, "a": 2}))
-    with pytest.raises(InputError, match=r"fails on a pair of texts: .*Missing \[UNK\]"):
+    with pytest.raises(BundleError, match=r"the tokenizer fails on a text: .*Missing \[UNK\]"):
         pair_layout(made(words={"a": 0}))

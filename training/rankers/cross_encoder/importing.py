@@ -11,6 +11,7 @@ from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pair_layout import BERT_SEGMENTS, PairLayout, pair_layout
 from ranklet.runtime.text.pairing import MOST_TOKENS, Pairing, pair_inputs
+from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.activations import activation_of
 from ranklet.training.imported.encoder import check_not_generative, load_network
@@ -201,7 +202,7 @@ def _score(
     network: PairClassifier, pairing: Pairing, tokenizer: "Tokenizer", query: str, document: str
 ) -> float:
     """Return the score of a pair, as the runtime makes its input."""
-    ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in (query, document)]
+    ids = [encode(tokenizer, text).ids for text in (query, document)]
     inputs = pair_inputs([pairing.pair(pairing.query(ids[0]), ids[1]).rows])
     with torch.inference_mode():
         return float(network(*(torch.from_numpy(values) for values in inputs.values()))[0])

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from ranklet.runtime.text.marking import added_tokens, marker_name
+from ranklet.runtime.text.tokenizing import encode
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -35,7 +36,7 @@ def add_marker_rows(encoder: Any, tokenizer: "Tokenizer", strategy: str) -> None
         table.weight.copy_(before.weight.mean(0).expand_as(table.weight))
         table.weight[: before.num_embeddings] = before.weight
         for marker in range(count):
-            spelled = tokenizer.encode(marker_name(marker), add_special_tokens=False).ids
+            spelled = encode(tokenizer, marker_name(marker)).ids
             table.weight[first + marker] = before.weight[spelled].mean(0)
     encoder.set_input_embeddings(table)
     encoder.config.vocab_size = table.num_embeddings

@@ -16,6 +16,7 @@ from ranklet.runtime.console import suggested
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
+from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import RANKLET, Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
@@ -157,9 +158,7 @@ def text_scorer(
     def score(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         made = []
         for texts in pairs:
-            query, document = (
-                tokenizer.encode(text, add_special_tokens=False).ids for text in texts
-            )
+            query, document = (encode(tokenizer, text).ids for text in texts)
             made.append(pairing.pair(pairing.query(query), document))
         with torch.inference_mode():
             return score_pairs(model, made, padding)

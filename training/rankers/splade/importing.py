@@ -12,6 +12,7 @@ from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
 from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
+from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import load_network
 from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_json, read_weights
@@ -178,7 +179,7 @@ def _query_weights(module: Module, tokenizer: "Tokenizer", vocabulary: int) -> N
             f"{str(module.folder)!r} gives {int((weights < 0).sum()):,} terms of queries a weight "
             "below 0, which cannot be searched"
         )
-    weights[tokenizer.encode("").ids] = 0
+    weights[encode(tokenizer, "", special=True).ids] = 0
     return weights
 
 

@@ -13,6 +13,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
 from ranklet.runtime.rankers.srm.special import special_ids
+from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
@@ -162,7 +163,7 @@ def _needed(texts: EncoderTexts, options: Options) -> Numbers:
 
 def _template(tokenizer: "Tokenizer", layout: TokenLayout) -> tuple[list[int], int]:
     """Return the row of a document of one token, and the place of this token."""
-    row = layout.row(tokenizer.encode("a").ids, "document")
+    row = layout.row(encode(tokenizer, "a", special=True).ids, "document")
     special = set(special_ids(tokenizer))
     return row.ids, next(at for at, id_ in enumerate(row.ids) if id_ not in special)
 

@@ -1,0 +1,83 @@
+"""Open tokenizers and call them; no other module of the runtime does.
+
+The package tokenizers raises bare exceptions. A damaged tokenizer can also make its Rust code
+panic, either when it is read or at some text. A panic arrives as a BaseException that is no
+Exception, so that nothing that guards a server or a command would catch it.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ranklet.runtime.errors import BundleError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+
+def encodable(text: str) -> str:
+    """Replace every lone surrogate (half a character) by ?, because tokenizers refuse it.
+
+    >>> encodable(f"a {chr(0xD83D)} b")
+    'a ? b'
+    """
+    return text.encode("utf-8", "replace").decode()
+
+
+def open_tokenizer(content: bytes, name: str) -> "Tokenizer":
+    """Read a tokenizer.json, without its truncation and padding.
+
+    Both concern a model's input, not a text's tokens. Padding to a gigabyte would also be a
+    possible attack.
+
+    Args:
+        content: the content of the file.
+        name: the name of the file, for messages.
+
+    Raises:
+        BundleError: it cannot be read.
+    """
+    from tokenizers import Tokenizer
+
+    with _guarded(f"{name} cannot be read"):
+        tokenizer = Tokenizer.from_buffer(content)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+    return tokenizer
+
+
+def encode(
+    tokenizer: "Tokenizer", text: str, pair: str | None = None, *, special: bool = False
+) -> "Encoding":
+    """Return the tokens of a text, or of a pair of texts.
+
+    Args:
+        tokenizer: any tokenizer.
+        text: any text, even with lone surrogates.
+        pair: the second text of a pair.
+        special: whether the tokenizer adds tokens such as [CLS].
+
+    Raises:
+        BundleError: the tokenizer fails.
+    """
+    other = None if pair is None else encodable(pair)
+    with _guarded("the tokenizer fails on a text"):
+        return tokenizer.encode(encodable(text), other, add_special_tokens=special)
+
+
+def encode_batch(
+    tokenizer: "Tokenizer", texts: Sequence[str], *, special: bool = False
+) -> "list[Encoding]":
+    """Return the tokens of some texts; see `encode`."""
+    with _guarded("the tokenizer fails on a text"):
+        return tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=special)
+
+
+@contextmanager
+def _guarded(failed: str) -> Iterator[None]:
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise BundleError(f"{failed}: {error}. It is damaged; use another one") from error
