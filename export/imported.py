@@ -36,7 +36,8 @@ def with_probes(
         ModelFolderError: a model's output differs from its library's.
     """
     ready = dict(checkpoints)
-    texts = (*probes.queries[: TEXTS // 2], *probes.documents[: TEXTS // 2])
+    most = probes.completed()
+    texts = (*most.queries[: TEXTS // 2], *most.documents[: TEXTS // 2])
     for name, checkpoint in progress(list(checkpoints.items()), COMPARING):
         if is_checkpoint(folders[name]):
             continue

@@ -1,11 +1,11 @@
 """Options of an export."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ranklet.export.onnx.openvino_int8 import need_packages
-from ranklet.export.proof.report import EXACT, Tolerance
+from ranklet.export.proof.report import EXACT, HALF, Tolerance
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
@@ -56,4 +56,5 @@ class ExportOptions:
 
     def tolerance(self, variant: str) -> Tolerance:
         """Return the limits that a variant must stay within."""
-        return EXACT if variant == "fp32" else Tolerance(max_ndcg_loss=self.max_ndcg_loss)
+        known = {"fp32": EXACT, "fp16": replace(HALF, max_ndcg_loss=self.max_ndcg_loss)}
+        return known.get(variant, Tolerance(max_ndcg_loss=self.max_ndcg_loss))

@@ -23,6 +23,7 @@ from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data import probes
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
@@ -46,6 +47,9 @@ DATA = Path(__file__).parent / "data"
 os.environ |= {"OMP_NUM_THREADS": "1", "RANKLET_THREADS": "1"}
 # Connections to Milvus Lite that idle report pings on the standard error, which other tests read.
 os.environ["GRPC_VERBOSITY"] = "NONE"
+# The proof of a tiny ranker on as many texts as a real one needs takes longer than all else that a
+# test does. What completes them is tested in tests/training/data and tests/export/proof.
+probes.LEAST_QUERIES, probes.LEAST_DOCUMENTS = 6, 16
 FIELDS = ("lemmas", "words", "wordpieces")
 RANKERS = ("bm25", "bm25_words", "bm25_pieces", "model1", "model1_pieces")
 

@@ -21,13 +21,21 @@ from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, f
 from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import FAITHFUL, REPORT, USABLE, Report, compare_scores, refusal
+from ranklet.export.proof.report import (
+    EXACT,
+    FAITHFUL,
+    REPORT,
+    USABLE,
+    Report,
+    compare_scores,
+    refusal,
+)
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes
+from ranklet.training.data.probes import Probes, of_all_lengths
 
 if TYPE_CHECKING:
     import torch
@@ -45,6 +53,8 @@ Files = tuple[bytes, ...]  # contents of a variant's files: one, or model and we
 # Documents that are also scored alone, and the queries that they are scored for. More queries would
 # tell nothing new of an encoder, but every pair of a cross-encoder differs.
 DOCUMENTS_ALONE, QUERIES_ALONE = 8, 25
+# Texts of all lengths that the fp32 graph is compared on before variants are made of it.
+SOURCE_QUERIES, SOURCE_DOCUMENTS = 8, 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +102,7 @@ class Proof(NamedTuple):
 
 
 def probes_of(checkpoint: Checkpoint, name: str, options: ExportOptions) -> Probes:
-    """Return the texts that a checkpoint's variants are proven on.
+    """Return the texts that a checkpoint's variants are proven on, at least `LEAST_QUERIES`.
 
     Raises:
         ExportError: neither the options nor the checkpoint have any.
@@ -102,7 +112,7 @@ def probes_of(checkpoint: Checkpoint, name: str, options: ExportOptions) -> Prob
         raise ExportError(
             f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
         )
-    return probes
+    return probes.completed()
 
 
 def tokenizer_of(checkpoint: Checkpoint, name: str) -> "Tokenizer":
@@ -150,15 +160,15 @@ def export_proven(
             run; None for one run per query and one per document.
 
     Raises:
-        ExportError: no variant is within its tolerance; nothing is written then.
+        ExportError: no variant is within its tolerance, or the graphs are not the same network;
+            nothing is written then.
     """
     texts = len(probes.queries) + len(probes.documents)
     with tempfile.TemporaryDirectory() as scratch:
         sources = [Path(scratch) / f"{at}.onnx" for at in range(len(graphs))]
-        for graph, source in zip(graphs, sources, strict=True):
-            _export_fp32(graph, source)
         torch = [TorchSession(graph.module) for graph in graphs]
         reference = score(torch, probes)
+        _export_sources(graphs, sources, score, probes, reference, name)
         feeds = [graph.calibration(each.feeds) for graph, each in zip(graphs, torch, strict=True)]
         target, reports = Path(scratch) / "variant.onnx", []
         for variant in _possible(graphs, name, [v for v in options.variants if v in variants]):
@@ -191,6 +201,52 @@ def export_proven(
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no variant is within its tolerance, so nothing is written ({reasons})")
     return Proof(reference, reports)
+
+
+def _export_sources(
+    graphs: Sequence[Graph],
+    sources: Sequence[Path],
+    score: Score,
+    probes: Probes,
+    reference: NDArray[np.float32],
+    name: str,
+) -> None:
+    """Write the fp32 graphs that all variants are made of, and compare their scores with PyTorch's.
+
+    A fault of fusion is as large as what 8 bits lose, so it is only found here. Then the graphs are
+    written without fusion.
+
+    Raises:
+        ExportError: the scores differ without fusion, too.
+    """
+    queries = of_all_lengths(probes.queries, SOURCE_QUERIES)
+    documents = of_all_lengths(probes.documents, SOURCE_DOCUMENTS)
+    texts = Probes(
+        tuple(probes.queries[at] for at in queries),
+        tuple(probes.documents[at] for at in documents),
+        ((),) * len(queries),
+    )
+    spread = max(float(reference.std()), 1e-9)
+
+    def error(written: Sequence[Graph]) -> float:
+        for graph, source in zip(written, sources, strict=True):
+            _export_fp32(graph, source)
+        scores = score([_open((source.read_bytes(),), name) for source in sources], texts)
+        return float(np.abs(scores - reference[np.ix_(queries, documents)]).max()) / spread
+
+    found = error(graphs)
+    if not found <= EXACT.max_error and any(graph.transformer for graph in graphs):
+        _log.warning(
+            "fused operators change scores of %r by %.1f %% of their standard deviation, so it is "
+            "exported without them, and slower", name, 100 * found,
+        )  # fmt: skip
+        found = error([replace(graph, transformer=None) for graph in graphs])
+    if not found <= EXACT.max_error:
+        raise ExportError(
+            f"the graph that is exported of {name!r} is not the same network: its scores differ "
+            f"from PyTorch's by {found:.1%} of their standard deviation, and at most "
+            f"{EXACT.max_error:.1%} is allowed; nothing is written"
+        )
 
 
 def _export_fp32(graph: Graph, target: Path) -> None:
@@ -236,8 +292,21 @@ def _open(files: Files, name: str) -> Runs:
     return Session(content, name, device="cpu")
 
 
-def write_reports(reports: Sequence[Report], folder: str, writer: BundleWriter) -> None:
-    """Write the proofs of a ranker's variants into its folder."""
+def write_reports(
+    reports: Sequence[Report], folder: str, writer: BundleWriter, probes: Probes | None = None
+) -> None:
+    """Write the proofs of a ranker's variants into its folder.
+
+    Args:
+        reports: the proofs.
+        folder: the ranker's folder in the bundle.
+        writer: the writer of the bundle.
+        probes: what they were proven on; None if the reports already say how much of it is the
+            user's.
+    """
+    if probes is not None:
+        queries, documents = probes.own
+        reports = [replace(each, own_queries=queries, own_documents=documents) for each in reports]
     content = json.dumps([report.to_json() for report in reports], indent=1)
     writer.data(folder + REPORT, content.encode())
 

@@ -95,7 +95,7 @@ def export(
     )
     pairs = len(probes.queries) * len(probes.documents)
     proof = export_proven([graph], score, probes, name, writer, options, runs=pairs)
-    write_reports(proof.reports, f"rankers/{name}/", writer)
+    write_reports(proof.reports, f"rankers/{name}/", writer, probes)
     if not settings.field:
         writer.data(f"rankers/{name}/{TOKENIZER}", tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))

@@ -49,7 +49,9 @@ def export(
     encoders = encoders_over(EPICEncoders, settings, tokenizer, {}, sessions)
     vectors = encoders.encode_whole(probes.documents).vectors
     tokens = [feeds["input_ids"][0] for feeds in documents.feeds]
-    floors, priorities = term_floors(vectors), term_priorities(tokens, settings.vocabulary)
+    own = max(1, probes.own[1])  # neutral texts prove a model, but tell nothing of the collection
+    floors = term_floors(vectors[:own])
+    priorities = term_priorities(tokens[:own], settings.vocabulary)
     queries, _ = encoders.encode_queries(probes.queries)
     encoder = DocumentEncoder(network, from_numpy(floors))
     return export_sparse(

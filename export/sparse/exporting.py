@@ -108,7 +108,7 @@ def export_sparse(
 
     proof = export_proven(graphs, score, probes, name, writer, options)
     folder = f"rankers/{name}/"
-    write_reports([*proof.reports, *pruned], folder, writer)
+    write_reports([*proof.reports, *pruned], folder, writer, probes)
     for file, array in per_term.items():
         writer.array(folder + file, array)
     if not settings.field:

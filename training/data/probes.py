@@ -11,11 +11,13 @@ import numpy as np
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
+from ranklet.training.data.neutral_texts import neutral_documents, neutral_queries
 from ranklet.training.data.splits import JudgedQuery
 
 FILE = "probes.json"
 SENTENCE_WORDS = 3, 25  # least and most words of a sentence that serves as a query
 QUERIES, DOCUMENTS = 200, 300  # with only 50 queries, one swapped rank moves nDCG@10 by 1 %
+LEAST_QUERIES, LEAST_DOCUMENTS = 200, 100  # of a proof: the ten best of ten are always the same
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,47 @@ class Probes:
             tuple(tuple(new_index[i] for i in indices if i in new_index) for indices in relevant),
         )
 
+    def completed(self) -> "Probes":
+        """Return at least as many texts as a proof needs, the own ones first.
+
+        Neutral texts are added where there are too few. They are no document's answer, so that they
+        change the order of the documents, but no judgement.
+        """
+        queries = _completed(self.queries, neutral_queries(LEAST_QUERIES))
+        documents = _completed(self.documents, neutral_documents(LEAST_DOCUMENTS))
+        return Probes(
+            queries, documents, (*self.relevant, *((),) * (len(queries) - len(self.queries)))
+        )
+
+    @property
+    def own(self) -> tuple[int, int]:
+        """How many queries and documents are none that `completed` adds."""
+        return (
+            len(self.queries) - len({*self.queries} & {*neutral_queries(LEAST_QUERIES)}),
+            len(self.documents) - len({*self.documents} & {*neutral_documents(LEAST_DOCUMENTS)}),
+        )
+
     def save(self, folder: Path) -> None:
         """Write ``probes.json`` into a checkpoint folder."""
         (folder / FILE).write_text(json.dumps(asdict(self), ensure_ascii=False), "utf-8")
+
+
+def _completed(own: tuple[str, ...], neutral: tuple[str, ...]) -> tuple[str, ...]:
+    """Return own texts and as many neutral ones as are needed to be as many as these."""
+    known = {*own}
+    others = [text for text in neutral if text not in known]
+    return (*own, *others[: max(0, len(neutral) - len(own))])
+
+
+def of_all_lengths(texts: Sequence[str], count: int) -> list[int]:
+    """Return the indices of so many texts, from the shortest to the longest.
+
+    >>> of_all_lengths(["four", "a", "abc", "12345", "22"], 3)
+    [1, 2, 3]
+    """
+    ordered = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+    places = np.linspace(0, len(ordered) - 1, min(count, len(ordered))).round().astype(int)
+    return [ordered[place] for place in places.tolist()]
 
 
 def read_probes(folder: Path) -> Probes | None:

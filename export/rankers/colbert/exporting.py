@@ -98,7 +98,7 @@ def export(
         reports += form_reports(
             *score.first, token_groups(settings, tokenizer, probes, score.first[1]), probes.relevant
         )
-    write_reports(reports, folder, writer)
+    write_reports(reports, folder, writer, probes)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))
 

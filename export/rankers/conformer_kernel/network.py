@@ -75,7 +75,7 @@ def export_term_network(
     )
     runs = len(probes.documents) * (len(probes.queries) if pairwise else 1)
     proof = export_proven([graph], score, probes, name, writer, options, runs=runs)
-    write_reports(proof.reports, f"rankers/{name}/", writer)
+    write_reports(proof.reports, f"rankers/{name}/", writer, probes)
     writer.strings(f"rankers/{name}/{TOKENS}", Strings.pack(checkpoint.tokens))
 
 

@@ -109,7 +109,7 @@ def export(
     )
     folder, proof = f"rankers/{name}/", export_proven([graph], score, probes, name, writer, options)
     stored = form_reports(*encoded[0], probes.relevant)
-    write_reports([*proof.reports, *stored], folder, writer)
+    write_reports([*proof.reports, *stored], folder, writer, probes)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
     return RankerEntry(checkpoint.kind, asdict(settings))
 

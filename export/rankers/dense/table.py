@@ -79,7 +79,7 @@ def export_table(
     for file, array in chosen.items():
         writer.array(folder + file, array)
     stored = form_reports(exact_queries, exact_documents, probes.relevant)
-    write_reports([*reports, *stored], folder, writer)
+    write_reports([*reports, *stored], folder, writer, probes)
     writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
 
 

@@ -34,6 +34,7 @@ from ranklet.runtime.rankers.neural_model1 import (
 )
 from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.runtime.text.tokenizing import encode, encode_batch
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -89,7 +90,7 @@ def export(
         documents = _gathered(tokenizer, texts.documents)
         rows = []
         for query in texts.queries:
-            tokens = np.array(tokenizer.encode(query, add_special_tokens=False).ids, np.int32)
+            tokens = np.array(encode(tokenizer, query).ids, np.int32)
             odds = log_odds(likelihoods(tokens, documents), background[tokens], settings.lambda_)
             rows.append(odds.sum(0, dtype=np.float64))
         return np.array(rows, np.float32)
@@ -110,7 +111,7 @@ def export(
     )
     size = table.offsets.nbytes + table.sources.nbytes + table.probabilities.nbytes
     report = compare_scores("table", size, proof.reference, by_table, probes.relevant)
-    write_reports([report, *proof.reports], f"rankers/{name}/", writer)
+    write_reports([report, *proof.reports], f"rankers/{name}/", writer, probes)
     return RankerEntry(checkpoint.kind, asdict(settings))
 
 
@@ -124,7 +125,7 @@ def index(
 
 def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
     """Return the word pieces of some texts."""
-    encodings = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    encodings = encode_batch(tokenizer, texts)
     lengths = np.array([len(encoding.ids) for encoding in encodings], np.int64)
     tokens = [token for encoding in encodings for token in encoding.ids]
     return Gathered(np.array(tokens, np.int32), lengths)

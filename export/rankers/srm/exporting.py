@@ -180,7 +180,7 @@ def export(
         reports.append(made.prove_static())
     if not settings.static_documents:
         reports += made.prove_network(writer)
-    write_reports([*reports, *made.forms()], folder, writer)
+    write_reports([*reports, *made.forms()], folder, writer, made.probes)
     if settings.has_table:
         write_static(made.static, folder, writer)
     writer.data(folder + TOKENIZER, made.tokenizer.to_str().encode())

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import (
     EXACT,
     Report,
@@ -63,8 +64,26 @@ def test_without_judgements_the_table_has_no_ndcg() -> None:
     ]  # fmt: skip
     assert len(row.split()) == 8
     assert row.split()[3:5] == ["100.0%", "66.7%"]
-    assert pairs == "12 pairs, without judgements"
+    assert pairs == "12 pairs of 3 queries and 4 documents, without judgements"
     assert "nDCG@10" in report_table([report(SWAPPED)])
+
+
+@pytest.mark.parametrize("variant", ["fp32", "fp16", "int8"])
+def test_the_largest_error_is_bounded_whatever_the_order_is(variant: str) -> None:
+    tolerance = ExportOptions().tolerance(variant)
+    limit = tolerance.max_error * float(REFERENCE.std())
+    assert refusal(report(REFERENCE + np.float32(0.9 * limit)), tolerance) == ""
+    reason = refusal(report(REFERENCE + np.float32(1.1 * limit)), tolerance)
+    assert reason.startswith("largest error ")
+    assert "largest error" in refusal(report(REFERENCE, max_error=float("nan")), tolerance)
+
+
+def test_the_table_says_on_how_many_texts_it_rests_and_how_many_are_the_users() -> None:
+    table = report_table([report(REFERENCE, own_queries=1, own_documents=4)])
+    assert "12 pairs of 3 queries and 4 documents\n1 of these queries and 4 of these" in table
+    assert "yours" not in report_table([report(REFERENCE)])
+    older = report(REFERENCE, queries=0, documents=0, own_queries=0, own_documents=0)
+    assert report_table([older]).splitlines()[-1] == "12 pairs"
 
 
 def test_the_table_counts_fused_operators_of_each_variant() -> None:

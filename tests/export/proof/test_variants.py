@@ -9,11 +9,13 @@ from tests.models import probes, transformer_folder
 
 from ranklet.export.bundles import export_bundle
 from ranklet.export.errors import ExportError
+from ranklet.export.onnx.graph import Transformer, export_graph
 from ranklet.export.onnx.variants import FORMS, SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY, convert
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof import variants
 from ranklet.export.proof.report import Report, read_reports, report_table
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data import probes as drawn
 from ranklet.training.imported.importing import read_model
 
 INT8 = ExportOptions(variants=("int8",), probes=probes())
@@ -132,3 +134,64 @@ def test_a_form_that_changes_nothing_is_not_proven_again(
     monkeypatch.setattr(variants, "prove", proved)
     exported(checkpoint, tmp_path)
     assert proven == ["int8", "int8"]
+
+
+def fused_wrongly(change: float) -> Any:
+    """Return `export_graph` with a fault where it fuses: the numbers of a matrix are too large."""
+
+    def export(
+        module: Any, example: Any, output: str, target: Path, transformer: Any, axes: Any
+    ) -> None:
+        import onnx
+
+        export_graph(module, example, output, target, transformer, axes)
+        if transformer is not None:
+            model = onnx.load(str(target))
+            matrix = next(each for each in model.graph.initializer if list(each.dims) == [32, 64])
+            values = onnx.numpy_helper.to_array(matrix) * (1 + change)
+            matrix.CopyFrom(onnx.numpy_helper.from_array(values, matrix.name))
+            onnx.save(model, str(target))
+
+    return export
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("written", ["fp32", "fp16", "int8"])
+def test_a_graph_that_is_fused_wrongly_is_exported_without_fusion(
+    written: str, checkpoint: Checkpoint, tmp_path: Path, monkeypatch: Any, caplog: Any
+) -> None:
+    monkeypatch.setattr(variants, "export_graph", fused_wrongly(0.1))
+    options = ExportOptions(variants=(written,), probes=probes())
+    path = export_bundle({"dense": checkpoint}, tmp_path / "bundle", options)
+    report = read_reports(path)["dense"][0]
+    assert (report.variant, report.refused) == (written, "")
+    assert not {"Attention", "QAttention"} & {*report.fused}
+    assert "fused operators change scores of 'dense' by " in caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("written", ["fp32", "fp16", "int8"])
+def test_a_graph_that_is_another_network_is_not_written(
+    written: str, checkpoint: Checkpoint, tmp_path: Path, monkeypatch: Any
+) -> None:
+    wrong = fused_wrongly(0.1)
+
+    def always(module: Any, example: Any, output: str, target: Path, _: Any, axes: Any) -> None:
+        wrong(module, example, output, target, Transformer(4, 32, 2), axes)
+
+    monkeypatch.setattr(variants, "export_graph", always)
+    options = ExportOptions(variants=(written,), probes=probes())
+    with pytest.raises(ExportError, match=r"is not the same network: its scores differ .* by "):
+        export_bundle({"dense": checkpoint}, tmp_path / "bundle", options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_proof_rests_on_enough_texts_and_says_how_many_were_given(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(drawn, "LEAST_QUERIES", 30)
+    monkeypatch.setattr(drawn, "LEAST_DOCUMENTS", 40)
+    report = exported(checkpoint, tmp_path)
+    assert (report.queries, report.documents) == (30, 40)
+    assert (report.own_queries, report.own_documents) == (4, 6)

@@ -1,7 +1,8 @@
 """A model of a bundle holds all of its tensors, wherever in it they are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,11 @@ from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
 from ranklet.runtime.onnx.session import Session
 
-onnx = pytest.importorskip("onnx")
+onnx: Any = pytest.importorskip("onnx")
 helper = onnx.helper
 
 
-def tensor(*, external: bool = True, location: bool = True) -> "onnx.TensorProto":
+def tensor(*, external: bool = True, location: bool = True) -> Any:
     made = onnx.TensorProto(name="leak", data_type=onnx.TensorProto.UINT8, dims=[4])
     if location:
         made.data_location = onnx.TensorProto.EXTERNAL
@@ -23,24 +24,24 @@ def tensor(*, external: bool = True, location: bool = True) -> "onnx.TensorProto
     return made
 
 
-def graph(*, nodes: tuple = (), **parts: object) -> "onnx.GraphProto":
+def graph(*, nodes: Sequence[Any] = (), **parts: object) -> Any:
     output = helper.make_tensor_value_info("y", onnx.TensorProto.UINT8, [4])
     last = helper.make_node("Identity", ["leak"], ["y"])
     return helper.make_graph([*nodes, last], "g", [], [output], **parts)
 
 
-def model(made: "onnx.GraphProto | None" = None) -> "onnx.ModelProto":
+def model(made: Any = None) -> Any:
     opset = [helper.make_opsetid("", 17)]
     return helper.make_model(
         made or graph(initializer=[tensor()]), opset_imports=opset, ir_version=8
     )
 
 
-def constant(**attributes: object) -> "onnx.NodeProto":
+def constant(**attributes: object) -> Any:
     return helper.make_node("Constant", [], ["leak"], **attributes)
 
 
-def deep(levels: int) -> "onnx.ModelProto":
+def deep(levels: int) -> Any:
     """Return a tensor inside branches inside branches."""
     inner = graph(nodes=(constant(value=tensor()),))
     for _ in range(levels):
@@ -57,7 +58,7 @@ def nested(levels: int) -> bytes:
     return bytes([7 << 3 | 2, len(content) & 0x7F | 0x80, len(content) >> 7]) + content
 
 
-def function() -> "onnx.ModelProto":
+def function() -> Any:
     made = model(graph())
     opset = [helper.make_opsetid("", 17)]
     node = constant(value=tensor())
@@ -65,17 +66,17 @@ def function() -> "onnx.ModelProto":
     return made
 
 
-def training() -> "onnx.ModelProto":
+def training() -> Any:
     made = model(graph())
     made.training_info.add().algorithm.CopyFrom(graph(initializer=[tensor()]))
     return made
 
 
-def sparse() -> "onnx.SparseTensorProto":
+def sparse() -> Any:
     return onnx.SparseTensorProto(values=tensor(), indices=tensor(), dims=[4])
 
 
-HOSTILE: dict[str, Callable[[], "onnx.ModelProto"]] = {
+HOSTILE: dict[str, Callable[[], Any]] = {
     "an initialiser": model,
     "only a location": lambda: model(graph(initializer=[tensor(external=False)])),
     "only entries": lambda: model(graph(initializer=[tensor(location=False)])),

@@ -32,7 +32,7 @@ DAMAGES: dict[str, dict[str, Any]] = {
 
 def content(**parts: Any) -> bytes:
     """Return a tokenizer.json of three words, some parts of which are replaced."""
-    base = {
+    base: dict[str, Any] = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
         "normalizer": None, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None,
         "decoder": None, "model": {"type": "WordLevel", "vocab": WORDS, "unk_token": "[UNK]"},

