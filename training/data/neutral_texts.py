@@ -6,7 +6,7 @@ model is the same. They have no meaning beyond that, and nobody judged them.
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
+from itertools import count
 from math import prod
 
 # Who, does, what and where, in the order in which the language puts them; | is between phrases.
@@ -124,23 +124,31 @@ _STRIDE = 7919  # a prime, so that neighbouring sentences share few phrases
 _SENTENCES = (1, 3, 8, 2, 5, 1, 13, 4, 2, 6)  # of documents, in turn
 # Documents that most models do not read to their end. Models that read thousands of tokens do;
 # texts longer than that would take a processor minutes.
-_LONG, _LONG_SENTENCES = (5, 58), 90
+_LONG, _LONG_SENTENCES = (5, 44), 90
 
 
 @cache
-def neutral_queries(count: int) -> tuple[str, ...]:
+def neutral_queries(number: int) -> tuple[str, ...]:
     """Return different short texts: phrases, sentences and questions, half of them in English."""
-    return tuple(islice(dict.fromkeys(_queries()), count))
+    return _first(number, _queries())
 
 
 @cache
-def neutral_documents(count: int) -> tuple[str, ...]:
+def neutral_documents(number: int) -> tuple[str, ...]:
     """Return different texts of one word to some thousand characters, half of them in English."""
-    return tuple(islice(dict.fromkeys(_documents()), count))
+    return _first(number, _documents())
+
+
+def _first(number: int, texts: Iterator[str]) -> tuple[str, ...]:
+    """Return the first different texts of a source that has more of them."""
+    found: dict[str, None] = {}
+    while len(found) < number:
+        found[next(texts)] = None
+    return tuple(found)
 
 
 def _queries() -> Iterator[str]:
-    for number in range(1 << 20):
+    for number in count():
         language = _language(number)
         whole, parts = _sentence(language, 2 * number + 1)
         if number % 10 == 3 and number // 10 < len(_ODD):
@@ -155,15 +163,15 @@ def _queries() -> Iterator[str]:
 
 def _documents() -> Iterator[str]:
     first = 0
-    for number in range(1 << 20):
+    for number in count():
         language = _language(number)
-        count = _LONG_SENTENCES if number in _LONG else _SENTENCES[number % len(_SENTENCES)]
+        size = _LONG_SENTENCES if number in _LONG else _SENTENCES[number % len(_SENTENCES)]
         if number % 10 == 8 and number // 10 < len(_ODD):
             yield _ODD[number // 10]
             continue
         space = "" if language in _CHINESE_STOP else " "
-        yield space.join(_sentence(language, first + each)[0] for each in range(count))
-        first += count
+        yield space.join(_sentence(language, first + each)[0] for each in range(size))
+        first += size
 
 
 def _language(number: int) -> str:
