@@ -257,6 +257,19 @@ ONE_FILE: dict[tuple[str, str], Damage] = {
         )
     ),
     (PIECES, "one piece more"): tokenizer(lambda raw: raw["model"]["vocab"].update(zz=400)),
+    (PIECES, "a panic when it is read"): tokenizer(
+        lambda raw: raw.update(normalizer={"type": "Precompiled", "precompiled_charsmap": "AAAA"})
+    ),
+    (PIECES, "a panic at a text"): tokenizer(
+        lambda raw: raw.update(
+            post_processor={
+                "type": "TemplateProcessing",
+                "pair": [],
+                "special_tokens": {},
+                "single": [{"SpecialToken": {"id": "[X]", "type_id": 0}}],
+            }
+        )
+    ),
 }
 
 ATTACKS: dict[str, tuple[str, Damage]] = {

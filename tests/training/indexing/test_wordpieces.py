@@ -67,7 +67,12 @@ def test_a_vocabulary_of_bert_is_read(tmp_path: Path) -> None:
         assert encoded.tokens == ["mouse", "##s", "[UNK]"]
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[", "\0"])
+# The last one makes the Rust code of tokenizers panic.
+PANIC = """{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}, "added_tokens": [],
+"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}}"""
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[", "\0", PANIC])
 def test_what_is_no_tokenizer_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(InputError, match="cannot be read as a tokenizer"):
