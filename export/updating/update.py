@@ -57,8 +57,9 @@ def update(
     """Write a bundle with other documents: some added, some replaced and some deleted.
 
     The result is the same as if the rankers were indexed with all documents, byte for byte, apart
-    from the date and the provenance. Pipelines stay as they are, with their weights. Documents that do not change keep their order, and what models
-    computed for them is used again. Replaced documents keep their place, and new ones come last.
+    from the date and the provenance. Pipelines stay as they are, with their weights. Documents that
+    do not change keep their order, and what models computed for them is used again. Replaced
+    documents keep their place, and new ones come last.
 
     Args:
         bundle: with a collection, on disk. It is replaced in one step if there is no `target`.
