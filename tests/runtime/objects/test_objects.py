@@ -111,6 +111,10 @@ def test_every_call_of_a_bundle_answers_alike(server: RangeServer, built: "Built
     assert answers(near, "dough", documents=own) == answers(far, "dough", documents=own)
     syntax = Query("dough", prefixes=("wat",), excluded=("motor",), typos=True)
     assert answers(near, syntax) == answers(far, syntax)
+    said = " ".join(near.rank("dough")[0].text.split()[:4])
+    phrase = Query.parse(f'"{said}" -"the motor" wat*')
+    assert near.rank(phrase).hits
+    assert answers(near, phrase) == answers(far, phrase)
     with pytest.raises(InputError, match="unknown document id"):
         far.score("dough", ids=["no such id"])
 
