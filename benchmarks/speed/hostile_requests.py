@@ -7,8 +7,9 @@ threads are busy without a pause. Another caller asks ordinary queries, one afte
 import asyncio
 import json
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,8 +24,9 @@ from ranklet.export.build import build
 PACKAGES = ("httptools", "starlette", "uvicorn")
 DOCUMENTS, WORDS, OWN_WORDS = 100_000, 20_000, 30
 TAGS = 500
-ASKED = 100  # ordinary queries per attack
+ASKED = 60  # ordinary queries per attack
 ATTACKERS = 2
+FILTERS = 16  # of an attack, twice as many as a server keeps
 MOST_P99 = 1.0  # seconds
 COMMON = "alpha beta gamma delta epsilon zeta eta theta"  # every text begins so
 WHOLE, PART = "opens-all", "opens-half"
@@ -42,8 +44,8 @@ def measure(bundle: Path, asked: int) -> str:
     rows, worst = [], 0.0
     keys = {"RANKLET_API_KEY": WHOLE, "RANKLET_API_KEY_FILTERS": json.dumps({PART: {"open": True}})}
     with server(bundle, {**keys, "RANKLET_POOL": "2"}) as (_, port):
-        for name, (key, body) in {"none": (WHOLE, None), **attacks()}.items():
-            attack = None if body is None else _request(key, body)
+        for name, (key, bodies) in {"none": (WHOLE, []), **attacks()}.items():
+            attack = [_request(key, body) for body in bodies]
             times, attacking, statuses = asyncio.run(_besides(port, attack, asked))
             p50, p99 = np.percentile(times, [50, 99])
             worst = max(worst, float(p99))
@@ -61,8 +63,11 @@ BM25 over lemmas; two threads. {asked} ordinary queries of two words beside each
 """
 
 
-def attacks() -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return by name the key and the body of the requests that cost most."""
+def attacks() -> dict[str, tuple[str, list[dict[str, Any]]]]:
+    """Return by name the key and the bodies of the requests that cost most.
+
+    Filters are kept, so those of an attack differ.
+    """
     common = COMMON.split()
     cuts = [(begin, size) for size in (2, 3, 4, 5) for begin in range(len(common) - size + 1)][:20]
     phrases = [common[begin : begin + size] for begin, size in cuts]
@@ -72,39 +77,41 @@ def attacks() -> dict[str, tuple[str, dict[str, Any]]]:
     prefixes = " ".join(f"w{number}*" for number in range(110, 130))
     long = " ".join(chr(97 + number % 26) * 39 for number in range(50))
     near = " ".join(f"w{number}x" for number in range(1000, 1050)).translate(_AS_LETTERS)
-    tags = [f"tag {number}" for number in range(10_000)]
-    pairs = [{"year": 1900 + at % 100, "tags": {"has": tags[at % TAGS]}} for at in range(500)]
     words = " ".join(f"w{number}" for number in range(1_600))
-    plain = "alpha w1"
+    tags = [f"tag {number}" for number in range(10_000)]
+    whole, part, plain = partial(_asked, WHOLE), partial(_asked, PART), "alpha w1"
+
+    def filtered(name: str) -> tuple[str, list[dict[str, Any]]]:
+        conditions = [{"tags": {name: tags[at:]}} for at in range(FILTERS)]
+        return WHOLE, [{"query": plain, "where": each} for each in conditions]
+
+    pairs = [
+        [{"year": 1900 + (at + turn) % 100, "tags": {"has": tags[at % TAGS]}} for at in range(500)]
+        for turn in range(FILTERS)
+    ]
     return {
-        "20 phrases that all texts have": (WHOLE, {"query": said, "syntax": True}),
-        "20 phrases that texts have but for a stop word": (
+        "20 phrases that all texts have": whole(query=said, syntax=True),
+        "20 phrases that texts have but for a stop word": whole(query=unsaid, syntax=True),
+        "20 excluded phrases": whole(query=f"{plain} {excluded}", syntax=True),
+        "20 prefixes under a key's filter": part(query=prefixes, syntax=True),
+        "50 words of 39 letters, corrected": whole(query=long, typos=True),
+        "50 words of 6 letters, corrected": whole(query=near, typos=True),
+        "`has all` of 10,000 values": filtered("has all"),
+        "`has any` of 10,000 values": filtered("has any"),
+        "1,000 conditions on two fields": (
             WHOLE,
-            {"query": unsaid, "syntax": True},
+            [{"query": plain, "where": {"or": each}} for each in pairs],
         ),
-        "20 excluded phrases": (WHOLE, {"query": f"{plain} {excluded}", "syntax": True}),
-        "20 prefixes under a key's filter": (PART, {"query": prefixes, "syntax": True}),
-        "50 words of 39 letters, corrected": (WHOLE, {"query": long, "typos": True}),
-        "50 words of 6 letters, corrected": (WHOLE, {"query": near, "typos": True}),
-        "`has all` of 10,000 values": (
-            WHOLE,
-            {"query": plain, "where": {"tags": {"has all": tags}}},
+        "1,600 words, 100 hits explained and highlighted": whole(
+            query=words, k=100, explain=True, highlight=True
         ),
-        "`has any` of 10,000 values": (
-            WHOLE,
-            {"query": plain, "where": {"tags": {"has any": tags}}},
-        ),
-        "1,000 conditions on two fields": (WHOLE, {"query": plain, "where": {"or": pairs}}),
-        "1,600 words, 100 hits explained and highlighted": (
-            WHOLE,
-            {"query": words, "k": 100, "explain": True, "highlight": True},
-        ),
-        "1,600 words, 1,000 hits": (WHOLE, {"query": words, "k": 1_000}),
-        "1,000 groups of a field with two values": (
-            WHOLE,
-            {"query": plain, "k": 1_000, "group_by": "open"},
-        ),
+        "1,600 words, 1,000 hits": whole(query=words, k=1_000),
+        "1,000 groups of a field with two values": whole(query=plain, k=1_000, group_by="open"),
     }
+
+
+def _asked(key: str, **body: Any) -> tuple[str, list[dict[str, Any]]]:
+    return key, [body]
 
 
 _AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
@@ -118,7 +125,7 @@ def _request(key: str, body: Mapping[str, Any]) -> bytes:
 
 
 async def _besides(
-    port: int, attack: bytes | None, asked: int
+    port: int, attack: Sequence[bytes], asked: int
 ) -> tuple[list[float], list[float], dict[int, int]]:
     """Ask ordinary queries beside an attack, which begins first.
 
@@ -127,9 +134,9 @@ async def _besides(
     """
     attacking, statuses = list[float](), dict[int, int]()
 
-    async def repeat(request: bytes) -> None:
+    async def repeat() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        while True:
+        for request in cycle(attack):
             begin = perf_counter()
             status = await _answered(reader, writer, request)
             attacking.append(perf_counter() - begin)
@@ -138,8 +145,7 @@ async def _besides(
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     queries = _queries(np.random.default_rng(3))
     await _answered(reader, writer, _request(WHOLE, {"query": next(queries)}))
-    every = [attack] * ATTACKERS if attack else []
-    attackers = [asyncio.create_task(repeat(each)) for each in every]
+    attackers = [asyncio.create_task(repeat()) for _ in range(ATTACKERS if attack else 0)]
     await asyncio.sleep(0.1)
     times = []
     for _ in range(asked):
