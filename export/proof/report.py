@@ -42,8 +42,9 @@ class Tolerance:
     max_batch_error: float = 0.01
 
 
-# An fp32 graph is the same computation in another order, so any larger difference is a fault.
-EXACT = Tolerance(max_ndcg_loss=0.001, min_overlap=0.99, max_error=0.01, max_batch_error=0.001)
+# An fp32 graph is the same computation in another order, so any larger difference is a fault. The
+# largest error is what is bounded; documents whose scores differ by less may change their places.
+EXACT = Tolerance(max_ndcg_loss=0.001, min_overlap=0.95, max_error=0.01, max_batch_error=0.001)
 # 16 bits and 8 bits round every number. The largest error of tens of thousands of pairs is up to
 # 0.5 of the scores' standard deviation in 16 bits, and up to 1.4 in 8 bits (benchmarks/RESULTS.md).
 # Whatever is wrong in a graph before that is found in 32 bits, see `export_proven`.
