@@ -112,7 +112,7 @@ def test_models_of_other_libraries_are_verified_on_texts_of_the_user(
     assert "judge: cross-encoder, imported head, identity of 'yes', 40 tokens" in shown
     assert shown.count("equal to sentence-transformers") == 2
     assert "nDCG" not in shown
-    assert "pairs, without judgements" in shown
+    assert "documents, without judgements" in shown
     rankers = BundleFiles(out).manifest.rankers
     assert list(rankers) == ["words", "my-encoder-v1", "judge"]
     assert rankers["judge"].settings["head"] == "imported"

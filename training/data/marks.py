@@ -1,6 +1,7 @@
 """Judgements that a person makes, in a collection folder that is saved after every mark."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
@@ -61,7 +62,7 @@ class Marks:
         else:
             _check_documents(Collection(folder), documents)
         self._qrels = folder / QRELS[0].format(split)
-        with locked(self._qrels):
+        with self._alone():
             self.queries = self._add(texts)
 
     def grades(self) -> dict[str, dict[str, int]]:
@@ -81,11 +82,25 @@ class Marks:
             if grade not in (NOT_RELEVANT, RELEVANT, None):
                 raise InputError(f"a grade is {grade!r}; it must be 0, 1 or null")
         # The file is read again, so that nobody's marks are lost.
-        with locked(self._qrels):
+        with self._alone():
             saved = self.grades()
             marked: dict[str, int | None] = {**saved.get(query, {}), **grades}
             saved[query] = {name: grade for name, grade in marked.items() if grade is not None}
             write_qrels(self._qrels, saved)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let nobody else change the judgements.
+
+        Raises:
+            CollectionError: their folder cannot be written.
+        """
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(self._qrels))
+            except OSError as error:
+                raise CollectionError(f"{self._qrels} cannot be written: {error}") from error
+            yield
 
     def _add(self, texts: Sequence[str]) -> list[Query]:
         """Add queries to the split, and return those of some texts."""
