@@ -14,6 +14,7 @@ from ranklet.runtime.errors import (
     OutOfTimeError,
     RankletError,
     RemoteError,
+    TooManySpansError,
     UnknownDocumentError,
     UnknownRankerError,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Rescore",
     "Retrieve",
     "Timing",
+    "TooManySpansError",
     "UnknownDocumentError",
     "UnknownRankerError",
     "load",

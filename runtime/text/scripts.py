@@ -46,7 +46,7 @@ def split(text: str) -> list[str]:
     """Split a text of any language into words in lower case; see the module.
 
     >>> split("L'été des Häuser"), split("हिन्दी में")
-    (['ete', 'des', 'hauser'], ['हिन्दी', 'में'])
+    (['ete', 'des', 'hauser'], ['हिंदी', 'में'])
     >>> split("東京タワー"), split("猫")
     (['東', '東京', '京', '京タ', 'タワ', 'ワー'], ['猫'])
     """
