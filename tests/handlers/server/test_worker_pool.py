@@ -124,8 +124,14 @@ def test_what_waits_when_the_pool_is_closed_never_starts(gate: Event) -> None:
     begun = []
 
     async def test() -> None:
-        pool = WorkerPool(threads=1, queue=5)
-        held = asyncio.ensure_future(pool.run(gate.wait, FOREVER, stays))
+        pool, started = WorkerPool(threads=1, queue=5), Event()
+
+        def work() -> bool:
+            started.set()
+            return gate.wait()
+
+        held = asyncio.ensure_future(pool.run(work, FOREVER, stays))
+        await until(started.is_set)
         waiting = asyncio.ensure_future(pool.run(lambda: begun.append("never"), FOREVER, stays))
         await until(lambda: pool.held == 2)
         pool.close()
