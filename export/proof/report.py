@@ -151,7 +151,7 @@ def compare_scores(
         scores: the variant's scores.
         relevant: indices of the relevant documents of each query.
     """
-    spread = max(float(reference.std()), 1e-9)
+    spread = spread_of(reference)
     theirs, ours = (
         np.argsort(-each, axis=1, kind="stable")[:, :TOP] for each in (reference, scores)
     )
@@ -198,6 +198,15 @@ def refusal(report: Report, tolerance: Tolerance) -> str:
     if report.batch_error > tolerance.max_batch_error:
         reasons.append(f"batch error {report.batch_error:.2%} > {tolerance.max_batch_error:.2%}")
     return "; ".join(reasons)
+
+
+def spread_of(scores: NDArray[np.float32]) -> float:
+    """Return the standard deviation of scores, of which errors are a share.
+
+    It is at least a thousandth of the largest score. A network that says nearly the same of all
+    texts, such as one that learned nothing, differs from itself by rounding.
+    """
+    return max(float(scores.std()), 1e-3 * float(np.abs(scores).max(initial=0.0)), 1e-9)
 
 
 def report_table(reports: Sequence[Report]) -> str:

@@ -29,6 +29,7 @@ from ranklet.export.proof.report import (
     Report,
     compare_scores,
     refusal,
+    spread_of,
 )
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
@@ -226,7 +227,7 @@ def _export_sources(
         tuple(probes.documents[at] for at in documents),
         ((),) * len(queries),
     )
-    spread = max(float(reference.std()), 1e-9)
+    spread = spread_of(reference)
 
     def error(written: Sequence[Graph]) -> float:
         for graph, source in zip(written, sources, strict=True):
