@@ -30,13 +30,15 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_model_1_improves_on_bm25_where_nothing_was_trained(demo: Path) -> None:
+def test_bm25_and_model_1_rank_well_where_nothing_was_trained(demo: Path) -> None:
     queries = read_split(Collection(demo / "judged"), "test")
     systems = {"plain": "bm25", "fused": "bm25-model1"}
     plain, fused = evaluate(runtime.load(demo / "judged.ranklet"), queries, systems)
     assert len(queries) > 300
-    assert plain.mean("nDCG@10") > 0.35  # .47 on Python 3.11
-    assert fused.mean("nDCG@10") > plain.mean("nDCG@10")
+    # .518 and .515 on Python 3.11. Names are found by their parts, which leaves Model 1 nothing to
+    # add; before, they were .463 and .475.
+    assert plain.mean("nDCG@10") > 0.4
+    assert fused.mean("nDCG@10") > plain.mean("nDCG@10") - 0.02
 
 
 @pytest.mark.slow
