@@ -10,7 +10,6 @@ BENCHMARKS = {
     "small_impacts": "lexical",
     "model1_quality": "quality",
     "model1_collections": "quality",
-    "imported_quality": "quality",
     "default_fusion": "fusion",
     "hybrid_peers": "fusion",
     "demo_runs": "quality",
