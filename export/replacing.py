@@ -1,4 +1,4 @@
-"""Put a finished bundle in the place of an old one; the code lies where training can call it, too."""
+"""Put a finished bundle in the place of an old one; training writes by the same code."""
 
 from ranklet.runtime.storage.replacing import replace_target
 
