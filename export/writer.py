@@ -153,7 +153,7 @@ class BundleWriter:
         """
         for path in sorted(self._folder.rglob("*")):
             name = path.relative_to(self._folder).as_posix()
-            if path.is_file() and name not in (*self._files, MANIFEST):
+            if path.is_file() and name != MANIFEST and name not in self._files:
                 self._files[name] = FileEntry(path.stat().st_size, sha256(path))
         complete = replace(
             manifest,
