@@ -180,8 +180,8 @@ def test_a_folder_that_others_can_write_is_refused(bucket: Any, tmp_path: Path) 
     folder.chmod(0o777)
     with pytest.raises(BundleError, match="others can write to it"):
         fetch(ADDRESS)
-    folder.rmdir()
-    folder.symlink_to(tmp_path)
+    folder.rename(tmp_path / "theirs")
+    folder.symlink_to(tmp_path / "theirs")
     with pytest.raises(BundleError, match="others can write to it"):
         fetch(ADDRESS)
 
