@@ -185,7 +185,6 @@ def joined(parts: Mapping[str, Path], target: Path) -> None:
                 pipelines=pipelines,
                 default_pipeline=default,
                 metadata={},
-                splitting=None,
                 provenance={"checkpoints": {name: each[name] for each in learned for name in each}},
             )
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.storage.manifest import Splitting
+from ranklet.runtime.storage.manifest import UNSPLIT, Splitting
 from ranklet.training.data.collection import Document
 from ranklet.training.data.sources.passages import passages
 from ranklet.training.data.sources.source import Source
@@ -18,8 +18,6 @@ MOST_DOCUMENTS = 2048  # of a shard
 MOST_CHARACTERS = 4 << 20  # of its texts; a document is never cut
 # Every so many shards they become twice as long, so that a large collection has not too many files.
 DOUBLED_AFTER, DOUBLED = 128, 4
-
-UNSPLIT = Splitting(0, 0)
 
 
 class Documents(Protocol):

@@ -44,7 +44,7 @@ def write_indexed(
     bundle: BundleFiles,
     analysed: AnalysedCollection,
     writer: BundleWriter,
-    splitting: Splitting | None,
+    splitting: Splitting,
     provenance: Mapping[str, Any],
     fusion: FusionOptions | None = None,
 ) -> Path:
@@ -54,7 +54,7 @@ def write_indexed(
         bundle: of the rankers; what it has of another collection is not written.
         analysed: the collection.
         writer: of the new bundle.
-        splitting: how the documents were split; None if it is not known.
+        splitting: how the documents were split.
         provenance: is added to that of the bundle.
         fusion: how rankers are fused; None keeps the bundle's pipelines as they are.
     """

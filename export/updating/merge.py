@@ -68,9 +68,9 @@ def merge(
         for other in sources[1:]:
             check_same(sources[0], other)
         changes = _joined(sources, prefer)
-        splitting = next((s for each in sources if (s := each.manifest.splitting)), None)
         provenance = {"merged": [str(path) for path in bundles]}
         collection = analysed(changes, sources[0])
+        splitting = sources[0].manifest.splitting
         return write_indexed(sources[0], collection, writer, splitting, provenance)
 
 

@@ -36,7 +36,7 @@ def check_same(one: BundleFiles, other: BundleFiles) -> None:
             f"{', '.join(ours.languages)} by {ours.normaliser}, and {', '.join(theirs.languages)} "
             f"by {theirs.normaliser}; index both alike"
         )
-    if ours.splitting and theirs.splitting and ours.splitting != theirs.splitting:
+    if ours.splitting != theirs.splitting:
         raise InputError(
             f"{where} split texts differently, into passages of {ours.splitting.words} words with "
             f"{ours.splitting.overlap} shared, and of {theirs.splitting.words} with "

@@ -98,12 +98,13 @@ def update(
         engine.opened(bundle).damage_reported() as source,  # what the update before has written
     ):
         source.need_collection()
-        added, splitting = _documents(source, add, options)
+        added = _documents(source, add, options)
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
             changes = with_shards(cluster, changes, source, out.resume_folder)
         done = Update(**dataclasses.asdict(changes.counts), path=out.target)
         provenance = {"update": {name: getattr(done, name) for name in _RECORDED}}
+        splitting = source.manifest.splitting
         write_indexed(source, analysed(changes, source), out, splitting, provenance)
     return done
 
@@ -118,59 +119,40 @@ def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:
 
 def _documents(
     source: BundleFiles, add: Texts | Source | Collection | None, options: SourceOptions | None
-) -> tuple[Iterable[Document], Splitting | None]:
-    """Return the documents to add, and how those of the new bundle are split."""
-    recorded = source.manifest.splitting
+) -> Iterable[Document]:
+    """Return the documents to add, which are split as those of the bundle were."""
     if add is None:
-        return (), recorded
+        return ()
+    words, overlap = recorded = source.manifest.splitting
     if isinstance(add, Source | Collection):
-        splitting = _splitting(source, add.splitting)
+        _check_splitting(recorded, add.splitting)
     else:
         chosen = options or SourceOptions()
-        asked = Splitting(chosen.passage_words, chosen.overlap_words)
-        default = Splitting(SourceOptions().passage_words, SourceOptions().overlap_words)
-        given = options is not None and (recorded is None or asked != default)
-        splitting = _splitting(source, asked if given else None)
-        if options is None and not splitting.words and _is_collection(add):
+        if chosen.splitting != SourceOptions().splitting:
+            _check_splitting(recorded, chosen.splitting)
+        if options is None and not words and _is_collection(add):
             add = Collection(add)
         else:
-            words, overlap = splitting
             chosen = dataclasses.replace(chosen, passage_words=words, overlap_words=overlap)
             add = Source(add, chosen)
-    return (add.documents() if isinstance(add, Collection) else _with_own_ids(add)), splitting
+    return add.documents() if isinstance(add, Collection) else _with_own_ids(add)
 
 
 def _is_collection(add: Texts) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(add, str | os.PathLike) and is_collection(add)
 
 
-def _splitting(source: BundleFiles, given: Splitting | None) -> Splitting:
-    """Return how documents to add must be split, which is how those of the bundle were.
-
-    Raises:
-        InputError: another way is given, or the bundle's is not known and none is given.
-    """
-    recorded = source.manifest.splitting
-    if recorded is None and given is None:
-        raise InputError(
-            f"the bundle {str(source.path)!r} does not say how its texts were split, because an "
-            "earlier version wrote it; say it by --passage-words and --overlap-words (0 and 0 for "
-            "whole texts)"
-        )
-    if recorded is not None and given is not None and not _alike(recorded, given):
+def _check_splitting(recorded: Splitting, given: Splitting) -> None:
+    """Raise InputError if documents are not to be split as those of the bundle were."""
+    if given != recorded:
         raise InputError(
             f"the bundle's texts are split as by {_flags(recorded)}, but those to add would be "
             f"split as by {_flags(given)}; leave these options out"
         )
-    return recorded or given or Splitting(0, 0)  # one of the two is known
 
 
 def _flags(splitting: Splitting) -> str:
     return f"--passage-words {splitting.words} --overlap-words {splitting.overlap}"
-
-
-def _alike(one: Splitting, other: Splitting) -> bool:
-    return one == other or one.words == other.words == 0
 
 
 def _with_own_ids(source: Source) -> Iterable[Document]:

@@ -69,6 +69,9 @@ class Splitting(NamedTuple):
     overlap: int  # words that a passage may repeat of the one before
 
 
+UNSPLIT = Splitting(0, 0)
+
+
 @dataclass(frozen=True)
 class Manifest:
     """The description of a bundle."""
@@ -86,7 +89,7 @@ class Manifest:
     normaliser: str = "lemma"  # what the forms of a word have in common, for people
     # The type of each other field of the documents, sorted by name; see `runtime.metadata`.
     metadata: Mapping[str, str] = field(default_factory=dict)
-    splitting: Splitting | None = None  # None if it is not known
+    splitting: Splitting = UNSPLIT  # only a bundle with documents says it
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
     format_version: int = FORMAT_VERSION
 
@@ -102,7 +105,7 @@ class Manifest:
             "normaliser": self.normaliser,
             **({"metadata": dict(sorted(self.metadata.items()))} if self.metadata else {}),
             "fields": list(self.fields),
-            **({"splitting": self.splitting._asdict()} if self.splitting else {}),
+            **({"splitting": self.splitting._asdict()} if self.documents else {}),
             "rankers": {name: entry.to_json() for name, entry in self.rankers.items()},
             "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
             "default_pipeline": self.default_pipeline,
@@ -153,7 +156,7 @@ class Manifest:
             languages=tuple(read.codes("languages")),
             normaliser=read.string("normaliser"),
             metadata=read.types("metadata"),
-            splitting=read.splitting("splitting"),
+            splitting=read.splitting("splitting") if read.integer("documents") else UNSPLIT,
             provenance=read.mapping("provenance"),
         )
         manifest._check_references()
@@ -246,10 +249,8 @@ class _Reader:
         """Return an object, empty if it is missing."""
         return self.mapping(key) if key in self._raw else {}
 
-    def splitting(self, key: str) -> Splitting | None:
-        """Return how documents are split, or None if the key is missing."""
-        if key not in self._raw:
-            return None
+    def splitting(self, key: str) -> Splitting:
+        """Return how documents are split."""
         read = _Reader(self.mapping(key), f"{self._where}: {key}")
         return Splitting(read.integer("words"), read.integer("overlap"))
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.storage.atomic_folder import atomic_folder
-from ranklet.runtime.storage.manifest import Splitting
+from ranklet.runtime.storage.manifest import UNSPLIT, Splitting
 from ranklet.runtime.storage.strangers import files_in, matching, strangers
 from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.trec import (
@@ -93,7 +93,7 @@ class Collection:
     @property
     def splitting(self) -> Splitting:
         """How its documents are split into passages: they are not."""
-        return Splitting(0, 0)
+        return UNSPLIT
 
     def documents(self) -> Iterator[Document]:
         """Yield every document in the order of the file, reading one at a time.

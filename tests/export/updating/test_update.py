@@ -263,20 +263,12 @@ def test_a_long_text_is_split_as_those_of_the_bundle_were(built: "Built", tmp_pa
     assert BundleFiles(target).manifest.splitting == (6, 2)
 
 
-def test_how_a_bundle_is_split_must_be_known_and_kept(three: Path) -> None:
+def test_how_a_bundle_is_split_is_kept(three: Path) -> None:
     more = [{"id": "d", "text": "more"}]
     with pytest.raises(InputError, match=r"--passage-words 0 .* --passage-words 6 .* leave these"):
         update(three, more, options=SPLIT)
     with pytest.raises(InputError, match="leave these"):
         update(three, Source(more))
-    manifest = three / "manifest.json"
-    content = json.loads(manifest.read_text("utf-8"))
-    del content["splitting"]
-    manifest.write_text(json.dumps(content), "utf-8")
-    with pytest.raises(InputError, match="does not say how its texts were split"):
-        update(three, more)
-    update(three, delete=["a"])  # which needs to know nothing
-    assert BundleFiles(three).manifest.splitting is None
     update(three, more, options=WHOLE)
     assert BundleFiles(three).manifest.splitting == (0, 0)
 

@@ -36,8 +36,6 @@ RIGHT: dict[str, Any] = {
     "files": {"text/forms.npy": {"bytes": 7, "sha256": DIGEST}},
     "provenance": {"by": "a test", "π": [1, 2.5, None]},
 }  # fmt: skip
-# What it is where a bundle does not say.
-OPTIONAL = {"splitting": None}
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
     "format_version": [0, 3, 5, "4", 4.0, True, None],
@@ -124,17 +122,17 @@ def test_no_pipeline_needs_no_default() -> None:
     assert Manifest.from_json(text(pipelines={}, default_pipeline="")).pipelines == {}
 
 
-@pytest.mark.parametrize("key", [key for key in WRONG if key not in OPTIONAL])
+@pytest.mark.parametrize("key", WRONG)
 def test_a_missing_key_is_refused(key: str) -> None:
     raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
     with pytest.raises(BundleError, match=f"'{key}' is missing; it must be"):
         Manifest.from_json(raw)
 
 
-@pytest.mark.parametrize(("key", "value"), OPTIONAL.items())
-def test_what_is_not_known_may_be_missing(key: str, value: Any) -> None:
-    raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
-    assert getattr(Manifest.from_json(raw), key) == value
+def test_only_a_bundle_with_documents_says_how_they_are_split() -> None:
+    assert "splitting" not in json.loads(Manifest.from_json(text(documents=0)).to_json())
+    rankers = {name: value for name, value in RIGHT.items() if name != "splitting"}
+    assert Manifest.from_json(json.dumps(rankers | {"documents": 0})).splitting == (0, 0)
 
 
 def test_every_key_is_tried() -> None:

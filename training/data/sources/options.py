@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, integer, one_of, switch, text
+from ranklet.runtime.storage.manifest import Splitting
 
 FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "text")
 
@@ -40,6 +41,11 @@ class SourceOptions:
                 f"unknown encoding {self.encoding!r}; give one that Python knows, such as utf-8, "
                 "utf-16, latin-1 or cp1252"
             ) from None
+
+    @property
+    def splitting(self) -> Splitting:
+        """How documents are split into passages."""
+        return Splitting(self.passage_words, self.overlap_words if self.passage_words else 0)
 
     def metadata_fields(self) -> tuple[str, ...] | None:
         """Return the names of the other fields to keep, or None for all."""

@@ -77,7 +77,7 @@ class Source:
     @property
     def splitting(self) -> Splitting:
         """How documents are split into passages."""
-        return Splitting(self.options.passage_words, self.options.overlap_words)
+        return self.options.splitting
 
     def _share(self) -> float | None:
         return self._position.share()

@@ -23,3 +23,4 @@ def test_options_that_cannot_be_used_are_refused(options: dict[str, Any], messag
 
 def test_without_passages_the_overlap_has_no_effect() -> None:
     assert SourceOptions(passage_words=0).overlap_words == 30
+    assert SourceOptions(passage_words=0).splitting == (0, 0)
